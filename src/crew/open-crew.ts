@@ -2,6 +2,7 @@
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
 import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
+import type { KickedOff } from '../engine/task/kickoff-within.ts'
 import type { Taken } from '../engine/run/lifecycle.ts'
 import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
@@ -18,6 +19,8 @@ import { openCrewStore } from './verbs/default-store.ts'
 
 export interface OpenCrew {
   readonly definition: CrewDefinition
+  /** Whether it was given a store of its own. */
+  readonly hasStore: boolean
   /** Whether its name was given; one that was derived changes with its tasks. */
   readonly named: boolean
   /** Runs that this crew executes now, by their ids: whoever asks for one of them hears its models too. */
@@ -35,6 +38,8 @@ export interface Begun {
   readonly engine: Engine
   readonly taken: Taken
   readonly choices: ExecuteOptions
+  /** Within a function task: its run has it executed. */
+  readonly kickedOff?: KickedOff | undefined
 }
 
 /** A run that somebody else executes, for a caller who would rather wait than be refused. */
@@ -81,6 +86,7 @@ export function openCrew(
 
   return {
     definition,
+    hasStore: place !== undefined,
     named: name !== undefined,
     dispatcher,
     underWay: new Map(),

@@ -11,6 +11,7 @@ import { requeue } from '../engine/people/requeue.ts'
 import { answerQuestion, tell } from '../engine/people/tell.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read/read-run.ts'
+import { functionCall } from '../engine/task/function-call.ts'
 import { summaryOf } from '../engine/read/row-summary.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
 import { ofOtherCrew, runNotFound } from '../engine/read/run-not-found.ts'
@@ -376,13 +377,12 @@ export class Run<T extends Tasks = Tasks> {
   }
 }
 
-/**
- * Has what a verb began executed. Of the two promises, whoever uses one is not told by the other: only a call of which
- * nobody uses either fails loudly.
- */
+/** Executes what a verb began. A caller that uses one of the two promises is not told by the other. */
 export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<Begun | Elsewhere>): Started<T> {
+  // a function that has begun this isn't interrupted before it has the result
+  const leave = functionCall()?.enter()
   const started = begin().then((begun) => underWay<T>(open, begun))
-  const result = started.then((run) => run.result())
+  const result = started.then((run) => run.result()).finally(leave)
   return Object.defineProperty(result, 'started', {
     get() {
       result.catch(() => {})

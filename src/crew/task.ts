@@ -14,6 +14,7 @@ import type {
   ChildOf,
   CodeOutput,
   CodeTaskOptions,
+  CrewOutput,
   CrewTaskOptions,
   OutputFor,
   TaskOptions,
@@ -79,14 +80,14 @@ export interface TaskConstructor {
       Literals<Name, Description, Expected, File, Who, T>,
       TaskOptions<Schema, Context>,
       CodeTaskOptions<Result, Schema, Context, Typed>,
-      CrewTaskOptions<OutputOfLast<T>, Context>
+      CrewTaskOptions<OutputOfLast<T>, Schema, Context>
     >,
   ): 'crew' extends Given
     ? Task<
         Name,
-        Skippable<Given, OutputOfLast<T>>,
+        Skippable<Given, CrewOutput<OutputOfLast<T>, Schema>>,
         'inputs' extends Given ? never : InputsOf<T[number]>,
-        OutputOfLast<T>
+        RawOf<Schema, OutputOfLast<T>>
       >
     : 'run' extends Given
       ? Task<

@@ -133,6 +133,8 @@ export interface CoworkerDefinition {
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
+  /** The task has an output schema of its own, which reads what the crew gives. */
+  readonly ownSchema: boolean
   /**
    * Those of the child run, as far as they are known before its turn comes. Files may be given by name. INPUT_INVALID.
    */
@@ -169,6 +171,11 @@ export interface GuardrailInput<Output = unknown> {
   readonly output: Output
   readonly inputs: Inputs
   readonly task: string
+  readonly runId: string
+  /** Aborts when the run is stopped or cancelled, or the agent's time is up. */
+  readonly signal: AbortSignal
+  /** The same for every try at judging this answer, in every life of the run. */
+  readonly idempotencyKey: string
   readonly readFile: ReadFile
 }
 

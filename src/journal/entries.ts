@@ -166,9 +166,10 @@ export interface EntryBodies {
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is left out when it is the text of the attempt's last reply. Nested crew: `within` is the task whose output
-   * it is, where that is not its last; `spent` is what its run spent, by model; `calls` are the calls that it made,
-   * including those of attempts that were given up for it, without those that the run was told about.
+   * `raw` is left out when it is the text of the attempt's last reply, or in the journal of a run that a function
+   * kicked off. Nested crew: `within` is the task whose output it is, where that is not its last. Child runs: `spent` is
+   * what they spent, by model; `calls` are the calls that they made, including those of attempts that were given up, but
+   * not those that they were told about.
    */
   'task.completed': {
     readonly raw?: string
@@ -176,9 +177,11 @@ export interface EntryBodies {
     readonly within?: string
     readonly spent?: { readonly [model: string]: Usage }
     readonly calls?: readonly OnceCall[]
+    /** The same of its child runs: see `tool.returned`. */
+    readonly uncounted?: readonly string[]
   }
   'task.failed': { readonly error: Failure }
-  /** With the path of an attempt: a nested crew whose tasks were all skipped; `spent` and `calls` as above. */
+  /** With the path of an attempt: a nested crew whose tasks were all skipped, with `spent` and the others as above. */
   'task.skipped': {
     readonly reason: string
     readonly condition?: Fingerprint
@@ -235,6 +238,8 @@ export interface EntryBodies {
     readonly by?: string
     /** Where the tool threw, in the user's own code. Not for the model. */
     readonly stack?: string
+    /** Its kickoffs that are not child runs: their usage is not counted here. */
+    readonly uncounted?: readonly string[]
   }
   /** `begun: false`: it was recorded and stopped before the tool started, so nothing happened. */
   'tool.abandoned': { readonly reason: string; readonly begun?: false }
@@ -244,6 +249,8 @@ export interface EntryBodies {
     readonly verdict: 'accepted' | 'refused'
     readonly reason?: string
     readonly raw?: string
+    /** As of `tool.returned`. */
+    readonly uncounted?: readonly string[]
   }
   /**
    * Of an attempt: from here on, the summary replaces its conversation up to and including the turn `through`, except

@@ -52,15 +52,27 @@ export function attemptNumber(path: string): number {
   return Number(path.slice(path.lastIndexOf('#') + 1))
 }
 
+/** What an attempt of a task is at: `research` for `research#1`, `chapters/intro` for `chapters#2/1.0/intro#1`. */
+export function childAddress(task: string, attempt: string): string {
+  return [task, ...attemptsIn(attempt).slice(1).map(childName)].join('/')
+}
+
+/** What a run that was kicked off within a function is known by: `intro` for `chapters#2/1.0/intro#1`. */
+export function childName(attempt: string): string {
+  return attempt.slice(attempt.lastIndexOf('/') + 1, attempt.lastIndexOf('#'))
+}
+
 /**
- * The run of an attempt at a task that is a crew: `claim-1/settle#1`. Its name says which run it works for, so that a
- * run and the runs that work for it stay together under whatever name they are copied or imported.
+ * The run of an attempt at a task that is a crew, `claim-1/settle#1`, or of what a function kicked off,
+ * `book-1/chapters#1/1.0/intro#1`. Its name says which run it works for, so that a run and the runs that work for it
+ * stay together under whatever name they are copied or imported.
  */
 export function childRun(run: string, attempt: string): string {
   return `${run}/${attempt}`
 }
 
-const childEnding = /\/[^/#]+#\d+$/
+/** An attempt, and what is nested in a call of it: `/settle#1`, `/chapters#1/1.0/intro#1`. */
+const childEnding = /\/[^/#]+#\d+(\/\d+\.\d+\/[^/#]+#\d+)*$/
 
 /** The run that a run works for: `claim-1` for `claim-1/settle#1`. Undefined for one that works for none. */
 export function callerOf(run: string): string | undefined {

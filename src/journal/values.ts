@@ -321,8 +321,10 @@ export interface PlannedTask {
   readonly fields?: readonly string[]
   /** It keeps its stored output after all if these tasks give the same outputs that it was made from. */
   readonly unless?: readonly string[]
-  /** Of executing it. Absent: unknown, since it was never completed before. */
+  /** Of executing it. Absent: unknown, since it was never completed before, or not all that it took was counted. */
   readonly estimate?: Estimate
+  /** Earlier executions kicked off runs that were not child runs. */
+  readonly uncounted?: true
 }
 
 /** What executing something may take: the medians of earlier times. */
@@ -330,7 +332,7 @@ export interface Estimate {
   readonly usage: Usage
   /** In dollars. Absent: the price of the model is not known. */
   readonly cost?: number
-  /** How many earlier executions it is made from; 0 for a task that asks no model. */
+  /** How many earlier executions it is made from. */
   readonly samples: number
 }
 
@@ -354,6 +356,8 @@ export interface StoredOutput {
    * Agents that had to answer in their last turn, with how many turns they had: with more, they might have continued.
    */
   readonly limited?: { readonly [agent: string]: number }
+  /** Kickoffs that were not child runs: their usage is not counted here. */
+  readonly uncounted?: readonly string[]
 }
 
 /** What was said to make an output in another run: the first message, and those after it. */

@@ -101,6 +101,22 @@ describe('the tree of a run', () => {
     assert.deepEqual(times, [2, 2])
   })
 
+  test('counts the runs that a function kicks off', async () => {
+    const store = newStore()
+    const tree = createTree(store, undefined, () => 0)
+    const doing: (string | undefined)[] = []
+    const observed = observe(store, async (entry, run) => {
+      await tree.hear(entry, run)
+      if (run === 'r' && entry.type.startsWith('task.')) doing.push(tree.look(0)?.tasks[0]?.doing)
+    })
+    const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'say', effect: 'read', run: () => 'said' })] })
+    const run = (): Promise<string> => inner.kickoffForEach([{ at: 1 }, { at: 2 }], { concurrency: 1 }).then(String)
+    const tasks = [new Task({ name: 'kick', effect: 'idempotent', run })]
+    await new Crew({ name: 'kicking', tasks, store: observed.store }).kickoff({ id: 'r' })
+    await observed.heard()
+    assert.deepEqual(doing.slice(1, -1), ['0 of 1 run done', '1 of 1 run done', '1 of 2 runs done', '2 of 2 runs done'])
+  })
+
   test('of a run that was stopped has nothing running', async () => {
     const stop = new AbortController()
     const { run } = await nested({ hang: () => stop.abort() }).kickOff({ signal: stop.signal })

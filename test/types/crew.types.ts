@@ -440,6 +440,18 @@ export async function crewsAsTasks(): Promise<void> {
   await made.kickoff({ inputs: { length: 3 } })
   // @ts-expect-error -- a function gives an object
   new Task({ name: 'inner', crew: inner, inputs: () => 'x' })
+  const counted = new Task({
+    name: 'counted',
+    crew: inner,
+    output: z.object({ policy: z.string().transform((policy) => policy.length) }),
+    callback: ({ output: of }) => same<typeof of, { policy: number } | undefined>(),
+  })
+  const counting = new Crew({ tasks: [counted] })
+  const { tasks } = await counting.kickoff({ inputs: { notes: 'x', customer: 'Ada' } })
+  same<(typeof tasks)[0], TaskOutput<{ policy: number }>>()
+  await counting.fork({ outputs: { counted: { policy: 'x' } } })
+  // @ts-expect-error -- as it is written before the schema's transform
+  await counting.fork({ outputs: { counted: { policy: 1 } } })
 }
 
 export async function agentsOfTheCrew(): Promise<void> {

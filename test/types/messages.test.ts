@@ -43,7 +43,7 @@ const mistakes: { readonly [claim: string]: readonly [code: string, ...said: str
   ],
   'an option of a task that is a crew': [
     `new Task({ name: 'x', crew, input: {} })`,
-    `Object literal may only specify known properties, but 'input' does not exist in type 'CrewTaskOptions<string, Tasks>'. Did you mean to write 'inputs'?`,
+    `Object literal may only specify known properties, but 'input' does not exist in type 'CrewTaskOptions<string, never, Tasks>'. Did you mean to write 'inputs'?`,
   ],
   'an output in a function': [
     `new Task({ name: 'x', context: [extract], run: ({ outputs }) => outputs.extrct })`,

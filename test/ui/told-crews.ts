@@ -120,6 +120,14 @@ export const plays: { readonly [what: string]: () => Promise<Told> } = {
     const after = new Task({ name: 'after', effect: 'read', run: () => 'over' })
     return told(new Crew({ name: 'outer', tasks: [inner, after], store }), { 'inner/q1': { decision: 'approve' } })
   },
+  'a crew that a function kicks off': async () => {
+    const store = newStore()
+    const inner = claims(['claim']).with({ store })
+    const run = (): Promise<string> => inner.kickoff({ id: 'inner' }).then(String)
+    const kick = new Task({ name: 'kick', effect: 'idempotent', run })
+    const outer = new Crew({ name: 'outer', tasks: [kick], store })
+    return told(outer, { 'kick/inner/q1': { decision: 'approve' } })
+  },
   'work for a coworker': async () => {
     const model = scriptedModel([
       {

@@ -180,8 +180,10 @@ const aFunction = 'a function at work'
 function doingAfter(state: RunState, entry: Entry, path: string): string | undefined {
   switch (entry.type) {
     case 'task.started':
-      if (entry.child) return 'a crew at work'
+      if (entry.child) return isNested(path) ? kickoffWords(state, path) : 'a crew at work'
       return withAgent(state, path, entry.code ? aFunction : 'asks the model')
+    case 'task.completed':
+      return state.attempts.get(path)?.child !== undefined && isNested(path) ? kickoffWords(state, path) : undefined
     case 'model.replied': {
       const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
       return withAgent(state, parentPath(path), calls.length > 0 ? `calls ${calls.join(', ')}` : 'checks the answer')
@@ -198,6 +200,13 @@ function doingAfter(state: RunState, entry: Entry, path: string): string | undef
     default:
       return undefined
   }
+}
+
+/** What a function has kicked off. */
+function kickoffWords(state: RunState, path: string): string {
+  const runs = [...(state.tasks.get(taskOf(path))?.kickoffs?.values() ?? [])]
+  const done = runs.filter((run) => state.attempts.get(run)?.status === 'completed')
+  return `${done.length} of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} done`
 }
 
 function attemptOf(call: string): string {

@@ -3,6 +3,7 @@
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { executeRun } from '../../engine/run/execute-run.ts'
 import { nextWords } from '../../next.ts'
+import { callCode, runningCode, warnOfRunBeside } from '../../engine/task/function-call.ts'
 import { unitOf } from '../../runs/unit.ts'
 import type { Begun, OpenCrew, UnderWay } from '../open-crew.ts'
 import type { RunResult } from '../result/result.ts'
@@ -10,10 +11,24 @@ import { wakeRun } from '../queue/wake-run.ts'
 import { resultOf } from '../result/stored-result.ts'
 
 /** From now on, unless the run has nothing to do. */
-export function execute(open: OpenCrew, { engine, taken, choices }: Begun): UnderWay {
+export function execute(open: OpenCrew, { engine, taken, choices, kickedOff }: Begun): UnderWay {
   const { definition: crew, underWay } = open
   const state = taken.is === 'held' ? taken.hold.state : taken.state
-  const last = taken.is === 'held' ? executeRun(taken.hold, crew, choices) : Promise.resolve(state)
+  const code = runningCode()
+  if (code && taken.is === 'held' && !kickedOff) {
+    code.uncounted.add(state.run)
+    warnOfRunBeside(code, {
+      crew: crew.name,
+      run: state.run,
+      why: 'only what a task that is a function kicks off does',
+    })
+  }
+  const last = kickedOff
+    ? kickedOff.execute()
+    : taken.is === 'held'
+      ? // what its tools and guardrails kick off is no work of a function that began it
+        callCode(undefined, () => executeRun(taken.hold, crew, choices))
+      : Promise.resolve(state)
   // what the runs of its tasks came to is known here, and not read again
   const end = last.then((left) => unitOf(engine.store, left, engine.within))
   const result = end.then(
@@ -35,6 +50,7 @@ export function execute(open: OpenCrew, { engine, taken, choices }: Begun): Unde
   underWay.set(state.run, life)
   const over = (): unknown => underWay.get(state.run) === life && underWay.delete(state.run)
   result.then(over, over)
+  void kickedOff?.waits.then(over)
   return life
 }
 

@@ -26,7 +26,7 @@ type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinitio
 export function defineWork(task: Task, work: Work, given: readonly TaskDefinition[]): TaskDefinition {
   const { name, named, was, id, description, async, when } = task
   // what a crew gives is what its last task gives
-  const last = 'child' in work ? work.child.crew.tasks.at(-1) : undefined
+  const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
   const schema = last ? last.schema : task.schema
   return {
     name,
@@ -103,6 +103,7 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
   const what = inputsOf(task)
   return {
     crew: definition,
+    ownSchema: task.schema !== undefined,
     known(own) {
       if (typeof inputs === 'function' || definition.callbacks?.before) return undefined
       return inputs === undefined ? own : unreadInputs(inputs, what)

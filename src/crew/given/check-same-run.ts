@@ -12,11 +12,16 @@ import { settled, type GivenInputs } from './given-inputs.ts'
 import { own } from '../../options.ts'
 import type { Store } from '../../stores/store.ts'
 
+export function hasSameInputs(state: RunState, given: GivenInputs): boolean {
+  const before = state.given ?? state.inputs
+  return digest(settled(given, before, true)) === digest(before)
+}
+
 /** INPUTS_DIFFER. */
 export function checkSameInputs(state: RunState, given: GivenInputs): void {
+  if (hasSameInputs(state, given)) return
   const before = state.given ?? state.inputs
   const inputs = settled(given, before, true)
-  if (digest(inputs) === digest(before)) return
   const names = [...new Set([...Object.keys(before), ...Object.keys(inputs)])]
   const words = differences(before, inputs, names)
   throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was started with other inputs: ${words}`, {

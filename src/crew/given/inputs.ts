@@ -94,12 +94,17 @@ export async function readOutput(
   }
   if (!task.schema) {
     if (typeof json.value === 'string') return { raw: json.value, structured: false }
-    // a function may give anything
-    if (task.code) return { raw: JSON.stringify(json.value), structured: true }
+    if (givesAnything(task)) return { raw: JSON.stringify(json.value), structured: true }
     const words = `task ${task.name} has no output schema, so its output is a text, not ${describe(output)}`
     throw new RepriseError('INPUT_INVALID', words)
   }
   const parsed = await parseValue(task.schema, json.value)
   if (parsed.ok) return { raw: JSON.stringify(json.value), structured: true }
   throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${task.name}: ${parsed.reason}`)
+}
+
+/** A function may, and so may a crew whose last task is one. */
+function givesAnything({ code, child }: TaskDefinition): boolean {
+  const last = child?.crew.tasks.at(-1)
+  return code !== undefined || (last !== undefined && !last.schema && givesAnything(last))
 }

@@ -115,7 +115,11 @@ export type CodeOutput<Result, Schema> = [Schema] extends [never]
   : InferOutput<Schema>
 
 /** A task that is a crew: a run of its own, journaled beside this one, whose last output is the task's. */
-export interface CrewTaskOptions<Output = unknown, Context extends Tasks = Tasks> {
+export interface CrewTaskOptions<
+  Output = unknown,
+  Schema extends SchemaInput = SchemaInput,
+  Context extends Tasks = Tasks,
+> {
   /** The task's identity. */
   readonly name: string
   /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
@@ -124,12 +128,17 @@ export interface CrewTaskOptions<Output = unknown, Context extends Tasks = Tasks
   readonly crew: Crew
   /** Those of the child run: an object, or a function of what is there by then. Left out, it gets this run's own. */
   readonly inputs?: ChildInputs<OutputsOf<Context>>
+  /** What the crew's last task gave must fit it, as that stands in the journal. Left out, the schema of that task. */
+  readonly output?: Schema
   readonly context?: Context
   readonly async?: boolean
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
-  readonly callback?: (output: TaskOutput<Output>, context: CallbackContext) => unknown
+  readonly callback?: (output: TaskOutput<CrewOutput<Output, Schema>>, context: CallbackContext) => unknown
   readonly version?: string
 }
+
+/** `Output` is what the last task of the crew gives. */
+export type CrewOutput<Output, Schema> = [Schema] extends [never] ? Output : InferOutput<Schema>
 
 export type ChildInputs<Of = AnyOutputs> =
   | { readonly [name: string]: InputValue }

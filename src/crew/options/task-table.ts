@@ -61,8 +61,8 @@ export const taskRows: TaskRows = {
   },
   output: {
     takes: schemaCheck,
-    of: written,
-    leftOut: 'a text',
+    of: all,
+    leftOut: 'a text; of a crew, what its last task says',
     crewai: ['output_pydantic', 'output_json', 'response_model', 'converter_cls'],
     yaml: { code: 'output: z.object({ … })' },
     does: 'the schema that its output must fit',

@@ -1,7 +1,7 @@
 // A plan as callers see it: what a call would do with each task and why, and what that may take.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
-import type { Estimate, OrphanedTask, PlannedTask, TaskChanges, Usage } from '../../journal/entries.ts'
+import type { OrphanedTask, PlannedTask, TaskChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
 import { dollars } from '../../text/words.ts'
@@ -34,7 +34,7 @@ export type OnPlan = (plan: Plan) => boolean | Promise<boolean>
 export interface PlanEstimate {
   readonly usage: Usage | undefined
   readonly cost: number | undefined
-  /** Tasks that were never completed before. */
+  /** Tasks that were never completed before, and those that began runs which are not counted. */
   readonly unknown: readonly string[]
 }
 
@@ -138,7 +138,7 @@ export function planLines({ of, runId, tasks, execute, estimate, changes, orphan
   const width = Math.max(...tasks.map((planned) => planned.task.length))
   const lines = tasks.map((planned): PlanLine => {
     const { action, task } = planned
-    const expected = execute.includes(planned.task) ? `; ${estimateWords(planned.estimate)}` : ''
+    const expected = execute.includes(planned.task) ? `; ${estimateWords(planned)}` : ''
     const [why, ...more] = planned.reasons
     const reasons = [`${why}${unlessWords(planned)}`, ...more].join('; ')
     return { is: 'task', action, text: `${action.padEnd(7)}  ${task.padEnd(width)}  ${reasons}${expected}` }
@@ -146,7 +146,7 @@ export function planLines({ of, runId, tasks, execute, estimate, changes, orphan
   return [
     { is: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
     ...lines,
-    ...(execute.length > 0 ? [{ is: 'expected', text: `Expected: ${expectedWords(estimate)}` } as const] : []),
+    ...(execute.length > 0 ? [{ is: 'expected', text: `Expected: ${expectedWords(estimate, tasks)}` } as const] : []),
     ...(changes ? [{ is: 'warning', text: `Tasks changed: ${changeWords(changes)}` } as const] : []),
     ...orphaned.map((orphan) => ({ is: 'warning', text: `Orphaned: ${orphanWords(orphan)}; ${fates[of]}` }) as const),
     ...warnings.map((warning) => ({ is: 'warning', text: `Warning: ${warning}` }) as const),
@@ -164,17 +164,27 @@ function unlessWords({ unless = [] }: PlannedTask): string {
   return ` (unless ${unless.join(' and ')} ${unless.length > 1 ? 'give' : 'gives'} the same as before)`
 }
 
-function estimateWords(estimate: Estimate | undefined): string {
+function estimateWords({ estimate, uncounted }: PlannedTask): string {
+  if (uncounted) return 'tokens and cost unknown, it began runs that are not counted'
   if (!estimate) return 'tokens and cost unknown, never completed before'
   const { usage, cost, samples } = estimate
-  if (samples === 0) return 'no tokens'
+  if (usage.calls === 0) return `no model calls before (median of ${samples})`
   return `about ${tokens(usage)} tokens, ${costWords(cost)} (median of ${samples})`
 }
 
-function expectedWords({ usage, cost, unknown }: PlanEstimate): string {
-  if (!usage) return `unknown: ${unknown.join(', ')} ${unknown.length > 1 ? 'were' : 'was'} never completed before`
-  if (usage.calls === 0) return 'no tokens'
+function expectedWords({ usage, cost, unknown }: PlanEstimate, tasks: readonly PlannedTask[]): string {
+  if (!usage) return `unknown: ${unknownWords(unknown, tasks)}`
+  if (usage.calls === 0) return 'no model calls, as before'
   return `about ${tokens(usage)} tokens, ${costWords(cost)}`
+}
+
+function unknownWords(unknown: readonly string[], tasks: readonly PlannedTask[]): string {
+  const uncounted = unknown.filter((name) => tasks.some(({ task, uncounted: not }) => task === name && not))
+  const never = unknown.filter((name) => !uncounted.includes(name))
+  return [
+    ...(never.length > 0 ? [`${never.join(', ')} ${never.length > 1 ? 'were' : 'was'} never completed before`] : []),
+    ...(uncounted.length > 0 ? [`${uncounted.join(', ')} began runs that are not counted`] : []),
+  ].join('; ')
 }
 
 function costWords(cost: number | undefined): string {

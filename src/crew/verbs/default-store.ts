@@ -17,6 +17,11 @@ export async function openCrewStore(store: string | Store | undefined): Promise<
   })
 }
 
+/** Whether a crew that was given no store keeps its runs there. */
+export function isDefaultPlace(url: string): boolean {
+  return url === (environment().store ?? defaultStoreUrl(process.cwd()))
+}
+
 export function defaultStoreUrl(folder: string): string {
   return `sqlite:${join(projectOf(folder), '.reprise', 'runs.db')}`
 }

@@ -1,13 +1,14 @@
 // A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no
 // other.
 import type { ExecuteOptions, Inputs } from '../../engine/definition.ts'
+import { functionCall } from '../../engine/task/function-call.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { asRepriseError, messageOf, RepriseError, reworded } from '../../errors.ts'
 import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
-import type { OpenCrew } from '../open-crew.ts'
+import type { Begun, Elsewhere, OpenCrew } from '../open-crew.ts'
 import { readInputs, type GivenInputs } from '../given/given-inputs.ts'
 import { pooled, readConcurrency } from './pool.ts'
 import { checkStart, start } from './start.ts'
@@ -45,8 +46,22 @@ export interface ForEachWatch {
   ended(index: number, result: ForEachResult): void | Promise<void>
 }
 
-/** INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started. */
+/**
+ * INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started.
+ * Within a function task, it does not settle when one of the runs waits.
+ */
 export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[]> {
+  const leave = functionCall()?.enter()
+  try {
+    const results = await kickoffAll(open, request)
+    if (results) return results
+  } finally {
+    leave?.()
+  }
+  return new Promise(() => {})
+}
+
+async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[] | undefined> {
   const { list, reuse, choices, watch } = request
   const { logger } = open.definition
   const nameOf = watch?.nameOf ?? ((index: number) => `inputs[${index}]`)
@@ -63,11 +78,21 @@ export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): P
     nameOf,
   )
   for (const [index, given] of all.entries()) await naming(index, () => checkStart(open, given, ids[index]))
-  const runOne = async (read: ReadInputs, index: number): Promise<ForEachResult> => {
+  // within a function task, one that waits has no result, and the next one takes its place
+  let waits = false
+  const runOne = async (read: ReadInputs, index: number): Promise<ForEachResult | undefined> => {
     const id = ids[index]
     try {
       const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
-      return await startedBy(open, () => start(open, { id, inputs, reuse, choices }))
+      const waiting = Promise.withResolvers<undefined>()
+      const begin = async (): Promise<Begun | Elsewhere> => {
+        const begun = await start(open, { id, inputs, reuse, choices })
+        if ('kickedOff' in begun) void begun.kickedOff?.waits.then(() => waiting.resolve(undefined))
+        return begun
+      }
+      const result = await Promise.race([startedBy(open, begin), waiting.promise])
+      waits ||= result === undefined
+      return result
     } catch (error) {
       const known = asRepriseError(error)
       const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
@@ -80,6 +105,7 @@ export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): P
     concurrency,
     async (read, index) => {
       const result = await runOne(read, index)
+      if (!result) return undefined
       ended++
       if (watch) await watch.ended(index, result)
       else logger.info(`[${result.runId}] ${result.status}: ${ended} of ${all.length} runs have ended`)
@@ -87,6 +113,7 @@ export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): P
     },
     () => choices.signal?.aborted ?? false,
   )
+  if (waits) return undefined
   return results.map((result, index) => {
     return result ?? { ...nothing(ids[index], 'This run was not started'), status: 'pending' }
   })

@@ -2,6 +2,8 @@
 import type { Hold } from '../../engine/lease/hold.ts'
 import { runHere } from '../../engine/lease/held-here.ts'
 import { createRun, type NewRun } from '../../engine/run/lifecycle.ts'
+import { runningCode, warnOfRunBeside, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
+import { kickoffWithin, nameOf } from '../../engine/task/kickoff-within.ts'
 import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { defined } from '../../defined.ts'
@@ -13,7 +15,8 @@ import type { WhenHeld } from '../options/verb-options.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { checkBefore, checkBudgetPrices, checkGiven, checkModels } from '../given/check-before.ts'
-import { checkSameInputs } from '../given/check-same-run.ts'
+import { checkSameInputs, hasSameInputs } from '../given/check-same-run.ts'
+import { isDefaultPlace } from './default-store.ts'
 import { confirm, planOfKickoff } from './make-plan.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
 import { beforeKickoff, fitting } from '../given/made-inputs.ts'
@@ -30,6 +33,9 @@ export interface StartRequest {
 }
 
 export async function start(open: OpenCrew, request: StartRequest): Promise<Begun | Elsewhere> {
+  const code = runningCode()
+  const call = code && (await callFor(open, code, request.id))
+  if (call) return startWithin(open, call, request)
   const { definition: crew } = open
   const { id, inputs: given, reuse, onPlan, whenHeld, choices } = request
   const opened = await open.engine()
@@ -51,6 +57,52 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Begu
   }
   const check = (state: RunState): void => given && checkSameInputs(state, given)
   return takeUpOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
+}
+
+/** Within a function task: a run that works for the function's run. */
+async function startWithin(open: OpenCrew, call: FunctionCall, request: StartRequest): Promise<Begun> {
+  const { definition: crew } = open
+  const { id, inputs: given, reuse, onPlan, choices } = request
+  const inputs = given ? settled(given) : {}
+  const kickedOff = await kickoffWithin(call, {
+    name: nameOf(call, id, crew.name, inputs),
+    crew,
+    engine: engineFor,
+    options: choices,
+    isSame: (state) => !given || hasSameInputs(state, given),
+    async make() {
+      const made = await beforeKickoff(crew, inputs, given?.files)
+      await checkBefore(crew, made.inputs, () => true)
+      await checkBudgetPrices(crew)
+      if (onPlan) await confirm(onPlan, await planOfKickoff(call.life.engine, crew, made.inputs, { reuse, ...choices }))
+      return { ...made, through: choices.through, origin: defined({ reuse, module: open.module }) }
+    },
+  })
+  const { engine, taken } = kickedOff
+  announce(crew, (taken.is === 'held' ? taken.hold.state : taken.state).run, 'kickoff')
+  return { engine, taken, choices, kickedOff }
+}
+
+/** The call that a kickoff within a run's code works for, if it can. A warning says why not. */
+async function callFor(open: OpenCrew, code: RunningCode, id: string | undefined): Promise<FunctionCall | undefined> {
+  const { call } = code
+  const { name } = open.definition
+  // it is called again, and nobody waits for it now
+  if (call?.interruptible.aborted) return new Promise(() => {})
+  const why = call ? await whyNot(open, call, id) : 'only what a task that is a function kicks off does'
+  if (why === undefined) return call
+  warnOfRunBeside(code, { crew: name, run: id, why })
+  return undefined
+}
+
+async function whyNot(open: OpenCrew, call: FunctionCall, id: string | undefined): Promise<string | undefined> {
+  if (call.isOver) return 'the function had returned by then'
+  const { engine, state } = call.life
+  if (open.hasStore && runHere(await open.engine(), '') !== runHere(engine, '')) return 'its crew has another store'
+  // else it would not find that run
+  const isOwnStore = open.hasStore || isDefaultPlace(engine.store.url)
+  const mayBeThere = isOwnStore && id !== undefined && id !== state.run
+  return mayBeThere && (await engine.store.row(id)) ? 'a run of that id was there before' : undefined
 }
 
 const creating = seriallyByName()

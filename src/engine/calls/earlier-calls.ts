@@ -76,6 +76,8 @@ function isServed(crew: CrewDefinition, place: string, tool: string, isNested = 
   const [first = '', ...rest] = place.split('/')
   const task = crew.tasks.find(({ name, was }) => name === first || (isNested && was.includes(first)))
   if (!task) return false
+  // which crews a function kicks off is not declared
+  if (rest.length > 0 && task.code) return true
   if (rest.length > 0) return task.child !== undefined && isServed(task.child.crew, rest.join('/'), tool, true)
   return task.code !== undefined || toolsOf(task).some((one) => namesOf(one).includes(tool))
 }

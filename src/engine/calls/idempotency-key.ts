@@ -1,5 +1,6 @@
 // The key that a tool is given, so that a service can distinguish a second try at a call from another call.
 import { digest } from '../../journal/hash.ts'
+import type { AttemptState, RunState } from '../../journal/state/state.ts'
 import { callAt } from '../../journal/state/at-path.ts'
 import { isCallOf } from './earlier-calls.ts'
 import { inheritedKeys, keysBefore, keysBeside, partOf } from './once.ts'
@@ -35,4 +36,13 @@ export function idempotencyKeyOf(item: Item): string {
   for (let number = occurrence; found === undefined; number++) found = unused(made(number))
   out.set(call.path, { attempt: attempt.path, key: found })
   return found
+}
+
+/** The key that a guardrail is given to judge an answer: a revised answer is judged under another one. */
+export function judgementKey(
+  { incarnation }: RunState,
+  { path }: AttemptState,
+  judged: readonly [guardrail: string, index: number, raw: string],
+): string {
+  return digest([incarnation, path, ...judged])
 }

@@ -12,6 +12,7 @@ import { readSentResult } from '../../tools/sent-result.ts'
 import type { ToolContext } from '../../tools/tool.ts'
 import type { Life } from '../life.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
+import { callCode, Interruption, uncountedOf, type RunningCode } from '../task/function-call.ts'
 import { checkTime } from '../limits/slice.ts'
 import { callText, lostText } from '../people/questions.ts'
 import { fileReader } from '../read/run-files.ts'
@@ -62,12 +63,14 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
     // that of a task that is a function fails the task
     if (!task.code) warnOfMistake(life, error, `tool ${tool.name} at ${call.path}`)
   }
+  const what = task.code ? `function ${task.name}` : `tool ${tool.name} of task ${task.name}`
+  const code = { life, what, uncounted: new Set<string>() }
   const run = (): Promise<ToolOutcome | Abandoned> =>
-    runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
+    runTool(now, code, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
   const ended = await (life.tracing?.tool(now, run) ?? run())
   if (!('abandoned' in ended)) {
     if (effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
-    await give(item, ended, { ...defined({ stack }), isLazy })
+    await give(item, ended, { ...defined({ stack }), ...uncountedOf(code), isLazy })
     life.unwritten.delete(call.path)
     return 'ended'
   }
@@ -89,6 +92,7 @@ interface Abandoned {
 /** The result or error of the tool as JSON, or that it was given up and its outcome is unknown. */
 async function runTool(
   item: Callable,
+  code: RunningCode,
   context: ToolContext,
   threw: (error: unknown) => void,
 ): Promise<ToolOutcome | Abandoned> {
@@ -96,7 +100,7 @@ async function runTool(
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
   // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
-  const running = Promise.try(() => tool.run(parsed as never, { ...context, signal })).then(
+  const running = callCode(code, () => Promise.try(() => tool.run(parsed as never, { ...context, signal }))).then(
     (returned: unknown) => ({ returned }),
     (error: unknown) => {
       if (isUnknown(error)) return { abandoned: redact(error.message) }
@@ -111,9 +115,12 @@ async function runTool(
   // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   const late = running.then((end) => ('returned' in end ? toOutcome(end.returned, tool.name) : undefined))
-  if (effectOf(item) === 'once') life.unwritten.set(call.path, late)
-  if (!over) linger(callHere(life, call.path), running)
-  return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
+  const isOnce = effectOf(item) === 'once'
+  if (isOnce) life.unwritten.set(call.path, late)
+  if (isOnce && !over) linger(callHere(life, call.path), running)
+  const stopped =
+    signal.reason instanceof Interruption ? 'it waits for a run that it kicked off' : 'it was stopped while it ran'
+  return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : stopped }
 }
 
 /** With what the model is sent instead, which is asked for once: every later process sends the same. */
@@ -164,6 +171,7 @@ interface Given {
   readonly source?: NonNullable<CallState['source']>
   readonly by?: string
   readonly stack?: string
+  readonly uncounted?: readonly string[]
   /** Nothing waits for it to be on disk. */
   readonly isLazy?: boolean
 }

@@ -3,10 +3,12 @@
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
+import { judgementKey } from '../calls/idempotency-key.ts'
 import type { GuardrailDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 import { fileReader } from '../read/run-files.ts'
 import { outputOf } from '../run/so-far.ts'
+import { callCode, uncountedOf } from '../task/function-call.ts'
 import { askJudge, type Verdict } from './ask-judge.ts'
 import { review } from './ask-person.ts'
 import { judgeAnswer } from './judge-answer.ts'
@@ -25,7 +27,11 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
       await life.append(entries)
       entries = []
     }
-    const verdict = known ? { accepted: true as const, ...known } : await askGuardrail(work, guardrail, index, raw)
+    const what = `guardrail ${guardrail.name} of task ${task.name}`
+    const code = { life, what, uncounted: new Set<string>() }
+    const verdict = known
+      ? { accepted: true as const, ...known }
+      : await callCode(code, () => askGuardrail(work, guardrail, index, raw))
     if (!verdict.accepted) return { is: 'refused', by: guardrail.name, reason: verdict.reason, entries }
     raw = verdict.raw ?? raw
     if (known) continue
@@ -35,15 +41,24 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
       guardrail: guardrail.name,
       verdict: 'accepted',
       ...defined({ raw: verdict.raw }),
+      ...uncountedOf(code),
     })
   }
   return review(work, { raw, structured: task.schema !== undefined }, entries)
 }
 
 async function askGuardrail(work: Work, guardrail: GuardrailDefinition, index: number, raw: string): Promise<Verdict> {
-  const { task, life } = work
+  const { task, life, attempt, signal } = work
   if ('sentence' in guardrail) return askJudge(work, guardrail.sentence, index, raw)
-  const output = await outputOf({ raw, structured: task.schema !== undefined }, task)
-  const readFile = fileReader(life.engine.store, life.state)
-  return guardrail.judge({ raw, output, inputs: plainInputs(life.state.inputs), task: task.name, readFile })
+  const { state, engine } = life
+  return guardrail.judge({
+    raw,
+    output: await outputOf({ raw, structured: task.schema !== undefined }, task),
+    inputs: plainInputs(state.inputs),
+    task: task.name,
+    runId: state.run,
+    signal,
+    idempotencyKey: judgementKey(state, attempt, [guardrail.name, index, raw]),
+    readFile: fileReader(engine.store, state),
+  })
 }

@@ -47,7 +47,7 @@ export async function checkBudget(life: Life): Promise<void> {
 }
 
 /** Its own first, which includes what its finished children have taken. */
-async function statesUnder(store: Store, state: RunState, within: Life['within']): Promise<RunState[]> {
+export async function statesUnder(store: Store, state: RunState, within: Life['within']): Promise<RunState[]> {
   const under = await Promise.all(
     unfinishedCrews(state).map(async ({ child: run }) => {
       const read = within.has(run) ? undefined : await readIfThere(store, run)

@@ -6,15 +6,13 @@ import type { Engine } from '../definition.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
 import type { Unit } from '../lease/held-unit.ts'
 import { readThere } from '../read/read-run.ts'
-import { childOf } from '../task/children.ts'
+import { childrenOf } from '../task/children.ts'
 import { cancelUnread } from './inbox.ts'
 
 /** A run is cancelled as a whole: the open runs of its nested crews, too. */
 export async function cancelWithin(engine: Engine, unit: Unit, state: RunState): Promise<void> {
-  for (const task of state.tasks.keys()) {
-    const child = childOf(state, task)
-    if (child) await cancelChild(engine, unit, child.run)
-  }
+  for (const task of state.tasks.keys())
+    for (const { run } of childrenOf(state, task)) await cancelChild(engine, unit, run)
 }
 
 /** Cancels the runs of nested crews whose tasks a resume has removed. */
@@ -25,13 +23,17 @@ export async function cancelRemoved({ engine, unit, state }: Hold): Promise<void
   for (const { child } of given) if (child !== undefined) await cancelChild(engine, unit, child)
 }
 
-/** A run that was never created, or is completed, needs no cancellation. */
-async function cancelChild(engine: Engine, unit: Unit, run: string): Promise<void> {
+/** False when there was nothing left to cancel: a run that was never created, or has ended. */
+export async function cancelChild(engine: Engine, unit: Unit, run: string): Promise<boolean> {
   const read = await readThere(engine.store, run)
-  if (!read || read.state.status === 'completed') return
-  if (read.state.status === 'cancelled') return cancelWithin(engine, unit, read.state)
+  if (!read || read.state.status === 'completed') return false
+  if (read.state.status === 'cancelled') {
+    await cancelWithin(engine, unit, read.state)
+    return false
+  }
   const hold = openHold(engine, unit, read, { limitMs: briefMs })
   await cancelUnread(hold)
   await cancelWithin(engine, unit, hold.state)
   await hold.release()
+  return true
 }

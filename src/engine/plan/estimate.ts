@@ -1,5 +1,6 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never
-// executed has no estimate, which is not the same as an estimate of zero. One that asks no model takes no tokens.
+// executed has no estimate, which is not the same as an estimate of zero. Neither has a function that began runs which
+// are not counted. Whether a function makes calls is not known before it is executed: only what it took says so.
 import { defined } from '../../defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
@@ -26,31 +27,38 @@ export async function withEstimates(
   plan: readonly PlannedTask[],
   atHand?: RunState,
 ): Promise<PlannedTask[]> {
-  const samples = await samplesOf(engine, crew.name, namesOf(plan), atHand)
+  const samples = await samplesOf(engine, crew, namesOf(plan), atHand)
   return Promise.all(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
       const [task] = tasksNamed(crew, [planned.task])
-      if (planned.action !== 'execute') return planned
-      if (task && !asksModel(task)) return { ...planned, estimate: { usage: noUsage, cost: 0, samples: 0 } }
-      if (earlier.length === 0) return planned
+      if (planned.action !== 'execute' || earlier.length === 0) return planned
+      if (earlier.some(({ counted }) => !counted)) return { ...planned, uncounted: true }
       // what the same calls would cost with the model that the task has now
       // which model of a crew an inherited output was made by is not known
       const model = task?.child ? '' : modelName(task?.agent.model)
       const now = (call: Call): Call => (call.own ? { ...call, model } : call)
-      const costs = await Promise.all(earlier.map((calls) => costOfCalls(calls.map(now), crew.prices)))
+      const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(now), crew.prices)))
       const known = costs.filter((cost) => cost !== undefined)
       const cost = median(known)
-      const usage = medianUsage(earlier.map((calls) => calls.map(({ usage: used }) => used).reduce(addUsage, noUsage)))
+      const usages = earlier.map(({ calls }) => calls.map(({ usage: used }) => used).reduce(addUsage, noUsage))
+      const usage = medianUsage(usages)
       const estimate: Estimate = { usage, ...defined({ cost }), samples: earlier.length }
       return { ...planned, estimate }
     }),
   )
 }
 
-/** Functions ask none, whatever they do on their own account. */
-function asksModel({ code, child }: TaskDefinition): boolean {
-  return child ? child.crew.tasks.some(asksModel) : !code
+/** A function may take nothing; of a task for an agent, an execution without a call is none. */
+function mayTakeNothing(task: TaskDefinition | undefined): boolean {
+  return task?.code !== undefined || task?.child !== undefined
+}
+
+/** One execution of a task. */
+interface Sample {
+  readonly calls: readonly Call[]
+  /** Whether all that it took is known. */
+  readonly counted: boolean
 }
 
 /** What a task has cost in this run, including everything done for it; undefined when a model's price is not known. */
@@ -89,16 +97,16 @@ function namesOf(plan: readonly PlannedTask[]): string[] {
   return plan.filter((planned) => planned.action === 'execute').map((planned) => planned.task)
 }
 
-/** By task, and for each of its newest executions: its model calls. */
+/** By task, its newest executions. */
 async function samplesOf(
   { store }: Engine,
-  crew: string,
+  crew: CrewDefinition,
   tasks: readonly string[],
   atHand: RunState | undefined,
-): Promise<Map<string, Call[][]>> {
+): Promise<Map<string, Sample[]>> {
   // an inherited output says what making it took, wherever that was: counted once, by where it was made
-  const samples = new Map<string, Map<string, Call[]>>(tasks.map((task) => [task, new Map()]))
-  const { rows } = await store.list({ crew }, { limit: mostRuns })
+  const samples = new Map<string, Map<string, Sample>>(tasks.map((task) => [task, new Map()]))
+  const { rows } = await store.list({ crew: crew.name }, { limit: mostRuns })
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.size >= enoughSamples)) break
     // one that cannot be read, or was just deleted, must not prevent planning
@@ -112,13 +120,18 @@ async function samplesOf(
     if (!state) continue
     for (const [task, executions] of samples) {
       const made = state.tasks.get(task)
-      if (!made?.output || made.source === 'edited' || made.output.usage.calls === 0) continue
+      if (!made?.output || made.source === 'edited') continue
+      const { usage, uncounted } = made.output
+      if (usage.calls === 0 && !mayTakeNothing(tasksNamed(crew, [task])[0])) continue
       const { incarnation, seq } = placeOf(state, made)
       const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
-      const inherited = { model: '', usage: made.output.usage, own: true }
+      const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
       // the run that made it knows more: its calls, each with its model
-      executions.set(origin, made.from ? [inherited] : modelCalls(state, made).map(callAgain))
+      executions.set(origin, {
+        calls: made.from ? inherited : modelCalls(state, made).map(callAgain),
+        counted: uncounted === undefined,
+      })
     }
   }
   return new Map([...samples].map(([task, executions]) => [task, [...executions.values()]]))

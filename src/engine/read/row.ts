@@ -7,7 +7,7 @@ import { attemptNumber, isNested } from '../../journal/paths.ts'
 import type { CallState, RunState, TaskState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
-import { childOf } from '../task/children.ts'
+import { childrenOf } from '../task/children.ts'
 import { dueTime } from './due.ts'
 import { spentPart, type RowSummary } from './row-summary.ts'
 
@@ -18,7 +18,9 @@ export function rowOf(state: RunState): RunRow {
   const { done, removed, crews } = state.tally
   const inputs = JSON.stringify(state.inputs)
   const children = unfinishedCrews(state)
-  const open = [...crews].flatMap((name) => (state.tasks.get(name)?.removed ? [] : (childOf(state, name)?.path ?? [])))
+  const open = [...crews].flatMap((name) =>
+    state.tasks.get(name)?.removed ? [] : childrenOf(state, name).map(({ path }) => path),
+  )
   const summary: RowSummary = {
     incarnation: state.incarnation,
     done,

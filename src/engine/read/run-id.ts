@@ -31,8 +31,9 @@ export function checkNewRunId(id: unknown): string {
     throw new RepriseError('OPTION_INVALID', 'the run id is "latest", which means the latest run; give another one')
   if (fine === '.' || fine === '..')
     throw new RepriseError('OPTION_INVALID', `the run id is "${fine}", which addresses leave out; give another one`)
-  const caller = callerOf(fine)
-  if (caller === undefined) return fine
+  // also one whose own children would look like those of another run
+  const caller = callerOf(fine) ?? callerOf(`${fine}/x#1`)
+  if (caller === undefined || caller === fine) return fine
   throw new RepriseError(
     'OPTION_INVALID',
     `the run id ${describe(fine)} is one for a run that works for run ${caller}, as a task of it; give one that does not end like ${fine.slice(caller.length)}`,

@@ -22,7 +22,7 @@ import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { readRun } from '../read/read-run.ts'
-import { childOf } from '../task/children.ts'
+import { childrenOf } from '../task/children.ts'
 import { outputsIn } from './given-fields.ts'
 
 export interface TaskComparison {
@@ -55,7 +55,7 @@ export async function compareTasks(
     const name = byOldName.get(known.name) ?? known.name
     const task = taskIn(crew, name)
     const claimed = task !== undefined && (renamed.get(name) ?? name) === known.name
-    const child = childOf(state, known.name)
+    const [child] = childrenOf(state, known.name)
     const row = child && (await store?.row(child.run))
     const attempt = lastAttempt(state, known)
     const because = claimed && store ? misfit(task, attempt, row) : undefined
@@ -73,6 +73,9 @@ export async function compareTasks(
       if (!isChanged(task, attempt, state) && isEmpty(inner)) continue
       const within = await compareTasks(task.child.crew, (await readRun(store, row.run)).state, inner, store)
       orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
+    } else if (task.code && child) {
+      // the crews that a function kicks off are known when it is called
+      used.add(known.name)
     }
   }
   const [orphan] = orphaned
@@ -248,13 +251,13 @@ function holdings(state: RunState, task: TaskState): string[] {
     }, 0)
   const once = onceCalls(state, task.name).filter((call) => !call.inherited).length
   const open = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name).length
-  const child = childOf(state, task.name)
+  const [child, ...more] = childrenOf(state, task.name)
   const found = [
     ...(task.output ? ['its output'] : []),
     ...(steps > 0 ? [plural(steps, 'recorded step')] : []),
     ...(once > 0 ? [`${plural(once, 'call')} that must not be repeated`] : []),
     ...(open > 0 ? [plural(open, 'open question')] : []),
-    ...(child ? [`run ${child.run}`] : []),
+    ...(child ? [more.length > 0 ? plural(more.length + 1, 'child run') : `run ${child.run}`] : []),
   ]
   return found.length > 0 ? found : ['a started attempt']
 }

@@ -15,7 +15,7 @@ import { drainInbox } from '../people/inbox.ts'
 import { inheritance } from '../plan/inheritance.ts'
 import type { RunTracing } from '../tracing.ts'
 import { childrenToContinue } from '../task/waiting-children.ts'
-import { childOf } from '../task/children.ts'
+import { childrenOf } from '../task/children.ts'
 import { executeTask } from '../task/execute-task.ts'
 import { tellOfEnd, tellOfSteps, tellOfTasks } from './call-back.ts'
 import { endRun, failedAt, handedBack, stopped } from './end-run.ts'
@@ -132,6 +132,6 @@ function suspension(state: RunState, waiting: readonly string[]): NewEntry {
     const limit = open.every((question) => question.kind === 'limit')
     return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
   }
-  const children = waiting.flatMap((name) => childOf(state, name)?.path ?? [])
+  const children = waiting.flatMap((name) => childrenOf(state, name).map(({ path }) => path))
   return { type: 'run.suspended', ...(children.length > 0 ? { reason: 'child', children } : { reason: 'parent' }) }
 }

@@ -1,11 +1,11 @@
-// What the runs of crew tasks have called. It is copied to the parent when the task is done. Until then, and for
-// attempts that were given up, it is only in those runs, and must be read from there before another run is made. Each
-// call is counted once: calls that a run was told about are not its own.
+// What the runs of crew tasks, and those that functions kicked off, have called. It is copied to the parent when the
+// task is done. Until then, and for attempts that were given up, it is only in those runs, and must be read from there
+// before another run is made. Each call is counted once: calls that a run was told about are not its own.
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { OnceCall } from '../../journal/entries.ts'
-import { attemptPath, childRun } from '../../journal/paths.ts'
+import { attemptPath, childAddress, childRun, taskOf } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { attemptsSinceDone } from '../../journal/state/tally.ts'
+import { attemptsSinceDone, unfinishedCrews } from '../../journal/state/tally.ts'
 import { readOnce } from './children.ts'
 import type { Engine } from '../definition.ts'
 import { callsFor, toOnceCall } from '../calls/once.ts'
@@ -14,45 +14,50 @@ import { readIfThere } from '../read/read-run.ts'
 
 /** What the unfinished children of a run have called so far. */
 export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
+  const under = unfinishedCrews(state).map(({ task, path }) => childAddress(task, path))
+  const addresses = new Set([...state.tasks.keys(), ...under])
   const calls = await Promise.all(
-    [...state.tasks.keys()].map(async (task) => callsUnder(engine, task, await runsSinceDone(engine, state, task))),
+    [...addresses].map(async (address) => callsUnder(engine, address, await runsSinceDone(engine, state, address))),
   )
   return calls.flat()
 }
 
 /**
  * What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts.
+ * `address` is its name, or that of what a function kicked off: `chapters/intro`.
  */
-export async function callsBefore(engine: Engine, state: RunState, task: string): Promise<OnceCall[]> {
-  const done = state.tasks.get(task)?.childCalls ?? []
-  const open = await callsUnder(engine, task, await runsSinceDone(engine, state, task))
+export async function callsBefore(engine: Engine, state: RunState, address: string): Promise<OnceCall[]> {
+  const done = state.tasks.get(taskOf(address))?.childCalls ?? []
+  const open = await callsUnder(engine, address, await runsSinceDone(engine, state, address))
   const own = [...done, ...open].map((call) => ({ ...call, own: true as const }))
   return [...state.inheritedCalls, ...own]
-    .filter((call) => call.task.startsWith(`${task}/`))
-    .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
+    .filter((call) => call.task.startsWith(`${address}/`))
+    .map((call) => ({ ...call, task: call.task.slice(address.length + 1) }))
 }
 
-/** What these runs of a task, and those that work for them, have called; as calls of the task. */
-export async function callsUnder(engine: Engine, task: string, runs: readonly RunState[]): Promise<OnceCall[]> {
+/** What these runs, and those that work for them, have called; as calls of what is at the address. */
+export async function callsUnder(engine: Engine, address: string, runs: readonly RunState[]): Promise<OnceCall[]> {
   const calls = await Promise.all(
     runs.map(async (run) => {
       const own = callsFor(run).filter((call) => !call.inherited)
       return [...own.map(toOnceCall), ...(await callsOfOpenChildren(engine, run))]
     }),
   )
-  return calls.flat().map((call) => ({ ...call, task: `${task}/${call.task}` }))
+  return calls.flat().map((call) => ({ ...call, task: `${address}/${call.task}` }))
 }
 
 /**
- * The runs of the attempts at a task since it was last done, as far as they were created: those that were given up, and
- * the current one.
+ * The runs of the attempts at it since it was last done, as far as they were created: those that were given up, and the
+ * current one.
  */
-export async function runsSinceDone(engine: Engine, state: RunState, task: string): Promise<RunState[]> {
-  const known = state.tasks.get(task)
+export async function runsSinceDone(engine: Engine, state: RunState, address: string): Promise<RunState[]> {
+  const known = state.tasks.get(taskOf(address))
   const attempts = known ? attemptsSinceDone(state, known) : []
   const readChild = readOnce(engine.store, engine.within)
-  const read = await Promise.all(attempts.map(({ child }) => readChild(child)))
-  return [...(await runsOfLostAttempts(engine, state, task)), ...read.filter((run) => run !== undefined)]
+  const own = attempts.filter(({ task, path }) => childAddress(task, path) === address)
+  const read = await Promise.all(own.map(({ child }) => readChild(child)))
+  const lost = known?.name === address ? await runsOfLostAttempts(engine, state, address) : []
+  return [...lost, ...read.filter((run) => run !== undefined)]
 }
 
 /**

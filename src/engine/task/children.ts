@@ -5,23 +5,27 @@ import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { childRun } from '../../journal/paths.ts'
+import { childAddress, childRun } from '../../journal/paths.ts'
 import { isAwake } from '../read/due.ts'
 import { readIfThere } from '../read/read-run.ts'
 import { summaryOf } from '../read/row-summary.ts'
 
 export interface Child {
+  /** By what its questions are known: the name of the task, and of what a function kicked off (`chapters/intro`). */
   readonly task: string
   /** The attempt that it is the work of. */
   readonly path: string
   readonly run: string
 }
 
-/** The run that currently executes a task which is a crew. */
-export function childOf(state: RunState, task: string): Child | undefined {
-  const attempt = state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')
-  if (attempt?.child === undefined || attempt.status !== 'open') return undefined
-  return { task, path: attempt.path, run: attempt.child }
+/** The runs that a task works with now: the one of a task that is a crew, or those that a function kicked off. */
+export function childrenOf(state: RunState, task: string): Child[] {
+  const { attempts = [], kickoffs } = state.tasks.get(task) ?? {}
+  return [attempts.at(-1) ?? '', ...(kickoffs?.values() ?? [])].flatMap((path) => {
+    const attempt = state.attempts.get(path)
+    if (attempt?.child === undefined || attempt.status !== 'open') return []
+    return [{ task: childAddress(attempt.task, path), path, run: attempt.child }]
+  })
 }
 
 /** Returns undefined for a run that was never created, or was deleted. */
@@ -59,10 +63,10 @@ export async function questionsOf(state: RunState, read: ReadChild): Promise<Ope
   const open = openQuestions(state)
   for (const { name, removed } of state.tasks.values()) {
     // nobody needs an answer for a task that the crew no longer has
-    const child = removed ? undefined : childOf(state, name)
-    const found = child && (await read(child.run))
-    if (child && found)
-      open.push(...(await questionsOf(found, read)).map((question) => fromChild(state, child, question)))
+    for (const child of removed ? [] : childrenOf(state, name)) {
+      const found = await read(child.run)
+      if (found) open.push(...(await questionsOf(found, read)).map((question) => fromChild(state, child, question)))
+    }
   }
   return open
 }
@@ -89,7 +93,7 @@ export async function askedWithin(state: RunState, read: ReadChild): Promise<Ask
       return { ...question, askedAt, answer, withdrawn, asking, attempt: path }
     })
     for (const question of [...own, ...(await askedWithin(found, read))]) {
-      const seen = fromChild(state, { task, path, run }, question, question.askedAt)
+      const seen = fromChild(state, { task: childAddress(task, path), path, run }, question, question.askedAt)
       const withdrawn = question.answer === undefined && (over || question.withdrawn)
       asked.set(seen.id, { ...seen, attempt: path, ...(withdrawn ? { withdrawn } : {}) })
     }
@@ -111,8 +115,9 @@ export function fromChild<Q extends AskedQuestion>(
 /** Where to answer a child's question. */
 export function askedByChild(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
   const slash = id.indexOf('/')
-  const child = slash < 0 ? undefined : childOf(state, id.slice(0, slash))
-  return child && { run: child.run, id: id.slice(slash + 1) }
+  const children = slash < 0 ? [] : childrenOf(state, id.slice(0, slash))
+  const child = children.find(({ task }) => id.startsWith(`${task}/`))
+  return child && { run: child.run, id: id.slice(child.task.length + 1) }
 }
 
 /** Whether a child that waited has something to do: what people left for it was recorded since, or it was cancelled. */

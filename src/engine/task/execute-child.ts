@@ -1,17 +1,26 @@
 // A task that is a crew: its work is a run of its own, in the same store, named after the attempt that made it. Killed,
 // it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
 // not be repeated are copied to that run when it is done.
+import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
-import type { StoredOutput } from '../../journal/entries.ts'
-import { attemptNumber, attemptPath, childRun } from '../../journal/paths.ts'
-import type { AskedQuestion } from '../../journal/state/open-questions.ts'
+import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import { attemptNumber, attemptPath, childAddress, childRun } from '../../journal/paths.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
 import { parseValue } from '../../schema/parse-value.ts'
-import type { ChildDefinition, TaskDefinition } from '../definition.ts'
+import type {
+  ChildDefinition,
+  CrewDefinition,
+  Engine,
+  ExecuteOptions,
+  OnQuestion,
+  TaskDecisions,
+  TaskDefinition,
+} from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
-import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
+import { askToRaise, checkBudget, failedLimit, LimitReached, statesUnder } from '../limits/budget.ts'
 import { decisionsWithin } from '../run/compare-tasks.ts'
-import { createRun, resumeWithin } from '../run/lifecycle.ts'
+import { createRun, resumeWithin, type NewRun, type Taken } from '../run/lifecycle.ts'
 import { makerOf } from '../run/given-fields.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
@@ -25,48 +34,159 @@ export async function executeChild(
   task: TaskDefinition,
   child: ChildDefinition,
 ): Promise<'completed' | 'suspended'> {
-  const { engine } = life
   const attempt = await takeAttempt(life, task)
   const run = attempt.child as string
-  const state = await withinBudget({ life, task }, attempt.path, (outer) => advance(life, task, child, attempt, outer))
+  const { signal, options } = life
+  const { handsBack, changed } = options
+  const work: ChildWork = {
+    // listeners of this run would mistake the child's paths for its own
+    engine: { ...life.engine, listeners: undefined },
+    crew: child.crew,
+    attempt,
+    options: {
+      onQuestion: asking(life, attempt),
+      signal,
+      handsBack,
+      changed,
+      decisions: decisionsFor(life, attempt),
+      next: null,
+    },
+    make: async () => child.inputs(await soFarFor(life, task), life.state.inputs),
+  }
+  const state = await withinBudget({ life, task }, attempt.path, async (outer) =>
+    executeTaken(life, work, await takeChild(life, work), outer),
+  ).catch((error: unknown) => {
+    throw signal.aborted ? error : ifCancelled(life.state.run, attempt, error)
+  })
   // a message came after it had said that it waits
   if (state?.woken) life.mailBelow.arrive()
   if (state?.status !== 'completed') return 'suspended'
-  const result = resultWithin(child, state)
-  const { schema } = makerOf(task, result ?? {})
-  const parsed = result?.structured && schema ? await parseValue(schema, JSON.parse(result.raw) as never) : undefined
-  if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
-  const before = (await runsSinceDone(engine, life.state, task.name)).filter((one) => one.run !== run)
-  const calls = await callsUnder(engine, task.name, [...before, state])
-  const end = {
-    path: attempt.path,
-    spent: spentByModel(...before, state),
-    ...(calls.length > 0 ? { calls } : {}),
+  const account = await accountOf(life, [task.name], state)
+  const given = resultWithin(child, state)
+  if (!given) {
+    const reason = `all tasks of its run ${run} were skipped`
+    const { spent, calls } = account
+    await life.append([{ type: 'task.skipped', path: attempt.path, reason, ...defined({ spent, calls }) }])
+    return 'completed'
   }
-  await life.append([
-    result
-      ? { type: 'task.completed', ...end, ...result }
-      : { type: 'task.skipped', ...end, reason: `all tasks of its run ${run} were skipped` },
-  ])
+  const value = (given.structured ? JSON.parse(given.raw) : given.raw) as Json
+  const { schema } = makerOf(task, given)
+  const parsed = schema && (given.structured || child.ownSchema) ? await parseValue(schema, value) : undefined
+  if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
+  const result = child.ownSchema && !given.structured ? { structured: true, raw: JSON.stringify(value) } : given
+  await life.append([{ type: 'task.completed', path: attempt.path, ...result, ...account }])
   return 'completed'
 }
 
 /** The output of a crew: that of its last task that was not skipped. Undefined when all were. */
 function resultWithin(
-  { crew }: ChildDefinition,
+  { crew, ownSchema }: ChildDefinition,
   { tasks }: RunState,
 ): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined {
   const made = crew.tasks.findLast(({ name }) => tasks.get(name)?.output)
   const output = made && tasks.get(made.name)?.output
   if (!output) return undefined
   const { raw, structured } = output
-  const isLast = made === crew.tasks.at(-1)
-  const path = [made.name, ...(output.within === undefined ? [] : [output.within])].join('/')
-  return { raw, structured, ...(isLast && output.within === undefined ? {} : { within: path }) }
+  const isLast = made === crew.tasks.at(-1) && output.within === undefined
+  // whichever task made it, the schema of the crew task reads it
+  if (ownSchema || isLast) return { raw, structured }
+  return { raw, structured, within: [made.name, ...(output.within === undefined ? [] : [output.within])].join('/') }
+}
+
+/** The run of a task that is a crew, or of what a function kicked off. */
+export interface ChildWork {
+  readonly engine: Engine
+  readonly crew: CrewDefinition
+  /** That it is the work of. */
+  readonly attempt: AttemptState
+  readonly options: ExecuteOptions
+  /** What it is made with; may call the user's code. */
+  make(): Promise<Pick<NewRun, 'inputs' | 'given' | 'files' | 'through' | 'origin'>>
+}
+
+/** Creates the child run, or takes it up. RUN_EXISTS, RUN_CANCELLED. */
+export async function takeChild(life: Life, { engine, crew, attempt, options, make }: ChildWork): Promise<Taken> {
+  const { state, unit } = life
+  const run = attempt.child as string
+  const { changed, decisions } = options
+  const check = (found: RunState): void => checkOwn(state, attempt, found)
+  const resume = (): Promise<Taken> => resumeWithin(engine, crew, run, { check, changed, decisions }, unit)
+  // its inputs may be made by the user's code
+  await life.ready()
+  if (await engine.store.row(run)) return resume()
+  const calls = await callsBefore(engine, state, childAddress(attempt.task, attempt.path))
+  const { origin: own, ...made } = await make()
+  const origin = {
+    ...own,
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(state.effects ? { effects: state.effects } : {}),
+  }
+  const incarnation = childIncarnation(state, attempt.path)
+  const hold = await createRun(engine, crew, { run, incarnation, ...made, origin }, unit)
+  return hold ? { is: 'held', hold } : resume()
+}
+
+/** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
+export async function executeTaken(
+  life: Life,
+  { crew, options }: ChildWork,
+  taken: Taken,
+  outer: Outer,
+): Promise<RunState> {
+  if (taken.is === 'rest') return taken.state
+  const { run } = taken.hold.state
+  life.within.set(run, taken.hold.state)
+  const last = await life.executeRun(taken.hold, crew, options, outer)
+  life.within.set(run, last)
+  return last
+}
+
+/** Puts a child's questions to the caller of the run that it works for. */
+export function asking({ state, options }: Life, { task, path, child = '' }: AttemptState): OnQuestion | undefined {
+  const { onQuestion } = options
+  const asked = { task: childAddress(task, path), path, run: child }
+  return onQuestion && ((question) => onQuestion(fromChild(state, asked, question)))
+}
+
+/** The decisions about tasks of a child run, under any name that its task has had. */
+export function decisionsFor({ state, options }: Life, { task, path }: AttemptState): TaskDecisions {
+  const addresses = namesOf(state, task).map((name) => childAddress(name, path))
+  return decisionsWithin(options.decisions ?? {}, addresses)
+}
+
+/** For `task.completed`: from then on nobody reads it in the child runs any more. */
+export type Account = Pick<EntryBodies['task.completed'], 'spent' | 'calls' | 'uncounted'>
+
+/** What the runs at these addresses have taken and called: those that were given up, and the one that is done now. */
+export async function accountOf(
+  { engine, state, within }: Life,
+  addresses: readonly string[],
+  done?: RunState,
+): Promise<Account> {
+  const parts = addresses.map(async (address) => {
+    const others = (await runsSinceDone(engine, state, address)).filter(({ run }) => run !== done?.run)
+    const runs = done ? [...others, done] : others
+    const under = await Promise.all(runs.map((run) => statesUnder(engine.store, run, within)))
+    return { states: under.flat(), calls: await callsUnder(engine, address, runs) }
+  })
+  const all = await Promise.all(parts)
+  const states = all.flatMap((part) => part.states)
+  const calls = all.flatMap((part) => part.calls)
+  const uncounted = states.flatMap(uncountedBy)
+  return {
+    spent: spentByModel(...states),
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(uncounted.length > 0 ? { uncounted } : {}),
+  }
+}
+
+/** The runs that functions of a run began and that do not work for it. */
+export function uncountedBy({ tasks }: RunState): readonly string[] {
+  return [...tasks.values()].flatMap(({ output, source }) => (source === 'executed' && output?.uncounted) || [])
 }
 
 /** Undefined when the run has used up its budget, and nobody raises it now. */
-async function withinBudget(
+export async function withinBudget(
   { life, task }: Pick<Work, 'life' | 'task'>,
   path: string,
   work: (outer: Outer) => Promise<RunState>,
@@ -92,57 +212,6 @@ async function withinBudget(
   }
 }
 
-/** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
-async function advance(
-  life: Life,
-  task: TaskDefinition,
-  child: ChildDefinition,
-  attempt: AttemptState,
-  outer: Outer,
-): Promise<RunState> {
-  const { state, signal } = life
-  // listeners of this run would mistake the child's paths for its own
-  const engine = { ...life.engine, listeners: undefined }
-  const run = attempt.child as string
-  const cancelled = (error: unknown): never => {
-    throw signal.aborted ? error : ifCancelled(state.run, attempt, error)
-  }
-  // its inputs may be made by the user's code
-  await life.ready()
-  const known = await engine.store.row(run)
-  const calls = known ? [] : await callsBefore(engine, state, task.name)
-  const made = known
-    ? undefined
-    : await createRun(
-        engine,
-        child.crew,
-        {
-          run,
-          incarnation: childIncarnation(state, attempt.path),
-          ...(await child.inputs(await soFarFor(life, task), state.inputs)),
-          origin: {
-            ...(calls.length > 0 ? { calls } : {}),
-            ...(state.effects ? { effects: state.effects } : {}),
-          },
-        },
-        life.unit,
-      )
-  const { onQuestion: ask, handsBack, changed } = life.options
-  const decisions = decisionsWithin(life.options.decisions ?? {}, namesOf(state, task.name))
-  const check = (found: RunState): void => checkOwn(state, attempt, found)
-  const taken = made
-    ? ({ is: 'held', hold: made } as const)
-    : await resumeWithin(engine, child.crew, run, { check, changed, decisions }, life.unit).catch(cancelled)
-  if (taken.is === 'rest') return taken.state
-  const asked = { task: task.name, path: attempt.path, run }
-  life.within.set(run, taken.hold.state)
-  const onQuestion = ask && ((question: AskedQuestion) => ask(fromChild(state, asked, question)))
-  const options = { onQuestion, signal, handsBack, changed, decisions, next: null }
-  const last = await life.executeRun(taken.hold, child.crew, options, outer).catch(cancelled)
-  life.within.set(run, last)
-  return last
-}
-
 /**
  * The attempt to continue, or a new one whose run's name is free: the remains of a deleted run are not mistaken for its
  * work.
@@ -164,7 +233,7 @@ function namesOf({ taskChanges }: RunState, name: string): string[] {
 }
 
 /** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */
-function checkOwn(state: RunState, attempt: AttemptState, found: RunState): void {
+export function checkOwn(state: RunState, attempt: AttemptState, found: RunState): void {
   const { run } = state
   if (found.incarnation === childIncarnation(state, attempt.path)) return
   const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`

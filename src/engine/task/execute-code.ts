@@ -19,6 +19,8 @@ import { TimeUp } from '../limits/slice.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
 import { failByPerson, failTask, unfitting } from './fail-task.ts'
+import { callCode, Interruption, openCall, runningCode, type RunningCode } from './function-call.ts'
+import { accountOfOthers, leaveOthers } from './kickoff-within.ts'
 
 export async function executeCode(
   life: Life,
@@ -27,13 +29,22 @@ export async function executeCode(
 ): Promise<'completed' | 'suspended'> {
   for (;;) {
     const attempt = await takeAttempt(life, task)
-    const result = await callCode(life, task, code, attempt)
+    const result = await resultOfCall(life, task, code, attempt)
     if (!result) return 'suspended'
     const judged = await review({ life, task, attempt, signal: life.signal }, result, [])
     const { path } = attempt
     switch (judged.is) {
       case 'accepted':
-        life.note([...judged.entries, { type: 'task.completed', path, structured: judged.structured, raw: judged.raw }])
+        life.note([
+          ...judged.entries,
+          {
+            type: 'task.completed',
+            path,
+            structured: judged.structured,
+            raw: judged.raw,
+            ...(await accountOfOthers(life, task)),
+          },
+        ])
         return 'completed'
       case 'failed':
         throw await failByPerson({ life, task }, judged.reason)
@@ -51,7 +62,7 @@ export async function executeCode(
 }
 
 /** What the function returned, now or before. Undefined while a question about its call is open. */
-async function callCode(
+async function resultOfCall(
   life: Life,
   task: TaskDefinition,
   code: CodeDefinition,
@@ -61,24 +72,40 @@ async function callCode(
   const soFar = await soFarFor(life, task)
   const feedback = attempt.carries?.message
   let thrown: unknown
+  using time = deadline(code.maxSeconds, life.signal, () => awayMs(life.engine.store))
+  const call = openCall(life, task, attempt, time.signal)
   const tool = codeTool(code, attempt, async (context) => {
+    const around = runningCode() as RunningCode
     try {
-      return await code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs, ...defined({ feedback }) })
+      const { inputs, outputs } = soFar
+      const given = await callCode({ ...around, call }, () =>
+        code.run({ ...context, inputs, outputs, ...defined({ feedback }) }),
+      )
+      await call.end()
+      await leaveOthers(call)
+      return given
     } catch (error) {
       thrown = error
+      await call.end()
       throw error
+    } finally {
+      for (const run of call.uncounted) around.uncounted.add(run)
     }
   })
-  using time = deadline(code.maxSeconds, life.signal, () => awayMs(life.engine.store))
-  const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: time.signal }
+  const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: call.interruptible }
   try {
     if (!(await settleCalls(work, turn))) return undefined
   } catch (error) {
     if (error instanceof TimeUp) return undefined
+    if (error instanceof Interruption && error.failure) throw error.failure.error
+    if (error instanceof Interruption) return undefined
     if (error instanceof AnsweredFail) throw await failByPerson(work, error.message)
     if (!time.over || life.signal.aborted) throw error
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
+  } finally {
+    // what was stopped with the function still writes that it was
+    while (call.inProgress.size > 0) await Promise.allSettled(call.inProgress.values())
   }
   const { outcome, stack } = turn.calls[0] ?? {}
   if (!outcome || !('result' in outcome)) {

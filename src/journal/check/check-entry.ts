@@ -57,6 +57,7 @@ const output = object({
   completedAt: text,
   fingerprint: optional(fingerprint),
   limited: optional(record(amount)),
+  uncounted: optional(texts),
 })
 const sentPart = choice('type', {
   text: { text },
@@ -223,6 +224,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     within: optional(text),
     spent: optional(record(usage)),
     calls: optional(onceCalls),
+    uncounted: optional(texts),
   },
   'task.failed': { path: text, error: failure },
   'task.skipped': {
@@ -265,6 +267,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     key: optional(text),
     by,
     stack: optional(text),
+    uncounted: optional(texts),
   },
   'tool.abandoned': { path: text, reason: text, begun: optional(flag) },
   'guardrail.judged': {
@@ -273,6 +276,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     verdict: one('accepted', 'refused'),
     reason: optional(text),
     raw: optional(text),
+    uncounted: optional(texts),
   },
   'context.summarised': { path: text, through: text, summary: text },
   'question.asked': { question },

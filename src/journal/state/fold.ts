@@ -7,7 +7,7 @@ import { closeFold, missEntries, without } from './hand-edits.ts'
 import { forget, giveUp, restart, withdraw } from './give-up.ts'
 import { readJson } from '../json.ts'
 import { limitedIn } from './limited.ts'
-import { attemptNumber, callPath, isNested, parentPath } from '../paths.ts'
+import { attemptNumber, callPath, childName, isNested, parentPath } from '../paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
 import { startedAttempt } from './started-attempt.ts'
 import { newTally, tallied, tallyAll } from './tally.ts'
@@ -120,6 +120,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (isNested(path)) {
       task.nested.push(path)
       state.attempts.set(path, startedAttempt(state, entry))
+      if (entry.child) kickedOff(state, task, path)
       return
     }
     for (const earlier of task.attempts) {
@@ -142,7 +143,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const attempt = state.attempts.get(entry.path as string)
     const last = attempt?.turns.at(-1)
     // the last turn must be the answer: a turn with calls in its place means that the answer was removed by hand
-    const raw = entry.raw ?? (last?.calls.length === 0 ? replyText(last.reply) : undefined)
+    const said = last?.calls.length === 0 ? replyText(last.reply) : undefined
+    // what a function kicked off says in its own journal what it gave
+    const raw = entry.raw ?? (attempt?.child === undefined ? said : '')
     if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
     endAttempt(state, task, attempt, entry)
     if (isNested(attempt.path)) {
@@ -159,6 +162,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       completedAt: entry.at,
       fingerprint: attempt.fingerprint,
       ...limitedIn(state, task, attempt),
+      ...uncountedIn(state, task, entry.uncounted),
     }
     forget(task)
     withdraw(state, task)
@@ -250,6 +254,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const call = callAt(state, entry.path)
     if (!call) return
     call.outcome = entry.outcome
+    addUncounted(state.attempts.get(parentPath(parentPath(call.path))), entry)
     // its call was removed by hand: it may have been one that must not be repeated
     const happened = 'result' in entry.outcome || 'unreadable' in entry.outcome
     if (happened && entry.source === undefined && call.calledAt === undefined) {
@@ -278,6 +283,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'guardrail.judged': (state, entry) => {
     const attempt = state.attempts.get(entry.path as string)
     if (!attempt) return
+    addUncounted(attempt, entry)
     if (entry.verdict === 'accepted') {
       attempt.accepted.push(entry.raw === undefined ? {} : { raw: entry.raw })
       return
@@ -327,6 +333,33 @@ function endAttempt(
     for (const [model, usage] of Object.entries(spent)) spend(state, at, model, usage)
   }
   if (calls) task.childCalls = [...(task.childCalls ?? []), ...calls]
+}
+
+/** By a function. An attempt of the same name before it, which was given other inputs, is given up. */
+function kickedOff(state: RunState, task: TaskState, path: string): void {
+  const kickoffs = (task.kickoffs ??= new Map<string, string>())
+  const name = childName(path)
+  const before = state.attempts.get(kickoffs.get(name) ?? '')
+  if (before?.status === 'open') before.status = 'void'
+  kickoffs.set(name, path)
+}
+
+function addUncounted(
+  attempt: AttemptState | undefined,
+  { uncounted }: { readonly uncounted?: readonly string[] },
+): void {
+  if (attempt && uncounted) (attempt.uncounted ??= []).push(...uncounted)
+}
+
+/** The runs that code of the task, or of its crew, began beside it. */
+function uncountedIn(
+  state: RunState,
+  { attempts, nested }: TaskState,
+  within: readonly string[] = [],
+): Pick<StoredOutput, 'uncounted'> {
+  const own = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.uncounted ?? [])
+  const uncounted = [...new Set([...own, ...within])]
+  return uncounted.length > 0 ? { uncounted } : {}
 }
 
 /** Tries that failed and were paid for all the same. */

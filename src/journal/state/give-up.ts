@@ -43,5 +43,6 @@ export function forget(task: TaskState): void {
   delete task.from
   delete task.conversation
   delete task.stale
+  delete task.kickoffs
   delete task.error
 }

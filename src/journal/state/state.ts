@@ -182,6 +182,8 @@ export interface TaskState extends DeclaredTask {
   attempts: string[]
   /** Paths of attempts within its steps. */
   nested: string[]
+  /** The newest attempt at each kickoff of a function, by its name, until the task is done. */
+  kickoffs?: Map<string, string>
   startedAt?: string
   error?: Failure
 }
@@ -210,9 +212,11 @@ export interface AttemptState {
   refusedBy?: string
   /** Its answer as each guardrail that accepted it returned it, in their order. */
   readonly accepted: { readonly raw?: string }[]
+  /** Kickoffs of its tools and guardrails that are not child runs. */
+  uncounted?: string[]
   /** Of a nested attempt: its result. */
   answer?: string
-  /** For a task that is a crew: the run that this attempt is, and what that has spent, by model. */
+  /** For a task that is a crew, or a kickoff of a function: the run of this attempt, and what it spent, by model. */
   readonly child?: string
   spent?: { readonly [model: string]: Usage }
   /** The newest summary, which replaces the older part of its conversation. */

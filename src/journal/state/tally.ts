@@ -2,7 +2,7 @@
 // would make a step of a large crew slower than one of a small crew. Most entries change only the task of their path;
 // after those that may change all of them, all are counted.
 import type { Entry } from '../entries.ts'
-import { isNested } from '../paths.ts'
+import { childName, isNested, rootAttempt } from '../paths.ts'
 import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
@@ -11,7 +11,7 @@ export interface Tally {
   done: number
   /** How many it no longer declares. */
   removed: number
-  /** Names of the tasks that are crews and have attempts since they were last done. */
+  /** Names of the tasks that had runs work for them since they were last done. */
   readonly crews: Set<string>
   /** The name of a task each time that an entry of its own made it done, or no longer done. */
   readonly turns: string[]
@@ -37,6 +37,7 @@ export function tallied(state: RunState, entry: Entry, apply: (state: RunState, 
     if (!task.removed) tally.done += after ? 1 : -1
   }
   if (!isNested(path)) tallyCrew(state, task)
+  else if (entry.type === 'task.started' && entry.child) tally.crews.add(name)
 }
 
 /** After an entry that may change all tasks. */
@@ -65,13 +66,34 @@ export function isDone({ status }: TaskState): boolean {
 export type ChildAttempt = AttemptState & { readonly child: string }
 
 /**
- * The attempts at a task that is a crew since it was last done: what their runs have taken is recorded only there until
- * it is done again.
+ * The attempts of a task that are runs of their own, since it was last done: what these have taken is recorded only
+ * there until it is done again. Of what a function kicked off, those since that was last done.
  */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
   const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
-  return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
+  const since = attempts.slice(done + 1)
+  return [...since.filter(isChild), ...kickedOffIn(state, task, since)]
+}
+
+function kickedOffIn(state: RunState, { nested }: TaskState, since: readonly AttemptState[]): ChildAttempt[] {
+  if (nested.length === 0) return []
+  const roots = new Set(since.map(({ path }) => path))
+  const open = new Map<string, ChildAttempt[]>()
+  for (const path of nested) {
+    const attempt = roots.has(rootAttempt(path)) ? state.attempts.get(path) : undefined
+    if (!attempt || !isChild(attempt)) continue
+    const name = childName(path)
+    const before = open.get(name)
+    if (attempt.status === 'completed') open.delete(name)
+    else if (before) before.push(attempt)
+    else open.set(name, [attempt])
+  }
+  return [...open.values()].flat()
+}
+
+function isChild(attempt: AttemptState): attempt is ChildAttempt {
+  return attempt.child !== undefined
 }
 
 /** The same of all tasks. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
-import { atEveryAppend, orDeath, stateOf, dyingStore, newStore } from '../../engine/support.ts'
+import { atEveryAppend, dyingStore, newStore, orDeath, refusal, stateOf } from '../../engine/support.ts'
 
 interface Scene {
   readonly store?: Store
@@ -86,6 +86,52 @@ describe('a task that is a crew', () => {
     const [some, all] = seen as { outputs: object; previous: unknown }[]
     assert.deepEqual(some, { outputs: { one: 'one', two: 'two' }, previous: 'two' })
     assert.deepEqual(Object.keys(all?.outputs ?? {}), ['one', 'two', 'three', 'crew 0'])
+  })
+
+  test('has an output schema of its own in place of that of the crew’s last task', async () => {
+    const output = z.object({ count: z.number().transform((count) => `${count} facts`) })
+    const { crew } = nested({ sub: { output } })
+    const result = await crew.kickoff({ inputs })
+    assert.deepEqual(result.task('research').output, { count: '2 facts' })
+    const again = await crew.fork({ outputs: { research: { count: 3 } } })
+    assert.deepEqual(again.task('research').output, { count: '3 facts' })
+    const { crew: strict } = nested({ sub: { output: z.object({ total: z.number() }) } })
+    const error = await refusal(() => strict.kickoff({ inputs }))
+    assert.equal(error.code, 'OUTPUT_REFUSED')
+    assert.match(error.message, /^task research failed: what it gave does not fit its schema: .*total/s)
+    const refused = await refusal(() => strict.fork({ outputs: { research: { count: 3 } } }))
+    assert.match(refused.message, /does not fit the schema of task research/)
+  })
+
+  test('with a schema holds a text that its crew gives against it', async () => {
+    const say = new Task({ name: 'say', effect: 'read', run: () => 'two' })
+    const inner = new Crew({ name: 'inner', tasks: [say], store: memoryStore() })
+    const crewWith = (output: z.ZodType): Crew =>
+      new Crew({ tasks: [new Task({ name: 'sub', crew: inner, output })], store: memoryStore() })
+    const result = await crewWith(z.string().transform((text) => text.length)).kickoff()
+    assert.equal(result.task('sub').output, 3)
+    assert.equal((await refusal(() => crewWith(z.number()).kickoff())).code, 'OUTPUT_REFUSED')
+  })
+
+  test('takes an object from a fork and an edit where the last task of its crew is a function without a schema', async () => {
+    const look = new Task({ name: 'look', effect: 'read', run: ({ inputs: own }) => ({ found: own['topic'] ?? '' }) })
+    const inner = new Crew({ name: 'inner', tasks: [look], store: memoryStore() })
+    const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'sub', crew: inner })], store: memoryStore() })
+    const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task: End', reply: 'a text' }]) })
+    const end = new Task({ name: 'end', description: 'End', agent, humanInput: true })
+    const both = new Crew({ name: 'both', tasks: [new Task({ name: 'sub', crew: outer }), end], store: memoryStore() })
+    assert.equal((await both.kickoff({ id: 'first', inputs })).status, 'suspended')
+    const forked = await both.fork({ id: 'second', runId: 'first', outputs: { sub: { found: 'ice' } } })
+    assert.deepEqual(forked.task('sub').output, { found: 'ice' })
+    await both.run('first').edit('sub', { found: 'rain' })
+    assert.deepEqual((await both.resume('first')).task('sub').output, { found: 'rain' })
+    const said = new Crew({
+      tasks: [new Task({ name: 'sub', crew: new Crew({ tasks: [end] }) })],
+      store: memoryStore(),
+    })
+    await said.kickoff({ id: 'r' })
+    const error = await refusal(() => said.fork({ outputs: { sub: { found: 'ice' } as never } }))
+    assert.match(error.message, /task sub has no output schema, so its output is a text/)
   })
 
   test('is resumed where it stands after a crash at any append, and repeats nothing', async () => {

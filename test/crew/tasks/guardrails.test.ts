@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
-import { atEveryAppend, dyingStore, entriesOf, orDeath, stateOf } from '../../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, newStore, orDeath, refusal, stateOf } from '../../engine/support.ts'
 
 interface Scene {
   readonly task?: Partial<TaskOptions>
@@ -59,6 +59,48 @@ describe('a guardrail that is a function', () => {
     const { crew } = noting({ task: { guardrails } })
     assert.equal(String(await crew.kickoff()), 'draft, edited')
     assert.deepEqual(seen, ['draft, edited of note {}'])
+  })
+
+  test('is given the run, a signal, and a key that is the same for every try at one answer', async () => {
+    const seen: { runId: string; idempotencyKey: string; aborted: boolean; raw: string }[] = []
+    let dead = false
+    const look: Guardrail = ({ runId, idempotencyKey, signal, raw }) => {
+      seen.push({ runId, idempotencyKey, aborted: signal.aborted, raw })
+      // the process dies before the verdicts on the better answer are written
+      dead ||= seen.length === 3
+      return raw === 'draft' ? 'it is only a draft' : true
+    }
+    const store = newStore()
+    const dying: Store = {
+      ...store,
+      append: (...given) => (dead ? Promise.reject(new Error('the process is dead')) : store.append(...given)),
+      release: async () => 0,
+    }
+    const guardrails = [look, look]
+    await orDeath(noting({ task: { guardrails }, store: dying }).crew.kickoff({ id: 'r' }))
+    assert.equal(String(await noting({ task: { guardrails }, store }).crew.kickoff({ id: 'r' })), 'better')
+    assert.deepEqual(
+      seen.map(({ raw }) => raw),
+      ['draft', 'better', 'better', 'better', 'better'],
+    )
+    assert.ok(seen.every(({ runId, aborted }) => runId === 'r' && !aborted))
+    const [draft, first, second, ...again] = seen.map(({ idempotencyKey }) => idempotencyKey)
+    assert.deepEqual(again, [first, second])
+    assert.equal(new Set([draft, first, second]).size, 3)
+  })
+
+  test('ends with its signal when the run is cancelled', async () => {
+    const asked = Promise.withResolvers<AbortSignal>()
+    const guardrails: Guardrail = ({ signal }) => {
+      asked.resolve(signal)
+      return new Promise(() => {})
+    }
+    const { crew } = noting({ task: { guardrails } })
+    const result = refusal(() => crew.kickoff({ id: 'r' }))
+    const signal = await asked.promise
+    await crew.run('r').cancel()
+    assert.equal((await result).code, 'RUN_CANCELLED')
+    assert.ok(signal.aborted)
   })
 
   test('sees structured output as the schema gives it, and what it gives must fit the schema', async () => {

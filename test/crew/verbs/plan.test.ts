@@ -151,19 +151,20 @@ describe('estimates', () => {
     return new Crew({ name: 'reports', tasks: [fetch, note, pack], store, prices })
   }
 
-  test('of functions, and of crews of functions, are no tokens, and the sum is known', async () => {
+  test('of functions, and of crews of functions, are what they took before: nobody knows what one calls', async () => {
     const crew = withFunctions()
-    assert.deepEqual((await crew.plan()).estimate.unknown, ['note'])
+    assert.deepEqual((await crew.plan()).estimate.unknown, ['fetch', 'note', 'pack'])
+    assert.match(String(await crew.plan()), /fetch .*; tokens and cost unknown, never completed before\n/)
     await crew.kickoff()
     const plan = await crew.plan({ from: 'fetch' })
-    const none = { usage: { calls: 0, input: 0, output: 0 }, cost: 0, samples: 0 }
+    const none = { usage: { calls: 0, input: 0, output: 0 }, cost: 0, samples: 1 }
     assert.deepEqual(
       plan.tasks.map(({ estimate }) => estimate),
       [none, { usage: { calls: 1, input: 100, output: 10 }, cost: 0.2, samples: 1 }, none],
     )
     assert.deepEqual(plan.estimate, { usage: { calls: 1, input: 100, output: 10 }, cost: 0.2, unknown: [] })
-    assert.match(String(plan), /fetch .*; no tokens\n/)
-    assert.match(String(await crew.plan({ from: 'pack' })), /^Expected: no tokens$/m)
+    assert.match(String(plan), /fetch .*; no model calls before \(median of 1\)\n/)
+    assert.match(String(await crew.plan({ from: 'pack' })), /^Expected: no model calls, as before$/m)
     // it is journaled with the run, and read back
     const { runId } = await crew.replay('fetch')
     assert.deepEqual((await crew.run(runId).view()).plan?.[0]?.estimate, none)

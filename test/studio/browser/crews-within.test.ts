@@ -128,6 +128,29 @@ describe('crews within a crew', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
+  test('that a function kicked off are shown below its call, and opened in place', async () => {
+    const store = memoryStore()
+    const inner = nested(store)
+    const kick = new Task({
+      name: 'kick',
+      effect: 'idempotent',
+      run: () => inner.kickoff({ id: 'inner' }).then(String),
+    })
+    await new Crew({ name: 'kicking', tasks: [kick], store }).kickoff({ id: 'r' })
+    await using studio = await openStudio({ store })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/runs/r')
+    await window.until('.line.is-attempt', /inner#1/)
+    await page.getByRole('button', { name: 'Tasks of the crew of kick#1/1.0/inner#1' }).click()
+    await window.until('.line.is-task', /write/)
+    assert.deepEqual(await names(window), ['kick', 'research', 'write'])
+    await page.getByRole('button', { name: 'Tasks of the crew of research' }).click()
+    await window.until('.line.is-task', /dig/)
+    assert.deepEqual(await names(window), ['kick', 'research', 'dig', 'write'])
+    assert.deepEqual(window.problems, [])
+  })
+
   test('say so when their run is gone', async () => {
     const store = memoryStore()
     await nested(store).kickoff({ id: 'r' })

@@ -86,8 +86,8 @@ function expectation(task: string, count: number, latest: boolean, estimate: Est
   const each =
     estimate === undefined
       ? 'tokens and cost unknown'
-      : estimate.samples === 0
-        ? 'no tokens'
+      : estimate.usage.calls === 0
+        ? `no model calls before (median of ${estimate.samples})`
         : `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
   return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
 }

@@ -80,7 +80,7 @@ export function timelineRows(of: RowsOf): TimelineRow[] {
   const spoken = Map.groupBy(saying, (path) => path.slice(0, path.lastIndexOf('/')))
   const given = new Map(timeline.given.map((each) => [each.task, each]))
   const rows: TimelineRow[] = []
-  const parts = { run, level, nested, asked, spoken, under, rows }
+  const parts = { run, level, nested, asked, spoken, under, rows, within }
   for (const task of tasks) {
     const attempts = own.get(task.name) ?? []
     const [first] = attempts
@@ -135,14 +135,17 @@ interface Parts {
   readonly spoken: ReadonlyMap<string, readonly string[]>
   readonly under: boolean
   readonly rows: TimelineRow[]
+  readonly within: RowsOf['within']
 }
 
 function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
   const { run, level, rows, nested, asked, spoken } = parts
   const within = (path: string): void => {
     for (const inner of nested.get(path) ?? []) {
-      rows.push(attemptRow(parts, inner, 1, depth + 1))
-      if (depth < 12) addSteps(parts, inner, depth + 2)
+      const below = inner.child === undefined ? undefined : parts.within(inner, level + 1)
+      rows.push(attemptRow(parts, inner, 1, depth + 1, below))
+      if (inner.child !== undefined) addCrew(parts, inner, depth + 2, below)
+      else if (depth < 12) addSteps(parts, inner, depth + 2)
     }
   }
   const questions = (list: readonly QuestionSpan[] = []): void => {

@@ -190,8 +190,8 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
 }
 
 function sumWords({ estimate, execute }: BacktestPlan): string {
-  if (!estimate) return 'What that costs isn’t known: it was never completed.'
-  if (estimate.samples === 0) return 'That takes no tokens.'
+  if (!estimate) return 'What that costs isn’t known: it was never completed, or began runs that are not counted.'
+  if (estimate.usage.calls === 0) return 'It made no model calls before.'
   const tokens = amount((estimate.usage.input + estimate.usage.output) * execute)
   const cost = estimate.cost === undefined ? 'at a price that isn’t known' : dollars(estimate.cost * execute)
   return `Expected: about ${tokens} tokens, ${cost}.`

@@ -61,13 +61,13 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
 
 function estimateWords({ estimate }: PlannedTask): string {
   if (!estimate) return 'unknown'
-  if (estimate.samples === 0) return 'no tokens'
+  if (estimate.usage.calls === 0) return 'no calls before'
   return `~${amount(estimate.usage.input + estimate.usage.output)} tokens${estimate.cost === undefined ? '' : `, ${dollars(estimate.cost)}`}`
 }
 
 function sumWords({ usage, cost, unknown }: PlanView['estimate']): string {
-  if (!usage) return `What that costs isn’t known: ${unknown.join(', ')} was never completed before.`
-  if (usage.calls === 0) return 'That takes no tokens.'
+  if (!usage) return `What that costs isn’t known for ${unknown.join(', ')}.`
+  if (usage.calls === 0) return 'No model calls, as before.'
   const money = cost === undefined ? 'at a price that isn’t known' : dollars(cost)
   return `Expected: about ${amount(usage.input + usage.output)} tokens, ${money}.`
 }
