@@ -1,12 +1,13 @@
-// `reprise/ui`: runs in the protocols that front-ends speak. In a browser, `lastEntry` and `answersIn` are for use, and
-// the types; the rest is for servers.
-export { toAgUiResponse, toAgUiStream } from './ag-ui/ag-ui-stream.ts'
+// `reprise/ui`: runs in the protocols that front-ends speak. In a browser, `lastEntry` is for use, and the types; the rest
+// is for servers.
+export { toAgUiResponse, toAgUiStream, type AgUiResponseOptions, type AgUiStreamOptions } from './ag-ui/ag-ui-stream.ts'
 export type { AgUiEvent, AgUiInput, AgUiInterrupt, AgUiMessage, GivenMessage } from './ag-ui/ag-ui-events.ts'
+export { answersIn, type GivenAnswer } from './chat/answers-in.ts'
 export type { RunChunk } from './chat/chunk-writer.ts'
+export type { ExposeOptions } from './expose.ts'
 export {
-  answersIn,
   lastEntry,
-  type GivenAnswer,
+  type AskingData,
   type PartOrigin,
   type QuestionData,
   type RunDataParts,

@@ -26,13 +26,14 @@ export interface RunMetadata {
 /** A task whose turn has come. */
 export interface TaskData {
   readonly name: string
-  readonly description: string
+  /** With `prompts` of `expose`. */
+  readonly description?: string
   readonly agent?: string
   readonly status: TaskViewStatus
   /** The number of its newest attempt; 0 when there was none. */
   readonly attempt: number
   /** Answers that a schema, a guardrail or a person refused, with the attempts that gave them. */
-  readonly refusals: readonly { readonly attempt: number; readonly by: string; readonly reason: string }[]
+  readonly refusals: readonly { readonly attempt: number; readonly by: string; readonly reason?: string }[]
   /** Once it has one: as text, which is JSON when it is `structured`. */
   readonly output?: string
   readonly structured?: boolean
@@ -56,9 +57,15 @@ export type QuestionData = WithoutInternals<Question> & {
     readonly must: readonly string[]
     readonly may: readonly string[]
   }[]
-  /** Which task asks, what its run was given, and what the tasks before it gave; from the outermost run inwards. */
-  readonly asking: readonly AskingTask[]
+  /** Which task asks, and the outputs that it has before it, as far as they are shown; from the outermost run inwards. */
+  readonly asking: readonly AskingData[]
   readonly answer?: Answer
+}
+
+/** A task that asks, or whose run asks. With its description and the inputs of its run where `expose` has `prompts`. */
+export interface AskingData
+  extends Pick<AskingTask, 'runId' | 'crew' | 'task' | 'outputs'>, Partial<Pick<AskingTask, 'description' | 'inputs'>> {
+  readonly agent?: string
 }
 
 /** What a text, a thought or a tool call of the message belongs to: `reprise` of its metadata. */
@@ -75,7 +82,7 @@ export interface PartOrigin {
  */
 export function lastEntry(message: Pick<UIMessage, 'metadata' | 'parts'> | undefined): number {
   const { entry, steps } = (message?.metadata ?? {}) as Partial<RunMetadata>
-  if (!message || !isCount(entry) || !isCount(steps)) return 0
+  if (!Array.isArray(message?.parts) || !isCount(entry) || !isCount(steps)) return 0
   const marks = message.parts.filter(({ type }) => type === 'step-start').length
   // the end of a step is said in two chunks, and it was cut off between them: without its mark, the step isn't over
   return marks < steps ? Math.max(0, entry - 1) : entry
@@ -83,25 +90,4 @@ export function lastEntry(message: Pick<UIMessage, 'metadata' | 'parts'> | undef
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-/** An answer for `run.answer(question, answer)`. */
-export interface GivenAnswer {
-  readonly question: string
-  readonly answer:
-    | { readonly decision: 'approve'; readonly note?: string }
-    | { readonly decision: 'deny'; readonly reason: string }
-}
-
-/**
- * The answers that a person gave to tool approvals in a message that a browser sends (`addToolApprovalResponse`). Who
- * may give them is for the server to decide.
- */
-export function answersIn(message: Pick<UIMessage, 'parts'> | undefined): GivenAnswer[] {
-  return (message?.parts ?? []).flatMap((part) => {
-    if (!('approval' in part) || part.state !== 'approval-responded') return []
-    const { id: question, approved, reason = '' } = part.approval
-    if (approved) return { question, answer: { decision: 'approve', ...(reason === '' ? {} : { note: reason }) } }
-    return { question, answer: { decision: 'deny', reason: reason.trim() === '' ? 'a person denied it' : reason } }
-  })
 }

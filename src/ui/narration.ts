@@ -4,11 +4,14 @@
 // over when all calls that were made in it are.
 import type { AskedWithin } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
-import type { Entry, EntryOf } from '../journal/entries.ts'
+import { defined } from '../defined.ts'
+import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
+import { attemptsIn } from '../journal/paths.ts'
 import { taskNameAt } from '../journal/state/at-path.ts'
 import { applyEntry, emptyState } from '../journal/state/fold.ts'
 import { askingTask } from '../journal/state/open-questions.ts'
 import type { RunState } from '../journal/state/state.ts'
+import { withoutResult, type Exposure } from './expose.ts'
 import {
   isOpenCall,
   isTalk,
@@ -18,18 +21,21 @@ import {
   type TaskItem,
   type ToolItem,
 } from './items.ts'
+import type { PartOrigin } from './message.ts'
 import { isGivenUp, isInternal, originOf } from './origins.ts'
 import { replyItems } from './reply-items.ts'
 import { questionData, taskData } from './told-data.ts'
 
 export interface Narration {
   readonly state: RunState
-  /** All that is on record. */
+  readonly exposure: Exposure
+  /** All that is on record, in full; a reader is shown those that `isShown` has. */
   readonly items: readonly Item[]
+  isShown(item: Item): boolean
   /** How many steps are over, and where the current one begins. */
   readonly steps: number
   readonly begins: number
-  /** What is being said and is not on record. */
+  /** What is being said, is shown and is not on record. */
   speaking(): SpokenItem[]
   /** Gives the items that it changed. */
   hear(event: RunEvent): ReadonlySet<Item>
@@ -39,12 +45,13 @@ export interface Narration {
   silence(): void
 }
 
-export function createNarration(run: string): Narration {
+export function createNarration(run: string, exposure: Exposure): Narration {
   const state = emptyState(run)
   const items: Item[] = []
   const byKey = new Map<string, Item>()
   const questions: QuestionItem[] = []
   const spoken = new Map<string, SpokenItem[]>()
+  const hidden = new Set<Item>()
   let changed = new Set<Item>()
   let steps = 0
   let begins = 0
@@ -54,6 +61,19 @@ export function createNarration(run: string): Narration {
     if (item.type === 'question') questions.push(item)
     byKey.set(keyOf(item), item)
     changed.add(item)
+    if (item.type === 'tool' && !exposure.tool(item.tool)) hidden.add(item)
+  }
+
+  function isHeard({ type, origin }: SpokenItem): boolean {
+    return (type === 'text' || exposure.reasoning) && isTalkShown(origin)
+  }
+
+  /** What a coworker says is part of a call. */
+  function isTalkShown(origin: PartOrigin): boolean {
+    const calls = attemptsIn(origin.path)
+      .slice(1)
+      .map((attempt) => callAt(attempt.slice(0, attempt.lastIndexOf('/'))))
+    return exposure.talk(state, origin) && calls.every((call) => call && exposure.tool(call.tool))
   }
 
   function tell(item: TaskItem | QuestionItem): void {
@@ -77,7 +97,7 @@ export function createNarration(run: string): Narration {
       if (about !== undefined && task.name !== about) continue
       const isKnown = byKey.has(`task ${task.name}`)
       if (isKnown || task.status !== 'pending')
-        tell({ type: 'task', key: task.name, data: taskData(state, task, open) })
+        tell({ type: 'task', key: task.name, data: taskData(state, task, open, exposure) })
     }
   }
 
@@ -87,10 +107,12 @@ export function createNarration(run: string): Narration {
 
   function ask({ question, at }: EntryOf<'question.asked'>): void {
     const asking = [askingTask(state, question.path)]
-    tell({ type: 'question', key: question.id, data: questionData({ question, askedAt: at, asking }) })
+    const data = questionData({ question, askedAt: at, asking }, state, exposure)
+    tell({ type: 'question', key: question.id, data })
     const call = question.kind === 'call' ? callAt(question.path) : undefined
     if (!call) return
     call.approval = { id: question.id, text: question.text }
+    hidden.delete(call)
     changed.add(call)
   }
 
@@ -99,7 +121,9 @@ export function createNarration(run: string): Narration {
     for (const { key, data } of questions) {
       const asked = state.questions.get(key)
       if (!asked || data.status !== 'open' || (!asked.answer && !asked.withdrawn)) continue
-      tell({ type: 'question', key, data: questionData({ ...asked, asking: data.asking }) })
+      const { answer } = asked
+      const status = answer ? 'answered' : 'withdrawn'
+      tell({ type: 'question', key, data: { ...data, status, ...defined({ answer }) } })
       const call = callAt(asked.question.path)
       if (!asked.answer || call?.approval?.id !== key) continue
       call.approval = { ...call.approval, answer: asked.answer }
@@ -112,14 +136,23 @@ export function createNarration(run: string): Narration {
     const heard = spoken.get(path) ?? []
     spoken.delete(path)
     if (isInternal(path)) return
-    const reply = replyItems(entry, originOf(state, path), heard)
-    for (const item of reply.items) add(item)
+    const origin = originOf(state, path)
+    const reply = replyItems(entry, origin, heard)
+    for (const item of reply.items) {
+      const isShown = item.type === 'text' || item.type === 'reasoning' ? isHeard(item) : isTalkShown(origin)
+      if (item.type !== 'tool' && !isShown) hidden.add(item)
+      add(item)
+    }
     for (const [key, outcome] of reply.outcomes) {
       const call = callAt(key)
       if (!call) continue
-      call.outcome = outcome
-      changed.add(call)
+      end(call, outcome)
     }
+  }
+
+  function end(call: ToolItem, outcome: ToolOutcome): void {
+    call.outcome = exposure.tool(call.tool) ? outcome : withoutResult(outcome)
+    changed.add(call)
   }
 
   function hearEntry(entry: Entry): void {
@@ -131,10 +164,7 @@ export function createNarration(run: string): Narration {
       call.input = entry.input
       changed.add(call)
     }
-    if (call && entry.type === 'tool.returned') {
-      call.outcome = entry.outcome
-      changed.add(call)
-    }
+    if (call && entry.type === 'tool.returned') end(call, entry.outcome)
     settleQuestions()
     tellTasks(entry)
     for (const open of openCalls()) {
@@ -156,18 +186,17 @@ export function createNarration(run: string): Narration {
     const type = event.type === 'text.delta' ? 'text' : 'reasoning'
     const last = said.at(-1)
     if (last?.type === type) last.text += event.text
-    else
-      said.push({
-        type,
-        key: `${path}:${said.length}`,
-        origin: originOf(state, path),
-        text: event.text,
-        done: false,
-      })
+    else {
+      const key = `${path}:${said.length}`
+      const item: SpokenItem = { type, key, origin: originOf(state, path), text: event.text, done: false }
+      if (!isHeard(item)) hidden.add(item)
+      said.push(item)
+    }
   }
 
   return {
     state,
+    exposure,
     items,
     get steps() {
       return steps
@@ -175,7 +204,8 @@ export function createNarration(run: string): Narration {
     get begins() {
       return begins
     },
-    speaking: () => [...spoken.values()].flat(),
+    isShown: (item) => !hidden.has(item),
+    speaking: () => [...spoken.values()].flat().filter((item) => !hidden.has(item)),
     hear(event) {
       changed = new Set()
       if ('seq' in event) hearEntry(event)
@@ -188,7 +218,7 @@ export function createNarration(run: string): Narration {
         tell({
           type: 'question',
           key: question.id,
-          data: questionData({ question, askedAt, asking, answer, withdrawn }),
+          data: questionData({ question, askedAt, asking, answer, withdrawn }, state, exposure),
         })
       tellTasks()
       return changed
@@ -199,4 +229,9 @@ export function createNarration(run: string): Narration {
 
 function keyOf({ type, key }: Item): string {
   return `${type} ${key}`
+}
+
+/** Why the run failed, as a reader is told. */
+export function failureText({ state, exposure }: Narration): string {
+  return (exposure.errors ? state.error?.message : undefined) ?? `run ${state.run} failed`
 }

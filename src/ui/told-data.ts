@@ -6,27 +6,36 @@ import { attemptNumber, taskOf } from '../journal/paths.ts'
 import type { AskingTask } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import { taskViewStatus } from '../runs/status.ts'
-import type { QuestionData, TaskData } from './message.ts'
+import type { Exposure } from './expose.ts'
+import type { AskingData, QuestionData, TaskData } from './message.ts'
 
 /** `questions`: the open ones, also those of the runs of its tasks. */
-export function taskData(state: RunState, task: TaskState, questions: readonly { readonly path: string }[]): TaskData {
+export function taskData(
+  state: RunState,
+  task: TaskState,
+  questions: readonly { readonly path: string }[],
+  exposure: Exposure,
+): TaskData {
   const newest = state.attempts.get(task.attempts.at(-1) ?? '')
   const refused = task.attempts.flatMap((path) => {
     const { status, refusedBy = '', refusal = '' } = state.attempts.get(path) ?? {}
-    return status === 'refused' ? [{ attempt: attemptNumber(path), by: refusedBy, reason: refusal }] : []
+    if (status !== 'refused') return []
+    return [{ attempt: attemptNumber(path), by: refusedBy, ...(exposure.errors ? { reason: refusal } : {}) }]
   })
   const { output } = task
+  const shown = exposure.output(state, task.name) ? output : undefined
+  const error = task.error?.message ?? (state.error?.task === task.name ? state.error.message : undefined)
   return {
     name: task.name,
-    description: task.description,
     status: taskViewStatus(state, task, state.status === 'running', questions),
     attempt: newest ? attemptNumber(newest.path) : 0,
     refusals: refused,
     ...defined({
+      description: exposure.prompts ? task.description : undefined,
       agent: output?.agent ?? task.agent,
-      output: output?.raw,
-      structured: output?.structured,
-      error: task.error?.message ?? (state.error?.task === task.name ? state.error.message : undefined),
+      output: shown?.raw,
+      structured: shown?.structured,
+      error: error === undefined || exposure.errors ? error : 'The task failed.',
       from: task.from?.run,
       child: newest?.child,
     }),
@@ -41,7 +50,12 @@ export interface AskedQuestion {
   readonly withdrawn?: boolean | undefined
 }
 
-export function questionData({ question, askedAt, asking, answer, withdrawn }: AskedQuestion): QuestionData {
+/** What is to be decided is shown in full; what led to it, as far as `exposure` has it. */
+export function questionData(
+  { question, askedAt, asking, answer, withdrawn }: AskedQuestion,
+  state: RunState,
+  exposure: Exposure,
+): QuestionData {
   const { owner: _, key: __, ...shown } = question as Question & { readonly owner?: unknown; readonly key?: unknown }
   return {
     ...(shown as QuestionData),
@@ -53,7 +67,22 @@ export function questionData({ question, askedAt, asking, answer, withdrawn }: A
       must,
       may,
     })),
-    asking,
+    asking: asking.map((task) => askingData(task, state, exposure)),
     ...defined({ answer }),
+  }
+}
+
+function askingData(asking: AskingTask, state: RunState, exposure: Exposure): AskingData {
+  const { runId, crew, task, agent, description, inputs, outputs } = asking
+  return {
+    runId,
+    crew,
+    task,
+    outputs: outputs.filter((output) =>
+      // of a child run only its names are known here
+      runId === state.run ? exposure.output(state, output.task) : exposure.childOutput(output.task),
+    ),
+    ...defined({ agent }),
+    ...(exposure.prompts ? { description, inputs } : {}),
   }
 }

@@ -34,7 +34,7 @@ describe('a client of AG-UI', () => {
     const crew = speakingCrew(model)
     await using server = await loopback(async (request) => {
       const given = (await request.json()) as RunAgentInput
-      return toAgUiResponse(await crew.kickoff({ id: 'r' }).started, given)
+      return toAgUiResponse(await crew.kickoff({ id: 'r' }).started, given, { expose: { reasoning: true } })
     })
     const agent = new HttpAgent({ url: server.url, initialMessages: [user], threadId: 't' })
     const said: string[] = []
@@ -133,7 +133,7 @@ function answering(crew: Crew): (request: Request) => Promise<Response> {
     for (const { interruptId, payload } of given.resume ?? [])
       await crew.run('r').answer(interruptId, payload as { decision: 'approve' })
     const run = given.resume ? await crew.run('r').resume().started : crew.run('r')
-    return toAgUiResponse(run, given)
+    return toAgUiResponse(run, given, { expose: { tools: true } })
   }
 }
 

@@ -5,42 +5,48 @@ import { lastEntry, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
 import { chunksOf, messageOf } from './read-message.ts'
 import { plays, type Told } from './told-crews.ts'
 
-for (const [what, play] of Object.entries(plays)) {
-  describe(`a run with ${what}`, () => {
-    const once = lazily(play)
+const shows = [
+  ['shown in full', true],
+  ['shown by default', {}],
+] as const
 
-    test('is one message, whether somebody listened while it was said, or reads it from its journal', async () => {
-      const { crew, chunks } = await once()
-      const read = await chunksOf(toUIMessageStream(crew.run('r')))
-      assert.deepEqual(await messageOf(chunks), await messageOf(read))
-      assert.ok((await messageOf(read)).parts.length > 0)
-    })
+for (const [what, play] of Object.entries(plays))
+  for (const [how, expose] of shows) {
+    describe(`a run with ${what}, ${how},`, () => {
+      const once = lazily(() => play(expose))
 
-    test('continues after each of its entries, to the same message', async () => {
-      const { crew, chunks } = await once()
-      const whole = await messageOf(chunks)
-      const { entry } = whole.metadata ?? { entry: 0 }
-      assert.ok(entry > 3)
-      const read = await chunksOf(toUIMessageStream(crew.run('r')))
-      for (let after = 0; after <= entry; after++) {
-        const cut = await upTo(after, read)
-        const rest = await chunksOf(toUIMessageStream(crew.run('r'), { after }))
-        assert.deepEqual(await messageOf(rest, cut), whole, `after entry ${after}`)
-      }
-    })
+      test('is one message, whether somebody listened while it was said, or reads it from its journal', async () => {
+        const { crew, chunks } = await once()
+        const read = await chunksOf(toUIMessageStream(crew.run('r'), { expose }))
+        assert.deepEqual(await messageOf(chunks), await messageOf(read))
+        assert.ok((await messageOf(read)).parts.length > 0)
+      })
 
-    test('continues after any chunk that it was cut off at, to the same message', async () => {
-      const { crew, chunks } = await once()
-      const whole = await messageOf(chunks)
-      for (let length = 0; length <= chunks.length; length++) {
-        const cut = await messageOf(chunks.slice(0, length))
-        const rest = await chunksOf(toUIMessageStream(crew.run('r'), { after: lastEntry(cut) }))
-        const continued = await messageOf(rest, length === 0 ? undefined : cut)
-        assert.deepEqual(continued, whole, `after ${length} chunks, at entry ${lastEntry(cut)}`)
-      }
+      test('continues after each of its entries, to the same message', async () => {
+        const { crew, chunks } = await once()
+        const whole = await messageOf(chunks)
+        const { entry } = whole.metadata ?? { entry: 0 }
+        assert.ok(entry > 3)
+        const read = await chunksOf(toUIMessageStream(crew.run('r'), { expose }))
+        for (let after = 0; after <= entry; after++) {
+          const cut = await upTo(after, read)
+          const rest = await chunksOf(toUIMessageStream(crew.run('r'), { after, expose }))
+          assert.deepEqual(await messageOf(rest, cut), whole, `after entry ${after}`)
+        }
+      })
+
+      test('continues after any chunk that it was cut off at, to the same message', async () => {
+        const { crew, chunks } = await once()
+        const whole = await messageOf(chunks)
+        for (let length = 0; length <= chunks.length; length++) {
+          const cut = await messageOf(chunks.slice(0, length))
+          const rest = await chunksOf(toUIMessageStream(crew.run('r'), { after: lastEntry(cut), expose }))
+          const continued = await messageOf(rest, length === 0 ? undefined : cut)
+          assert.deepEqual(continued, whole, `after ${length} chunks, at entry ${lastEntry(cut)}`)
+        }
+      })
     })
-  })
-}
+  }
 
 function lazily(play: () => Promise<Told>): () => Promise<Told> {
   let told: Promise<Told> | undefined

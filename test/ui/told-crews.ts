@@ -1,7 +1,7 @@
 // Runs with everything that a front-end has to show, each recorded as it was streamed to somebody who listened from the start.
 import { Agent, Crew, Task, tool, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
-import { toUIMessageStream, type RunChunk } from 'reprise/ui'
+import { toUIMessageStream, type RunChunk, type UIStreamOptions } from 'reprise/ui'
 import { z } from 'zod'
 import { newStore } from '../engine/support.ts'
 import { busy, speakingModel } from '../crew/runs/speaking-model.ts'
@@ -32,12 +32,13 @@ export interface Told {
   readonly chunks: readonly RunChunk[]
 }
 
+type Expose = UIStreamOptions['expose']
 type Answer = Parameters<Run['answer']>[1]
 
 /** Listens to the run from the start, and answers what it asks, until it rests for good. */
-async function told(crew: Crew, answers: { readonly [question: string]: Answer } = {}): Promise<Told> {
+async function told(crew: Crew, expose: Expose, answers: { readonly [question: string]: Answer } = {}): Promise<Told> {
   let run = await crew.kickoff({ id: 'r' }).started
-  const chunks = await chunksOf(toUIMessageStream(run))
+  const chunks = await chunksOf(toUIMessageStream(run, { expose }))
   for (;;) {
     await run.result().catch(() => undefined)
     const { questions, status } = await run.view()
@@ -46,7 +47,7 @@ async function told(crew: Crew, answers: { readonly [question: string]: Answer }
     for (const { id } of known) await run.answer(id, answers[id] as Answer)
     run = await crew.resume('r').started
     // one message: what continues it leaves out what was there
-    chunks.push(...(await chunksOf(toUIMessageStream(run, { after: entryOf(chunks) }))))
+    chunks.push(...(await chunksOf(toUIMessageStream(run, { after: entryOf(chunks), expose }))))
   }
 }
 
@@ -93,42 +94,48 @@ function claims(tasks: readonly ('facts' | 'claim' | 'note')[], parallel = false
   })
 }
 
-export const plays: { readonly [what: string]: () => Promise<Told> } = {
-  'tools, one of which fails': () => told(claims(['facts'])),
-  'an approval': () => told(claims(['facts', 'claim', 'note']), { q1: { decision: 'approve' } }),
-  'an approval with another input': () =>
-    told(claims(['claim']), { q1: { decision: 'approve', input: { policy: 'P-78' } } }),
-  'an approval that cannot be used, and a second one': () =>
-    told(claims(['claim']), { q1: { decision: 'approve', input: { policy: 7 } }, q2: { decision: 'approve' } }),
-  'a denial': () => told(claims(['claim', 'note']), { q1: { decision: 'deny', reason: 'too early' } }),
-  'a result that a person gives': () => told(claims(['claim']), { q1: { decision: 'use', result: 'CL-1' } }),
-  'a task that a person has fail': () => told(claims(['claim']), { q1: { decision: 'fail', reason: 'no' } }),
-  'an open question': () => told(claims(['facts', 'claim'])),
-  'an answer that a guardrail refuses': () => told(claims(['note'])),
-  'tasks in parallel': () => told(claims(['facts', 'claim', 'note'], true), { q1: { decision: 'approve' } }),
-  'a reply that breaks off, and thoughts': async () => {
+export const plays: { readonly [what: string]: (expose?: Expose) => Promise<Told> } = {
+  'tools, one of which fails': (expose = true) => told(claims(['facts']), expose),
+  'an approval': (expose = true) => told(claims(['facts', 'claim', 'note']), expose, { q1: { decision: 'approve' } }),
+  'an approval with another input': (expose = true) =>
+    told(claims(['claim']), expose, { q1: { decision: 'approve', input: { policy: 'P-78' } } }),
+  'an approval that cannot be used, and a second one': (expose = true) =>
+    told(claims(['claim']), expose, { q1: { decision: 'approve', input: { policy: 7 } }, q2: { decision: 'approve' } }),
+  'a denial': (expose = true) =>
+    told(claims(['claim', 'note']), expose, { q1: { decision: 'deny', reason: 'too early' } }),
+  'a result that a person gives': (expose = true) =>
+    told(claims(['claim']), expose, { q1: { decision: 'use', result: 'CL-1' } }),
+  'a task that a person has fail': (expose = true) =>
+    told(claims(['claim']), expose, { q1: { decision: 'fail', reason: 'no' } }),
+  'an open question': (expose = true) => told(claims(['facts', 'claim']), expose),
+  'an answer that a guardrail refuses': (expose = true) => told(claims(['note']), expose),
+  'tasks in parallel': (expose = true) =>
+    told(claims(['facts', 'claim', 'note'], true), expose, { q1: { decision: 'approve' } }),
+  'a reply that breaks off, and thoughts': async (expose = true) => {
     const model = speakingModel((call) =>
       call === 2 ? ['Twi', busy()] : [{ thought: 'Hm.' }, `Reply `, `${call}.`, { thought: 'Or?' }],
     )
     const agent = new Agent({ role: 'Clerk', goal: 'Speak', model })
     const tasks = ['one', 'two'].map((name) => new Task({ name, description: `Say ${name}`, agent }))
-    return told(new Crew({ name: 'speaking', tasks, store: newStore() }))
+    return told(new Crew({ name: 'speaking', tasks, store: newStore() }), expose)
   },
-  'a crew as a task': async () => {
+  'a crew as a task': async (expose = true) => {
     const store = newStore()
     const inner = new Task({ name: 'inner', crew: claims(['claim']).with({ store }) })
     const after = new Task({ name: 'after', effect: 'read', run: () => 'over' })
-    return told(new Crew({ name: 'outer', tasks: [inner, after], store }), { 'inner/q1': { decision: 'approve' } })
+    return told(new Crew({ name: 'outer', tasks: [inner, after], store }), expose, {
+      'inner/q1': { decision: 'approve' },
+    })
   },
-  'a crew that a function kicks off': async () => {
+  'a crew that a function kicks off': async (expose = true) => {
     const store = newStore()
     const inner = claims(['claim']).with({ store })
     const run = (): Promise<string> => inner.kickoff({ id: 'inner' }).then(String)
     const kick = new Task({ name: 'kick', effect: 'idempotent', run })
     const outer = new Crew({ name: 'outer', tasks: [kick], store })
-    return told(outer, { 'kick/inner/q1': { decision: 'approve' } })
+    return told(outer, expose, { 'kick/inner/q1': { decision: 'approve' } })
   },
-  'work for a coworker': async () => {
+  'work for a coworker': async (expose = true) => {
     const model = scriptedModel([
       {
         when: 'You are Lead',
@@ -142,9 +149,21 @@ export const plays: { readonly [what: string]: () => Promise<Told> } = {
     const lead = new Agent({ role: 'Lead', goal: 'Lead', model, allowDelegation: true })
     const expert = new Agent({ role: 'Expert', goal: 'Know', model, tools: [lookup] })
     const tasks = [new Task({ name: 'who', description: 'Find out who it is', agent: lead })]
-    return told(new Crew({ name: 'handing', agents: [lead, expert], tasks, store: newStore() }))
+    return told(new Crew({ name: 'handing', agents: [lead, expert], tasks, store: newStore() }), expose)
   },
-  'a person who reads the result': async () => {
+  'data between tasks': async (expose = true) => {
+    const model = scriptedModel([
+      { when: 'Extract', reply: 'I look.', calls: [{ tool: 'lookup', input: { policy: 'P-77' } }] },
+      { when: 'Extract', reply: { holder: 'Ada', limit: 900 } },
+      { when: 'Write', reply: 'Dear Ada.' },
+    ])
+    const agent = new Agent({ role: 'Clerk', goal: 'Handle claims', model, tools: [lookup] })
+    const output = z.object({ holder: z.string(), limit: z.number() })
+    const facts = new Task({ name: 'facts', description: 'Extract the facts', agent, output })
+    const note = new Task({ name: 'note', description: 'Write the note', agent })
+    return told(new Crew({ name: 'notes', tasks: [facts, note], store: newStore() }), expose)
+  },
+  'a person who reads the result': async (expose = true) => {
     const agent = new Agent({
       role: 'Clerk',
       goal: 'Write',
@@ -154,7 +173,7 @@ export const plays: { readonly [what: string]: () => Promise<Told> } = {
       ]),
     })
     const task = new Task({ name: 'letter', description: 'Write a letter', agent, humanInput: true })
-    return told(new Crew({ name: 'letters', tasks: [task], store: newStore() }), {
+    return told(new Crew({ name: 'letters', tasks: [task], store: newStore() }), expose, {
       q1: { decision: 'revise', feedback: 'shorter' },
       q2: { decision: 'approve' },
     })

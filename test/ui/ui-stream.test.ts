@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { lastEntry, toUIMessageStream, type RunChunk, type RunUIMessage } from 'reprise/ui'
+import { readExpose } from '../../src/ui/expose.ts'
 import { createNarration } from '../../src/ui/narration.ts'
 import { chunkWriter } from '../../src/ui/chat/chunk-writer.ts'
 import { writeRun } from '../../src/ui/write-run.ts'
@@ -264,7 +265,7 @@ describe('the end', () => {
   test('of a run that failed is an error, after everything else', async () => {
     const crew = speakingCrew(speakingModel(() => [new Error('no such model')]))
     await crew.kickoff({ id: 'r' }).catch(() => undefined)
-    const chunks = await chunksOf(toUIMessageStream(crew.run('r')))
+    const chunks = await chunksOf(toUIMessageStream(crew.run('r'), { expose: { errors: true } }))
     const last = chunks.at(-1)
     assert.match((last?.type === 'error' && last.errorText) || '', /no such model/)
     assert.deepEqual(shown(await messageOf(chunks)), ['task note: failed'])
@@ -274,7 +275,7 @@ describe('the end', () => {
     const key = `sk-proj-${'abc123DEF456'.repeat(4)}`
     const crew = speakingCrew(speakingModel(() => [new Error(`the key ${key} is not valid`)]))
     await crew.kickoff({ id: 'r' }).catch(() => undefined)
-    const told = JSON.stringify(await chunksOf(toUIMessageStream(crew.run('r'))))
+    const told = JSON.stringify(await chunksOf(toUIMessageStream(crew.run('r'), { expose: true })))
     assert.match(told, /is not valid/)
     assert.ok(!told.includes(key))
   })
@@ -295,7 +296,7 @@ describe('the end', () => {
   })
 
   test('when the journal cannot be read any further has no address in it, nor anything else of the error', async () => {
-    const narration = createNarration('r')
+    const narration = createNarration('r', readExpose(undefined))
     const events = {
       next: () => Promise.reject(new Error('connect postgres://ada:secret@db/runs')),
       [Symbol.asyncIterator]() {

@@ -32,6 +32,7 @@ export interface ResponseOptions extends Pick<EventsOptions, 'after'> {
 
 /** A web-standard Request, or one of node:http. */
 export interface EventsRequest {
+  readonly method?: string | undefined
   readonly headers:
     | { get(name: string): string | null }
     | { readonly [name: string]: string | readonly string[] | undefined }

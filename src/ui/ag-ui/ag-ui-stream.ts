@@ -5,36 +5,44 @@ import { anyText, wrong } from '../../checks.ts'
 import { checkKeys } from '../../options.ts'
 import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
 import { agUiWriter } from './ag-ui-writer.ts'
+import { readExpose, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'
-import { piecesResponse } from '../chat/ui-stream.ts'
+import { piecesResponse, type UIStreamOptions } from '../chat/ui-stream.ts'
 import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
+
+export type AgUiStreamOptions = Pick<UIStreamOptions, 'expose'>
+export type AgUiResponseOptions = AgUiStreamOptions & Pick<ResponseOptions, 'headers'>
 
 /**
  * The run as events, until it rests: first all messages as they are, then what is new. So a client that comes back is
- * told nothing twice. `input` is what the client posted. Listening begins with the call. OPTION_INVALID.
+ * told nothing twice. `input` is what the client posted. Listening begins with the call. OPTION_INVALID, OPTION_UNKNOWN.
  */
-export function toAgUiStream(run: Run, input: AgUiInput): ReadableStream<AgUiEvent> {
+export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOptions = {}): ReadableStream<AgUiEvent> {
   const read = readInput(input)
+  checkKeys('toAgUiStream', options, ['expose'])
+  const exposure = readExpose(options.expose)
   const events = run.events({ caughtUp: true })
-  return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
+  return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read, exposure))
 }
 
 /** The same as a Response with server-sent events. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN. */
-export async function toAgUiResponse(
-  run: Run,
-  input: AgUiInput,
-  options: Pick<ResponseOptions, 'headers'> = {},
-): Promise<Response> {
+export async function toAgUiResponse(run: Run, input: AgUiInput, options: AgUiResponseOptions = {}): Promise<Response> {
   const read = readInput(input)
-  checkKeys('toAgUiResponse', options, ['headers'])
+  checkKeys('toAgUiResponse', options, ['headers', 'expose'])
   const headers = readHeaders('toAgUiResponse', options.headers)
+  const exposure = readExpose(options.expose)
   const served = await run['~served']()
-  const pieces = piecesOf(run.id, { events: served.follow(0), asked: () => served.asked() }, read)
+  const pieces = piecesOf(run.id, { events: served.follow(0), asked: () => served.asked() }, read, exposure)
   return piecesResponse(served, pieces, { headers, last: '' })
 }
 
-function piecesOf(run: string, followed: FollowedRun, input: AgUiInput): ReturnType<typeof writeRun<AgUiEvent>> {
-  const narration = createNarration(run)
+function piecesOf(
+  run: string,
+  followed: FollowedRun,
+  input: AgUiInput,
+  exposure: Exposure,
+): ReturnType<typeof writeRun<AgUiEvent>> {
+  const narration = createNarration(run, exposure)
   return writeRun(followed, narration, agUiWriter(narration, input), 'all')
 }
 

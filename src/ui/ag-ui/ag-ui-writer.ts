@@ -8,7 +8,7 @@ import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
 import { activityOf, callEvents, holdersOf, messagesOf, resultOf, spokenId } from './ag-ui-messages.ts'
 import { interruptsOf } from './ag-ui-interrupts.ts'
 import type { Item, SpokenItem, ToolItem } from '../items.ts'
-import type { Narration } from '../narration.ts'
+import { failureText, type Narration } from '../narration.ts'
 import type { RunWriter } from '../write-run.ts'
 
 export function agUiWriter(narration: Narration, { threadId, runId, messages }: AgUiInput): RunWriter<AgUiEvent> {
@@ -25,7 +25,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   const emptied = new Set<string>()
 
   function* snapshot(): Generator<AgUiEvent> {
-    const all = [...items, ...narration.speaking()]
+    const all = [...items.filter(narration.isShown), ...narration.speaking()]
     const own = messagesOf(run, all)
     const empty = [...emptied].filter((id) => !own.some((message) => message.id === id))
     const thoughts = empty.map((id) => ({ id, role: 'reasoning', content: '' }) as const)
@@ -47,7 +47,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       for (const item of told.keys()) if (!speaking.has(item)) yield* close(item)
       return yield* snapshot()
     }
-    for (const item of [...changed, ...speaking]) yield* itemEvents(item)
+    for (const item of [...changed, ...speaking]) if (narration.isShown(item)) yield* itemEvents(item)
   }
 
   /** The arguments of a call cannot be changed by an event. */
@@ -125,7 +125,8 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       yield* ending(rest)
     },
     *fail({ code, message }) {
-      yield { type: 'RUN_ERROR', code, message }
+      const unread = `the events of run ${run} cannot be read any further`
+      yield { type: 'RUN_ERROR', code, message: narration.exposure.errors ? message : unread }
     },
   }
 
@@ -141,7 +142,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       case 'failed':
         return yield {
           type: 'RUN_ERROR',
-          message: state.error?.message ?? 'the run failed',
+          message: failureText(narration),
           code: state.error?.code ?? 'TASK_FAILED',
         }
       case undefined:
@@ -154,7 +155,9 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   }
 
   function resultOfRun(): Json | undefined {
-    const { output } = [...state.tasks.values()].findLast((task) => task.output && !task.removed) ?? {}
+    const last = [...state.tasks.values()].findLast((task) => task.output && !task.removed)
+    if (!last || !narration.exposure.output(state, last.name)) return undefined
+    const { output } = last
     return output?.structured ? readJson(output.raw) : output?.raw
   }
 }

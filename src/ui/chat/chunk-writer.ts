@@ -7,10 +7,16 @@ import type { Rest } from '../../engine/follow/follow.ts'
 import type { Item, SpokenItem } from '../items.ts'
 import type { RunDataParts, RunMetadata } from '../message.ts'
 import { itemChunks, toolChunks, type SentTool } from './item-chunks.ts'
-import type { Narration } from '../narration.ts'
+import { failureText, type Narration } from '../narration.ts'
 import type { RunWriter } from '../write-run.ts'
 
 export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
+
+/**
+ * An older version of the AI SDK refuses this chunk, and quotes it in its error. It would otherwise fail in the middle of
+ * a message, the first time that something is taken back.
+ */
+const firstReset = { type: 'reset-step', needs: 'version 7 of the AI SDK in the page (npm install ai@7)' } as const
 
 interface Shown {
   readonly item: Item
@@ -85,23 +91,23 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
   }
 
   function* update(changed: ReadonlySet<Item>): Generator<RunChunk> {
-    for (const item of changed) if (past.has(item)) yield* changes(item)
+    for (const item of changed) if (past.has(item) && narration.isShown(item)) yield* changes(item)
     if (narration.steps > steps) {
-      yield* show(items.slice(begins, narration.begins), changed)
+      yield* show(items.slice(begins, narration.begins).filter(narration.isShown), changed)
       // first: until its mark comes, the step isn't over, and `lastEntry` knows
       yield { type: 'message-metadata', messageMetadata: metadata() }
       yield { type: 'start-step' }
       shown = []
       close()
     }
-    yield* show([...items.slice(begins), ...narration.speaking()], changed)
+    yield* show([...items.slice(begins).filter(narration.isShown), ...narration.speaking()], changed)
   }
 
   return {
     *begin() {
+      // first, for clients that do not know it. The others may have heard more than what is on record
+      yield firstReset
       yield { type: 'start', messageId, messageMetadata: metadata() }
-      // the client may have heard more than what is on record
-      yield { type: 'reset-step' }
       close()
       for (const item of past) if (item.type === 'tool') tools.set(item, { ...item })
       yield* update(new Set())
@@ -118,7 +124,8 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
       yield* ending(rest)
     },
     *fail({ message }) {
-      yield { type: 'error', errorText: message }
+      const unread = `the events of run ${state.run} cannot be read any further`
+      yield { type: 'error', errorText: narration.exposure.errors ? message : unread }
     },
   }
 
@@ -137,7 +144,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
       case 'failed':
         // last: a reader stops at an error
         yield { type: 'message-metadata', messageMetadata }
-        return yield { type: 'error', errorText: state.error?.message ?? 'the run failed' }
+        return yield { type: 'error', errorText: failureText(narration) }
       case undefined:
         // more may come: whoever wants it asks again
         return yield { type: 'finish', finishReason: 'interrupted', messageMetadata }

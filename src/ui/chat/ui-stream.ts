@@ -10,8 +10,10 @@ import {
   type ServedRun,
 } from '../../crew/result/event-stream.ts'
 import { anyText, number, optional } from '../../checks.ts'
+import { RepriseError } from '../../errors.ts'
 import { checkKeys } from '../../options.ts'
 import { chunkWriter, type RunChunk } from './chunk-writer.ts'
+import { readExpose, type ExposeOptions, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'
 import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
 
@@ -23,6 +25,8 @@ export interface UIStreamOptions {
   readonly after?: number | undefined
   /** `run-` and the id of the run, unless given. */
   readonly messageId?: string | undefined
+  /** What the page is shown; `true`: everything. Default: `{}`, which is what each of its options says. */
+  readonly expose?: ExposeOptions | boolean | undefined
 }
 
 export type UIResponseOptions = UIStreamOptions & Pick<ResponseOptions, 'headers'>
@@ -32,25 +36,31 @@ export type UIResponseOptions = UIStreamOptions & Pick<ResponseOptions, 'headers
  * OPTION_UNKNOWN.
  */
 export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): ReadableStream<RunChunk> {
-  const read = readOptions('toUIMessageStream', options, ['after', 'messageId'])
+  const read = readOptions('toUIMessageStream', options, ['after', 'messageId', 'expose'])
   const events = run.events({ caughtUp: true })
   return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
 }
 
 /**
  * The same as a Response, for `DefaultChatTransport`. With the request, a client that says what it has
- * (`Last-Event-ID`) gets the rest. One that has everything of a run that has ended gets 204. RUN_NOT_FOUND,
- * OPTION_INVALID, OPTION_UNKNOWN.
+ * (`Last-Event-ID`) gets the rest. 204, which tells it that there is nothing to resume: to one that has everything of a
+ * run that has ended, and to a GET where there is no run. RUN_NOT_FOUND for other requests; OPTION_INVALID,
+ * OPTION_UNKNOWN.
  */
 export async function toUIMessageResponse(
   run: Run,
   request?: EventsRequest,
   options: UIResponseOptions = {},
 ): Promise<Response> {
-  const read = readOptions('toUIMessageResponse', options, ['after', 'messageId', 'headers'])
+  const read = readOptions('toUIMessageResponse', options, ['after', 'messageId', 'expose', 'headers'])
   const headers = readHeaders('toUIMessageResponse', options.headers)
   const after = options.after === undefined ? (lastEventId(request) ?? 0) : read.after
-  const served = await run['~served']()
+  const served = await run['~served']().catch((error: unknown) => {
+    // a page that was opened before anything was said
+    if (request?.method === 'GET' && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
+    throw error
+  })
+  if (!served) return new Response(null, { status: 204, headers })
   // listening begins with the call
   const events = served.follow(0)
   if (after > 0 && (await served.isOver(after))) {
@@ -65,9 +75,9 @@ export async function toUIMessageResponse(
 function piecesOf(
   run: string,
   followed: FollowedRun,
-  { after, messageId = `run-${run}` }: { readonly after: number; readonly messageId: string | undefined },
+  { after, messageId = `run-${run}`, exposure }: ReadOptions,
 ): ReturnType<typeof writeRun<RunChunk>> {
-  const narration = createNarration(run)
+  const narration = createNarration(run, exposure)
   return writeRun(followed, narration, chunkWriter(narration, messageId), after)
 }
 
@@ -90,14 +100,17 @@ export function piecesResponse(
   return new Response(body, { headers })
 }
 
-function readOptions(
-  of: string,
-  options: UIResponseOptions,
-  keys: readonly string[],
-): { readonly after: number; readonly messageId: string | undefined } {
+interface ReadOptions {
+  readonly after: number
+  readonly messageId: string | undefined
+  readonly exposure: Exposure
+}
+
+function readOptions(of: string, options: UIResponseOptions, keys: readonly string[]): ReadOptions {
   checkKeys(of, options, keys)
   return {
     after: optional('after', options.after, number(0)) ?? 0,
     messageId: optional('messageId', options.messageId, anyText),
+    exposure: readExpose(options.expose),
   }
 }

@@ -1,0 +1,85 @@
+// What a front-end is shown of a run. A page belongs to its readers: instructions, results between tasks, the data of
+// tools, thoughts and the causes of failures stay on the server unless the server chooses to show them. What a person
+// has to decide is always shown.
+import { flag, optional, wrong, type Check } from '../checks.ts'
+import { attemptsIn } from '../journal/paths.ts'
+import type { RunState } from '../journal/state/state.ts'
+import type { ToolOutcome } from '../journal/entries.ts'
+import { checkKeys } from '../options.ts'
+import type { PartOrigin } from './message.ts'
+
+export interface ExposeOptions {
+  /** Tasks whose texts and outputs are shown. Default: the tasks without an output schema, and the last task. */
+  readonly tasks?: boolean | readonly string[] | undefined
+  /** Tools whose calls are shown, and what coworkers say. Default: none. A call that a person approves is shown without its result. */
+  readonly tools?: boolean | readonly string[] | undefined
+  /** The descriptions of tasks, and the inputs of the run that a question is about. Default: false. */
+  readonly prompts?: boolean | undefined
+  /** Thoughts of models. Default: false. */
+  readonly reasoning?: boolean | undefined
+  /** Why a task or the run failed, and why an answer was refused. Default: false, which shows only that it was. */
+  readonly errors?: boolean | undefined
+}
+
+export interface Exposure {
+  readonly prompts: boolean
+  readonly reasoning: boolean
+  readonly errors: boolean
+  /** Whether the texts of a reply at this path are shown. It does not change while the run goes on. */
+  talk(state: RunState, origin: PartOrigin): boolean
+  /** Whether the output of a task is shown. */
+  output(state: RunState, task: string): boolean
+  /** The same of a task of a child run, of which only the name is known. */
+  childOutput(task: string): boolean
+  tool(name: string): boolean
+}
+
+const names = ['tasks', 'tools', 'prompts', 'reasoning', 'errors'] as const
+
+const choice: Check<boolean | readonly string[]> = {
+  expected: 'true, false or a list of names',
+  read(what, value) {
+    const isList = Array.isArray(value) && value.every((name) => typeof name === 'string')
+    if (isList || typeof value === 'boolean') return value
+    throw wrong(what, value, choice.expected)
+  },
+}
+
+/** `true` shows everything. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readExpose(value: unknown): Exposure {
+  const given = value === true ? everything : value === undefined || value === false ? {} : value
+  checkKeys('expose', given, names)
+  const options = given as ExposeOptions
+  const tasks = optional('tasks of expose', options.tasks, choice)
+  const tools = optional('tools of expose', options.tools, choice) ?? false
+  const chosen = (of: boolean | readonly string[], name: string): boolean =>
+    typeof of === 'boolean' ? of : of.includes(name)
+  return {
+    prompts: optional('prompts of expose', options.prompts, flag) ?? false,
+    reasoning: optional('reasoning of expose', options.reasoning, flag) ?? false,
+    errors: optional('errors of expose', options.errors, flag) ?? false,
+    talk(state, { task, path }) {
+      if (tasks !== undefined) return chosen(tasks, task)
+      const [attempt = ''] = attemptsIn(path)
+      return isLast(state, task) || state.attempts.get(attempt)?.request.output === undefined
+    },
+    output(state, task) {
+      if (tasks !== undefined) return chosen(tasks, task)
+      return isLast(state, task) || state.tasks.get(task)?.output?.structured === false
+    },
+    childOutput: (task) => chosen(tasks ?? false, task),
+    tool: (name) => chosen(tools, name),
+  }
+}
+
+const everything: ExposeOptions = { tasks: true, tools: true, prompts: true, reasoning: true, errors: true }
+
+function isLast(state: RunState, task: string): boolean {
+  return [...state.tasks.values()].findLast(({ removed }) => !removed)?.name === task
+}
+
+/** How a call ended, without what it returned. A denial is the words of a person. */
+export function withoutResult(outcome: ToolOutcome): ToolOutcome {
+  if ('result' in outcome) return { result: null }
+  return 'denied' in outcome ? outcome : { error: 'The call failed.' }
+}
