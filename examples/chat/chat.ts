@@ -11,16 +11,23 @@ const posted = z.object({
   answers: z.array(z.object({ question: z.string(), answer: z.object({ decision: z.literal('run') }) })).default([]),
 })
 
+/** This page shows what the tools do. */
+const expose = { tools: true }
+
 export function chatOf(crew: Crew): (request: Request) => Promise<Response> {
   return async (request) => {
     const [, id = '', stream] = /^\/api\/chat\/([^/]+)(\/stream)?$/.exec(new URL(request.url).pathname) ?? []
     try {
       if (request.method === 'POST') return await post(crew, request)
       // a page that comes back: what was said to begin with, and all that came of it
-      return stream ? await toUIMessageResponse(crew.run(id), request) : await begun(crew, id)
+      return stream ? await toUIMessageResponse(crew.run(id), request, { expose }) : await begun(crew, id)
     } catch (error) {
+      const code = RepriseError.isInstance(error) ? error.code : undefined
       // a chat in which nothing was said yet
-      if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return new Response(null, { status: 204 })
+      if (code === 'RUN_NOT_FOUND') return new Response(null, { status: 204 })
+      if (code === 'INPUTS_DIFFER')
+        return new Response('This chat has its report. Begin another chat for another one.', { status: 409 })
+      if (code === 'OPTION_INVALID') return new Response('That is not a message of this chat.', { status: 400 })
       console.error(error)
       return Response.json({ message: 'something went wrong' }, { status: 500 })
     }
@@ -33,12 +40,12 @@ async function post(crew: Crew, request: Request): Promise<Response> {
   if (last?.role === 'user') {
     const notes = last.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
     const run = await crew.kickoff({ id, inputs: { notes }, whenHeld: 'follow' }).started
-    return toUIMessageResponse(run, request)
+    return toUIMessageResponse(run, request, { expose })
   }
   // here a real server looks at who may answer
   for (const { question, answer } of [...answersIn(last), ...answers]) await crew.run(id).answer(question, answer)
   const run = await crew.run(id).resume({ whenHeld: 'follow' }).started
-  return toUIMessageResponse(run, request, { after: lastEntry(last) })
+  return toUIMessageResponse(run, request, { after: lastEntry(last), expose })
 }
 
 async function begun(crew: Crew, id: string): Promise<Response> {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Chat } from '@ai-sdk/react'
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
-import { Agent, Crew, Task, tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, tool } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
-import { answersIn, lastEntry, toUIMessageResponse, type RunUIMessage } from 'reprise/ui'
+import { answersIn, lastEntry, toUIMessageResponse, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
 import { z } from 'zod'
 import { gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
 import { newStore } from '../engine/support.ts'
@@ -19,7 +19,15 @@ function handler(crew: Crew): (request: Request) => Promise<Response> {
     if (request.method === 'GET') return toUIMessageResponse(crew.run(id), request)
     const given = (await request.json()) as { id: string; messages: RunUIMessage[] }
     const last = given.messages.at(-1)
-    if (last?.role === 'user') return toUIMessageResponse(await crew.kickoff({ id: given.id }).started, request)
+    if (last?.role === 'user') {
+      const inputs = { notes: last.parts.map((part) => (part.type === 'text' ? part.text : '')).join('') }
+      try {
+        return await toUIMessageResponse(await crew.kickoff({ id: given.id, inputs }).started, request)
+      } catch (error) {
+        if (!RepriseError.isInstance(error) || error.code !== 'INPUTS_DIFFER') throw error
+        return new Response('This chat has its run already: begin another chat.', { status: 409 })
+      }
+    }
     for (const { question, answer } of answersIn(last)) await crew.run(given.id).answer(question, answer)
     const run = await crew.run(given.id).resume().started
     return toUIMessageResponse(run, request, { after: lastEntry(last) })
@@ -152,6 +160,24 @@ describe('the client of the AI SDK', () => {
     })
   }
 
+  test('that opens a chat in which nothing was said is told that there is nothing to resume', async () => {
+    await using server = await loopback(handler(claims()))
+    const chat = chatOf(server.url, 'new')
+    await chat.resumeStream()
+    assert.deepEqual([chat.status, chat.error, chat.messages], ['ready', undefined, []])
+  })
+
+  test('that sends a second message to a chat is told that the chat has its run', async () => {
+    await using server = await loopback(handler(claims()))
+    const chat = chatOf(server.url, 'c1')
+    await chat.sendMessage({ text: 'File it' })
+    await chat.sendMessage({ text: 'And what about the vendor?' })
+    assert.deepEqual(
+      [chat.status, chat.error?.message],
+      ['error', 'This chat has its run already: begin another chat.'],
+    )
+  })
+
   test('that has everything of a run that has ended is told that there is nothing to resume', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     await crew.kickoff({ id: 'c4' })
@@ -162,9 +188,20 @@ describe('the client of the AI SDK', () => {
   })
 })
 
-test('a response to a run that is not there is refused, and one to a bad option too', async () => {
+test('an older client of the AI SDK refuses the first chunk, which names the version that it needs', async () => {
+  const crew = speakingCrew(speakingModel(() => ['Done.']))
+  await crew.kickoff({ id: 'r' })
+  for await (const chunk of toUIMessageStream(crew.run('r')))
+    return assert.deepEqual(chunk, { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' })
+})
+
+test('a response to a run that is not there is refused, but for a GET, and one to a bad option too', async () => {
   const crew = speakingCrew(speakingModel(() => ['Done.']))
   await assert.rejects(toUIMessageResponse(crew.run('none')), { code: 'RUN_NOT_FOUND' })
+  const posted = new Request('http://127.0.0.1/', { method: 'POST' })
+  await assert.rejects(toUIMessageResponse(crew.run('none'), posted), { code: 'RUN_NOT_FOUND' })
+  const page = await toUIMessageResponse(crew.run('none'), new Request('http://127.0.0.1/'), { headers: { 'x-a': '1' } })
+  assert.deepEqual([page.status, page.headers.get('x-a'), await page.text()], [204, '1', ''])
   await crew.kickoff({ id: 'r' })
   await assert.rejects(toUIMessageResponse(crew.run('r'), undefined, { affter: 1 } as object), {
     code: 'OPTION_UNKNOWN',

@@ -16,7 +16,7 @@ export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
  * An older version of the AI SDK refuses this chunk, and quotes it in its error. It would otherwise fail in the middle of
  * a message, the first time that something is taken back.
  */
-const firstReset = { type: 'reset-step', needs: 'version 7 of the AI SDK in the page (npm install ai@7)' } as const
+const firstReset = { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' } as const
 
 interface Shown {
   readonly item: Item
