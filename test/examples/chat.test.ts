@@ -59,6 +59,10 @@ describe('the chat in Chromium', () => {
 
       await page.reload()
       await chat.until(whole)
+      const sent = await page.evaluate(`fetch('/api/chat/${chat.id()}/stream').then((response) => response.text())`)
+      assert.match(String(sent), /Kind regards/)
+      for (const { description = '' } of (await crew.with({ store }).run(chat.id()).view()).tasks)
+        assert.ok(description !== '' && !String(sent).includes(description), `the page is not sent ${description}`)
       const calls = (await entriesOf(store, chat.id())).filter((entry) => entry.type === 'tool.called')
       assert.deepEqual(
         calls.map((entry) => entry.type === 'tool.called' && entry.tool),

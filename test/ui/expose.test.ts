@@ -63,7 +63,12 @@ describe('a page is shown by default', () => {
     const message = await read(crew)
     assert.deepEqual(
       shown(message).filter((part) => part !== '--'),
-      ['task extract: executed', 'task letter: executed', ...asked.filter((part) => part !== '--'), 'question q1: open'],
+      [
+        'task extract: executed',
+        'task letter: executed',
+        ...asked.filter((part) => part !== '--'),
+        'question q1: open',
+      ],
     )
     const question = message.parts.findLast((part) => part.type === 'data-question')?.data
     assert.deepEqual(question?.kind === 'call' && [question.tool, question.input], ['pay', { amount: 900 }])
@@ -140,7 +145,11 @@ describe('expose', () => {
     assert.deepEqual(await texts({ tasks: false }), [])
     const outputs = (message: RunUIMessage) =>
       message.parts.flatMap((part) => (part.type === 'data-task' ? [part.data.output] : []))
-    assert.deepEqual(outputs(await read(crew, { tasks: ['extract'] })), ['{"secret":"INNER json"}', undefined, undefined])
+    assert.deepEqual(outputs(await read(crew, { tasks: ['extract'] })), [
+      '{"secret":"INNER json"}',
+      undefined,
+      undefined,
+    ])
     assert.deepEqual(outputs(await read(crew)), [undefined, 'Dear Ada.', undefined])
   })
 

@@ -200,7 +200,9 @@ test('a response to a run that is not there is refused, but for a GET, and one t
   await assert.rejects(toUIMessageResponse(crew.run('none')), { code: 'RUN_NOT_FOUND' })
   const posted = new Request('http://127.0.0.1/', { method: 'POST' })
   await assert.rejects(toUIMessageResponse(crew.run('none'), posted), { code: 'RUN_NOT_FOUND' })
-  const page = await toUIMessageResponse(crew.run('none'), new Request('http://127.0.0.1/'), { headers: { 'x-a': '1' } })
+  const page = await toUIMessageResponse(crew.run('none'), new Request('http://127.0.0.1/'), {
+    headers: { 'x-a': '1' },
+  })
   assert.deepEqual([page.status, page.headers.get('x-a'), await page.text()], [204, '1', ''])
   await crew.kickoff({ id: 'r' })
   await assert.rejects(toUIMessageResponse(crew.run('r'), undefined, { affter: 1 } as object), {
