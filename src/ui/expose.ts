@@ -11,7 +11,10 @@ import type { PartOrigin } from './message.ts'
 export interface ExposeOptions {
   /** Tasks whose texts and outputs are shown. Default: the tasks without an output schema, and the last task. */
   readonly tasks?: boolean | readonly string[] | undefined
-  /** Tools whose calls are shown, and what coworkers say. Default: none. A call that a person approves is shown without its result. */
+  /**
+   * Tools whose calls are shown, with what coworkers say in them. Default: none. A call that waits for an approval is
+   * always shown, but not its result.
+   */
   readonly tools?: boolean | readonly string[] | undefined
   /** The descriptions of tasks, and the inputs of the run that a question is about. Default: false. */
   readonly prompts?: boolean | undefined
@@ -25,11 +28,11 @@ export interface Exposure {
   readonly prompts: boolean
   readonly reasoning: boolean
   readonly errors: boolean
-  /** Whether the texts of a reply at this path are shown. It does not change while the run goes on. */
+  /** Whether the texts of a reply at this path are shown. Never changes for a path. */
   talk(state: RunState, origin: PartOrigin): boolean
   /** Whether the output of a task is shown. */
   output(state: RunState, task: string): boolean
-  /** The same of a task of a child run, of which only the name is known. */
+  /** As `output`, for a task of a child run: its state is unknown here. */
   childOutput(task: string): boolean
   tool(name: string): boolean
 }

@@ -1,5 +1,5 @@
-// `reprise/ui`: runs in the protocols that front-ends speak. In a browser, `lastEntry` is for use, and the types; the rest
-// is for servers.
+// `reprise/ui`: runs in the protocols that front-ends speak. A browser uses `lastEntry` and the
+// types; the rest is for servers.
 export { toAgUiResponse, toAgUiStream, type AgUiResponseOptions, type AgUiStreamOptions } from './ag-ui/ag-ui-stream.ts'
 export type { AgUiEvent, AgUiInput, AgUiInterrupt, AgUiMessage, GivenMessage } from './ag-ui/ag-ui-events.ts'
 export { answersIn, type GivenAnswer } from './chat/answers-in.ts'

@@ -57,7 +57,7 @@ export type QuestionData = WithoutInternals<Question> & {
     readonly must: readonly string[]
     readonly may: readonly string[]
   }[]
-  /** Which task asks, and the outputs that it has before it, as far as they are shown; from the outermost run inwards. */
+  /** The asking task and the outputs before it that `expose` shows; from the outermost run inwards. */
   readonly asking: readonly AskingData[]
   readonly answer?: Answer
 }

@@ -84,7 +84,7 @@ describe('a page is shown by default', () => {
       const crew = await claim()
       const everything = await whole(protocol, crew, true)
       for (const words of ['INNER prompt', 'INNER json', 'INNER tool input', 'INNER tool result', 'INNER input'])
-        assert.ok(everything.includes(words), `${words} is there for whoever wants it`)
+        assert.ok(everything.includes(words), `${words} is shown where everything is exposed`)
       assert.doesNotMatch(await whole(protocol, crew), /INNER/)
       await crew.run('r').answer('q1', { decision: 'approve' })
       await crew.resume('r')

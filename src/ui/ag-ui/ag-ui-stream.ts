@@ -15,7 +15,8 @@ export type AgUiResponseOptions = AgUiStreamOptions & Pick<ResponseOptions, 'hea
 
 /**
  * The run as events, until it rests: first all messages as they are, then what is new. So a client that comes back is
- * told nothing twice. `input` is what the client posted. Listening begins with the call. OPTION_INVALID, OPTION_UNKNOWN.
+ * told nothing twice. `input` is what the client posted. Listening begins with the call. OPTION_INVALID,
+ * OPTION_UNKNOWN.
  */
 export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOptions = {}): ReadableStream<AgUiEvent> {
   const read = readInput(input)

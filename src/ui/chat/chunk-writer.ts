@@ -13,8 +13,8 @@ import type { RunWriter } from '../write-run.ts'
 export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
 
 /**
- * An older version of the AI SDK refuses this chunk, and quotes it in its error. It would otherwise fail in the middle of
- * a message, the first time that something is taken back.
+ * Older versions of the AI SDK refuse this chunk and quote it in their error. Without it they would fail in the middle
+ * of a message, the first time that something is taken back.
  */
 const firstReset = { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' } as const
 
