@@ -9,7 +9,7 @@ import { checkKeys } from '../options.ts'
 import type { PartOrigin } from './message.ts'
 
 export interface ExposeOptions {
-  /** Tasks whose texts and outputs are shown. Default: the tasks without an output schema, and the last task. */
+  /** Tasks whose texts and outputs are shown. Default: the tasks without an output schema, the last task, and the result. */
   readonly tasks?: boolean | readonly string[] | undefined
   /**
    * Tools whose calls are shown, with what coworkers say in them. Default: none. A call that waits for an approval is
@@ -68,7 +68,7 @@ export function readExpose(value: unknown): Exposure {
     },
     output(state, task) {
       if (tasks !== undefined) return chosen(tasks, task)
-      return isLast(state, task) || state.tasks.get(task)?.output?.structured === false
+      return isResult(state, task) || state.tasks.get(task)?.output?.structured === false
     },
     childOutput: (task) => chosen(tasks ?? false, task),
     tool: (name) => chosen(tools, name),
@@ -79,6 +79,12 @@ const everything: ExposeOptions = { tasks: true, tools: true, prompts: true, rea
 
 function isLast(state: RunState, task: string): boolean {
   return [...state.tasks.values()].findLast(({ removed }) => !removed)?.name === task
+}
+
+/** The result of a completed run is that of its last task with an output: later ones were skipped. */
+function isResult(state: RunState, task: string): boolean {
+  const last = [...state.tasks.values()].findLast(({ output, removed }) => output && !removed)
+  return isLast(state, task) || (state.status === 'completed' && last?.name === task)
 }
 
 /** How a call ended, without what it returned. A denial is the words of a person. */

@@ -113,6 +113,23 @@ describe('a page is shown by default', () => {
     assert.equal((await read(crew)).parts.find((part) => part.type === 'data-task')?.data.output, '{"verdict":"paid"}')
   })
 
+  test('the result, also where the last task was skipped', async () => {
+    const model = scriptedModel([{ when: 'Decide', reply: { verdict: 'paid' } }])
+    const agent = new Agent({ role: 'Clerk', goal: 'Decide', model })
+    const verdict = new Task({
+      name: 'verdict',
+      description: 'Decide',
+      agent,
+      output: z.object({ verdict: z.string() }),
+    })
+    const appeal = new Task({ name: 'appeal', description: 'Appeal', agent, when: () => false })
+    const crew = new Crew({ name: 'verdicts', tasks: [verdict, appeal], store: newStore() })
+    await crew.kickoff({ id: 'r' })
+    const [first] = (await read(crew)).parts.flatMap((part) => (part.type === 'data-task' ? [part.data] : []))
+    assert.deepEqual([first?.name, first?.output], ['verdict', '{"verdict":"paid"}'])
+    assert.match(await whole('AG-UI', crew), /"result":\{"verdict":"paid"\}/)
+  })
+
   test('that something failed or was refused, and not why', async () => {
     const crew = speakingCrew(speakingModel(() => [new Error('INNER cause')]))
     await crew.kickoff({ id: 'r' }).catch(() => undefined)
