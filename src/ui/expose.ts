@@ -9,7 +9,7 @@ import { checkKeys } from '../options.ts'
 import type { PartOrigin } from './message.ts'
 
 export interface ExposeOptions {
-  /** Tasks whose texts and outputs are shown. Default: the tasks without an output schema, the last task, and the result. */
+  /** Tasks whose texts and outputs are shown. Default: those without an output schema, the last, and the result. */
   readonly tasks?: boolean | readonly string[] | undefined
   /**
    * Tools whose calls are shown, with what coworkers say in them. Default: none. A call that waits for an approval is
