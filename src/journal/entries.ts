@@ -167,9 +167,9 @@ export interface EntryBodies {
   }
   /**
    * `raw` is left out when it is the text of the attempt's last reply, or in the journal of a run that a function
-   * kicked off. Nested crew: `within` is the task whose output it is, where that is not its last. Child runs: `spent` is
-   * what they spent, by model; `calls` are the calls that they made, including those of attempts that were given up, but
-   * not those that they were told about.
+   * kicked off. Nested crew: `within` is the task whose output it is, where that is not its last. Child runs: `spent`
+   * is what they spent, by model; `calls` are the calls that they made, including those of attempts that were given up,
+   * but not those that they were told about.
    */
   'task.completed': {
     readonly raw?: string
