@@ -86,6 +86,7 @@ const task: TaskDefinition = {
     identity: {},
   },
   context: [],
+  anyContext: true,
   inputs: [],
   schema: undefined,
   tools: [],

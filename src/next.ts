@@ -14,6 +14,8 @@ interface Acts {
   /** With other inputs. */
   fork: { readonly runId: string }
   refresh: { readonly runId: string }
+  /** Of what failed in a run that continued. */
+  retry: { readonly runId: string }
   answer: { readonly runId: string; readonly question: string; readonly decisions: readonly string[] }
   invalidate: { readonly runId: string; readonly task: string }
   cancel: { readonly runId: string }
@@ -41,6 +43,7 @@ export const purposes: { readonly [A in Act]: string } = {
   replay: 'make a new run from it',
   fork: 'use another id, or make a new run from it',
   refresh: 'execute what is stale or missing in a new run',
+  retry: 'try what failed again in a new run',
   answer: 'answer',
   invalidate: 'have it done again',
   cancel: 'end it',
@@ -66,6 +69,7 @@ const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
   replay: ({ runId, task }) => `${run(runId)}.replay(${quoted(task)})`,
   fork: ({ runId }) => `${run(runId)}.fork({ inputs })`,
   refresh: ({ runId }) => `${run(runId)}.refresh()`,
+  retry: ({ runId }) => `${run(runId)}.fork({ retry: 'failed' })`,
   answer: ({ runId, question, decisions }) =>
     `${run(runId)}.answer(${quoted(question)}, { decision: ${decisions.map(quoted).join(' | ')} })`,
   invalidate: ({ runId, task }) => `${run(runId)}.invalidate(${quoted(task)})`,

@@ -156,6 +156,7 @@ const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
   }),
   replay: ({ runId, task }) => ({ words: ['replay', '--run', runId, '-t', task], takes: 'crew' }),
   refresh: ({ runId }) => ({ words: ['refresh', '--run', runId], takes: 'crew' }),
+  retry: ({ runId }) => ({ words: ['fork', '--run', runId, '--retry', 'failed'], takes: 'crew' }),
   // asks at a terminal; with one of the decisions in it, somebody would give that as the answer
   answer: ({ runId, question }) => ({ words: ['answer'], values: [runId, question] }),
   invalidate: ({ runId, task }) => ({ words: ['invalidate'], values: [runId, task] }),

@@ -98,6 +98,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
       version: kept.version,
       accepts: options.accepts,
       retries: kept.retries,
+      onTaskFailure: kept.onTaskFailure,
       tasks,
       inputs: kept.inputs,
       process: kept.process,

@@ -46,6 +46,8 @@ export interface TaskDefinition {
   readonly agent: AgentDefinition
   /** Names of the tasks whose outputs it is given. */
   readonly context: readonly string[]
+  /** The context was left out: the task does without outputs that are missing. Otherwise it is skipped then. */
+  readonly anyContext: boolean
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
@@ -84,6 +86,8 @@ export interface TaskDefinition {
 /** What the tasks of a run gave, by name, including those that a task is not given. A skipped one gives nothing. */
 export interface Outputs {
   get(task: string): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined
+  /** Whether there is none because the task failed, or was skipped because another one did. */
+  lacks?(task: string): boolean
 }
 
 export interface RenderedTask {
@@ -109,6 +113,8 @@ export interface ConditionContext<Of = AnyOutputs, Given = Inputs> {
   readonly outputs: Of
   /** The output of the last of these tasks in the crew's order; undefined when that was skipped. */
   readonly previous: unknown
+  /** Those of these tasks that failed, or were skipped because another one did, in a crew that continues then. */
+  readonly missing: readonly string[]
   readonly readFile: ReadFile
 }
 
@@ -162,6 +168,8 @@ export interface CodeContext<Of = AnyOutputs, Given = Inputs> extends ToolContex
   readonly outputs: Of
   /** With `humanInput`: what a person wants changed in the result of the call before. */
   readonly feedback?: string
+  /** Those of these tasks that failed, or were skipped because another one did, in a crew that continues then. */
+  readonly missing: readonly string[]
 }
 
 /** What a guardrail judges. */
@@ -197,6 +205,8 @@ export interface CrewDefinition {
   readonly accepts?: readonly string[] | undefined
   /** How workers try a run again that failed. */
   readonly retries?: Retries | undefined
+  /** What becomes of a run in which a task fails. Default: `stop`. */
+  readonly onTaskFailure?: FailurePolicy | undefined
   readonly tasks: readonly TaskDefinition[]
   /** What the inputs of its runs must fit. */
   readonly inputs?: ValueSchema | undefined
@@ -215,6 +225,10 @@ export interface CrewDefinition {
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
 }
+
+/** stop: the run fails. continue: it goes on without the task and those that need it. */
+export const failurePolicies = ['stop', 'continue'] as const
+export type FailurePolicy = (typeof failurePolicies)[number]
 
 export interface Retries {
   readonly times: number

@@ -25,6 +25,7 @@ import type {
   RunSchedule,
   StoredOutput,
   TaskChanges,
+  TaskFailure,
   ToolOutcome,
   Usage,
   Via,
@@ -167,9 +168,9 @@ export interface EntryBodies {
   }
   /**
    * `raw` is left out when it is the text of the attempt's last reply, or in the journal of a run that a function
-   * kicked off. Nested crew: `within` is the task whose output it is, where that is not its last. Child runs: `spent`
-   * is what they spent, by model; `calls` are the calls that they made, including those of attempts that were given up,
-   * but not those that they were told about.
+   * kicked off. Nested crew: `within` is the task whose output it is, where that is not its last; `failures` are those
+   * that it continued without. Child runs: `spent` is what they spent, by model; `calls` are the calls that they made,
+   * including those of attempts that were given up, but not those that they were told about.
    */
   'task.completed': {
     readonly raw?: string
@@ -179,12 +180,18 @@ export interface EntryBodies {
     readonly calls?: readonly OnceCall[]
     /** The same of its child runs: see `tool.returned`. */
     readonly uncounted?: readonly string[]
+    readonly failures?: readonly TaskFailure[]
   }
-  'task.failed': { readonly error: Failure }
-  /** With the path of an attempt: a nested crew whose tasks were all skipped, with `spent` and the others as above. */
+  /** `final`: the run continues without the task (`onTaskFailure: 'continue'`), and no resume executes it again. */
+  'task.failed': { readonly error: Failure; readonly final?: true }
+  /**
+   * `failed`: the failed tasks that its context needs, itself or through other skipped tasks. With the path of an
+   * attempt: a nested crew whose tasks were all skipped, with `spent` and the others as above.
+   */
   'task.skipped': {
     readonly reason: string
     readonly condition?: Fingerprint
+    readonly failed?: readonly string[]
     readonly spent?: { readonly [model: string]: Usage }
     readonly calls?: readonly OnceCall[]
   }

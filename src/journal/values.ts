@@ -238,6 +238,14 @@ export interface Failure {
   readonly stack?: string
 }
 
+/** A task that failed, and that its run continued without. Of a nested crew: `settle/payout`. */
+export interface TaskFailure {
+  readonly task: string
+  readonly error: Failure
+  /** The tasks that were skipped because of it. */
+  readonly skipped: readonly string[]
+}
+
 /** A call that may have changed something. A new attempt or run must know of it before it makes another. */
 export interface OnceCall {
   readonly task: string

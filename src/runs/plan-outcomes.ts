@@ -5,7 +5,7 @@ import { spentOn, type RunState } from '../journal/state/state.ts'
 import type { Prices } from '../models/prices.ts'
 
 export interface PlannedOutcome extends PlannedTask {
-  readonly outcome: 'executed' | 'inherited' | 'edited' | 'skipped' | 'pending'
+  readonly outcome: 'executed' | 'inherited' | 'edited' | 'skipped' | 'failed' | 'pending'
   /** What executing it took in this run. */
   readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
 }
@@ -18,7 +18,7 @@ export async function planOutcomes(state: RunState, prices?: Prices): Promise<re
     plan.map(async (planned): Promise<PlannedOutcome> => {
       const task = state.tasks.get(planned.task)
       const done = task?.status === 'completed' ? (task.source ?? 'executed') : undefined
-      const outcome = task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
+      const outcome = task?.final ? 'failed' : task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
       if (!task || task.attempts.length === 0) return { ...planned, outcome, actual: undefined }
       const cost = await costOfTask(state, planned.task, prices)
       const actual = { usage: spentOn(state, task), ...(cost === undefined ? {} : { cost }) }

@@ -4,9 +4,10 @@ import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
 import { compareTasks } from '../engine/run/compare-tasks.ts'
-import type { OrphanedTask, Via } from '../journal/entries.ts'
+import type { OrphanedTask, TaskFailure, Via } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { callerOf } from '../journal/paths.ts'
+import { failuresIn } from '../journal/state/failures.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
 import { planOutcomes, type PlannedOutcome } from './plan-outcomes.ts'
@@ -24,6 +25,8 @@ export interface RunView extends RunSummary {
   readonly output: unknown
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
+  /** Tasks that failed and that the run continued without; those of a nested crew as `settle/payout`. */
+  readonly failures: readonly TaskFailure[]
   /** Outputs that today's code would make from something else; empty where the code is not at hand. */
   readonly stale: readonly StaleTask[]
   /** For a run that was made from another: what was planned for each task, and what became of it. */
@@ -58,6 +61,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
   const completed = status === 'completed'
   const last = completed ? lastOutput(tasks) : undefined
   const own = tasksOf(state)
+  const failures = failuresIn(state)
   return {
     runId,
     crew: state.crew,
@@ -73,6 +77,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     updatedAt: state.updatedAt,
     lives: state.lives,
     done: own.filter(isDone).length,
+    failed: failures.length,
     total: own.length,
     usage: { ...state.spent },
     cost: await costOfRun(state, crew?.prices),
@@ -83,6 +88,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     raw: completed ? (last?.raw ?? '') : undefined,
     output: last?.output,
     questions,
+    failures,
     stale: crew ? staleTasks(crew, state) : [],
     plan: await planOutcomes(state, crew?.prices),
     tasks,

@@ -35,6 +35,8 @@ export interface RunSummary {
   readonly lives: number
   /** Of the tasks that the run has, those that are done, and all. */
   readonly done: number
+  /** Tasks that failed and that the run continued without, also those of nested crews: `failures` of its view. */
+  readonly failed: number
   readonly total: number
   /** With what the runs of its tasks have taken so far. */
   readonly usage: Usage
@@ -68,7 +70,7 @@ export interface Pricing {
 export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
   const { run: runId, crew, version, parent, createdAt } = row
   const said = summaryOf(row)
-  const { lives, done, total, suspended, woken, error, dueAt, imported } = said
+  const { lives, done, failed = 0, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
   const { held, holder } = await executionOf(store, runId, row.status)
   const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(said), suspended })
@@ -87,6 +89,7 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
     updatedAt,
     lives,
     done,
+    failed,
     total,
     usage,
     cost: await costOfParts(spending, pricing),

@@ -50,6 +50,11 @@ export function rangesOf(numbers: readonly number[]): string {
   return parts.map(({ first, last }) => (first === last ? String(first) : `${first} to ${last}`)).join(', ')
 }
 
+/** `facts, draft and note`. */
+export function namesWords(names: readonly string[]): string {
+  return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : (names[0] ?? '')
+}
+
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }

@@ -34,6 +34,11 @@ const table: readonly (readonly [next: Next, call: string, command: string])[] =
     'refresh --run r CREW',
   ],
   [
+    { act: 'retry', runId: 'r' },
+    `try what failed again in a new run with crew.run('r').fork({ retry: 'failed' })`,
+    'fork --run r --retry failed CREW',
+  ],
+  [
     { act: 'answer', runId: 'r', question: 'a/q1', decisions: ['approve', 'fail'] },
     `answer with crew.run('r').answer('a/q1', { decision: 'approve' | 'fail' })`,
     'answer r a/q1 STORE',

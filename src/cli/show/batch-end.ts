@@ -64,8 +64,11 @@ export function printEnded(terminal: Terminal, { number, widths, run }: EndedLin
 
 function textOf(result: ForEachResult): string {
   switch (result.status) {
-    case 'completed':
-      return result.raw.trimStart().split('\n', 1)[0] ?? ''
+    case 'completed': {
+      const failed = result.failures.length
+      const words = failed === 0 ? '' : `${plural(failed, 'failed task')}; `
+      return words + (result.raw.trimStart().split('\n', 1)[0] ?? '')
+    }
     case 'suspended':
       return result.questions.length > 0 ? `waits for ${plural(result.questions.length, 'answer')}` : ''
     case 'pending':

@@ -7,6 +7,7 @@ import {
   example,
   fileArgument,
   onlyOption,
+  retryOption,
   runArgument,
   staleOption,
   taskArgument,
@@ -61,8 +62,9 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   plan.option('--run <run>', `${runArgument} (else the latest run of the crew)`)
   withDecisions(withInputs(withCrew(plan)))
     .option('-t, --from <task>', 'name or id of the task to start from')
+    .addOption(retryOption())
     .addOption(onlyOption())
-    .addOption(staleOption('keep with --from, else rerun'))
+    .addOption(staleOption('keep with --from or --retry, else rerun'))
     .option('--output <pair>', "your value in place of a task's output, as fork takes it", collect)
     .option('--through <task>', 'stop after this task')
     .addOption(effectsOption())
@@ -88,11 +90,12 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .description('make a new run from an old one: execute what your inputs and outputs change')
   withMaking(fork)
     .option('-t, --from <task>', 'execute this task and all after it as well')
+    .addOption(retryOption())
     .option('--output <pair>', "your value in place of a task's output: task=text, task=@file or task:=json", collect)
     .option('--edit <task>', "edit the task's output in $EDITOR; once for each task", collect)
     .option('--by <name>', 'who gives these outputs (default: your login name)')
     .addOption(onlyOption())
-    .addOption(staleOption('keep with --from, else rerun'))
+    .addOption(staleOption('keep with --from or --retry, else rerun'))
     .action(lazily(async () => (await import('../commands/executing/fork.ts')).fork))
   example(fork, `reprise fork --output facts='{"policy":"P-77","issue":"fire"}'`)
 

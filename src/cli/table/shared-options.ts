@@ -55,6 +55,11 @@ export function onlyOption(): Option {
   return new Option('--only <which>', 'execute just what depends on the task').choices(['descendants'])
 }
 
+export function retryOption(): Option {
+  const words = 'execute tasks that failed, those skipped because of them, and what depends on either'
+  return new Option('--retry <which>', words).choices(['failed'])
+}
+
 export function staleOption(fallback: string): Option {
   const words = `restored outputs that were made from something else (default: ${fallback})`
   return new Option('--stale <policy>', words).choices(['keep', 'rerun', 'refuse'])

@@ -1,6 +1,7 @@
 // The fingerprint of a task for an agent: what is sent to models, who and what may have a part in the answer, and what
 // code may see of the inputs.
 import type { AgentDefinition, CoworkerDefinition, Inputs, Outputs } from '../../engine/definition.ts'
+import { missingAmong } from '../../engine/run/given-fields.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
@@ -31,6 +32,7 @@ export interface AgentTask {
 export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: Outputs): Fingerprint {
   const { task, doer, texts, used, tools, coworkers, helpers, guardrails, context } = made
   const given = textsFrom(context, outputs)
+  const missing = missingAmong(context, outputs)
   const roles = [coworkers, helpers].map((list) => list.map(({ agent }) => agent.role))
   const seen = Object.keys(inputs).filter((name) => codeSees(made, inputs[name]))
   return fingerprintOf([
@@ -49,6 +51,7 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
     ...field('version', task.version),
     ...inputFields(inputs, [...new Set([...used, ...seen])]),
     ['context', given.map(([name]) => name)],
+    ...field('missing context', missing.length > 0 && missing),
     ...given.map(([name, text]): Field => [`context:${name}`, text]),
   ])
 }

@@ -1,6 +1,7 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints
 // taken. A crew that cannot work is refused here, when it is put together.
 import type { TaskDefinition } from '../../engine/definition.ts'
+import { missingAmong } from '../../engine/run/given-fields.ts'
 import { RepriseError } from '../../errors.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
@@ -163,6 +164,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     expectedOutput: task.expectedOutput,
     agent: doer,
     context,
+    anyContext: task.context === undefined,
     inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
     reading: readingOf(task),
@@ -185,6 +187,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
           description: text('description', `the description of task ${task.name}`),
           expectedOutput: text('expected output', `the expected output of task ${task.name}`),
           context: textsFrom(context, outputs).map(([name]) => name),
+          missing: missingAmong(context, outputs),
           structured: task.schema !== undefined,
           markdown: task.markdown,
         }),

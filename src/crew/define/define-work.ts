@@ -37,6 +37,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     expectedOutput: undefined,
     agent: noAgent,
     context: given.map((other) => other.name),
+    anyContext: task.context === undefined,
     // beside these, a function may use any
     inputs: placeholders(task.outputFile ?? ''),
     schema,

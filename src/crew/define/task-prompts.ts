@@ -27,6 +27,8 @@ export interface TaskTexts {
   readonly expectedOutput?: string | undefined
   /** The tasks whose outputs it is given. */
   readonly context: readonly string[]
+  /** Those that it would be given if no task had failed. */
+  readonly missing?: readonly string[]
   readonly structured: boolean
   readonly markdown?: boolean
 }
@@ -36,6 +38,7 @@ export function messageFor({
   description,
   expectedOutput,
   context,
+  missing = [],
   structured,
   markdown,
 }: TaskTexts): RenderedTask['message'] {
@@ -43,8 +46,13 @@ export function messageFor({
   if (expectedOutput) parts.push(`Expected result: ${expectedOutput}`)
   if (structured) parts.push('Answer with JSON that fits the schema you are given, and nothing else.')
   if (markdown) parts.push(structured ? 'Write the texts inside it as Markdown.' : asMarkdown)
+  if (missing.length > 0) parts.push(nothingFrom(missing))
   if (context.length > 0) parts.push('What earlier tasks found:')
   return [parts.join('\n\n'), ...context.flatMap((task) => [`\n\n--- ${task} ---\n`, { output: task }])]
+}
+
+function nothingFrom(missing: readonly string[]): string {
+  return `Some earlier tasks failed, so there is no result of: ${missing.join(', ')}. Work with the results that there are, and do not make up the missing ones.`
 }
 
 const asMarkdown = 'Write the result as Markdown, and do not put it into a code block.'

@@ -6,6 +6,7 @@ import { costOf } from '../../models/cost.ts'
 import { checkModel, checkModelKind, modelName, parseModel } from '../../models/resolve/resolve-model.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { guess, nearest } from '../../options.ts'
+import { isDone } from '../../journal/state/tally.ts'
 import { agentsFor, modelsOf } from '../define/crew-models.ts'
 import { checkInputs } from './inputs.ts'
 import { fitting } from './made-inputs.ts'
@@ -66,7 +67,10 @@ function codeMayUse({ tasks, callbacks }: CrewDefinition): boolean {
 
 /** Tasks that a resume of the run may execute. */
 export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
-  return (task) => state.tasks.get(task.name)?.status !== 'completed'
+  return (task) => {
+    const known = state.tasks.get(task.name)
+    return !known || !isDone(known)
+  }
 }
 
 /** Whose attempts a resume may continue: nested crews keep the inputs that their runs were made with. */

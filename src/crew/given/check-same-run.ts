@@ -59,7 +59,7 @@ async function isAnother(store: Store, { run, incarnation }: Parent): Promise<bo
 
 /** Of everything that decides what the new run is, but for the run that it is made from. */
 export function requestDigest(request: NewRunRequest, inputs: Inputs): string {
-  const { from, only, outputs, stale, effects, decisions } = request
+  const { from, only, retry, outputs, stale, effects, decisions } = request
   const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
   return digest([
     from?.name ?? null,
@@ -70,6 +70,7 @@ export function requestDigest(request: NewRunRequest, inputs: Inputs): string {
     effects ?? 'reuse',
     decisions.renamed ?? {},
     [...(decisions.removed ?? [])],
+    retry ?? null,
   ])
 }
 

@@ -5,7 +5,7 @@ import {
   type ExecuteOptions,
   type TaskDefinition,
 } from '../../engine/definition.ts'
-import { effectsPolicies, stalePolicies } from '../../engine/plan/plan-fork.ts'
+import { effectsPolicies, retryPolicies, stalePolicies } from '../../engine/plan/plan-fork.ts'
 import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../errors.ts'
 import { abortSignal, oneOf, optional, text } from '../../checks.ts'
@@ -124,7 +124,7 @@ async function readNewRun(
   crew: CrewDefinition,
   options: Loose<ForkOptions<TaskReference, InputsBy>>,
 ): Promise<NewRunRequest> {
-  const { runId, id, from, only, stale, inputs, outputs, effects } = options
+  const { runId, id, from, only, retry, stale, inputs, outputs, effects } = options
   const choices = readChoices(crew, options as ExecuteChoices)
   const start = from === undefined ? undefined : find(crew, from)
   checkEnd(crew, start, choices.through)
@@ -137,9 +137,11 @@ async function readNewRun(
     id: id === undefined ? undefined : checkNewRunId(id),
     from: start,
     only: optional('only', only, oneOf(['descendants'])),
+    retry: optional('retry', retry, oneOf(retryPolicies)),
     given: await readInputs(inputs),
     outputs: await readOutputs((name) => find(crew, name), outputs, signed(options)),
-    stale: optional('stale', stale, oneOf(stalePolicies)) ?? (from === undefined ? 'rerun' : 'keep'),
+    stale:
+      optional('stale', stale, oneOf(stalePolicies)) ?? (from === undefined && retry === undefined ? 'rerun' : 'keep'),
     effects: optional('effects', effects, oneOf(effectsPolicies)),
     decisions: readDecisions(options as TaskDecisionOptions),
     choices,

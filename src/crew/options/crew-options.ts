@@ -1,6 +1,12 @@
 // What a crew may be told: the interface that editors show, and the table that everything else is made from.
 import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../checks.ts'
-import { longestBackoff, type Logger, type Retries } from '../../engine/definition.ts'
+import {
+  failurePolicies,
+  longestBackoff,
+  type FailurePolicy,
+  type Logger,
+  type Retries,
+} from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
@@ -53,6 +59,12 @@ export interface CrewOptions<T extends Tasks = Tasks, Given extends object = obj
    * time: `backoff`, 10 unless said, is doubled with each further failure, up to an hour.
    */
   readonly retries?: { readonly times: number; readonly backoff?: number }
+  /**
+   * What becomes of a run in which a task fails. `stop` (the default): it fails, and a resume tries the task again.
+   * `continue`: tasks whose context names the failed one are skipped, all others are executed, and the run ends
+   * `completed` with its failures in the result.
+   */
+  readonly onTaskFailure?: FailurePolicy
   /**
    * What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go
    * beyond.
@@ -116,6 +128,7 @@ interface Kept {
   readonly version: string
   readonly retries: Retries | undefined
   readonly inputs: ValueSchema | undefined
+  readonly onTaskFailure: FailurePolicy
 }
 
 export const crewTable: Table<CrewOptions, Kept> = {
@@ -157,6 +170,11 @@ export const crewTable: Table<CrewOptions, Kept> = {
       takes: storeCheck,
       leftOut: '`REPRISE_STORE`, else `.reprise/runs.db` beside the nearest package.json',
       does: 'where its runs are kept',
+    },
+    onTaskFailure: {
+      takes: oneOf(failurePolicies),
+      default: 'stop',
+      does: 'what becomes of a run in which a task fails: it fails, or continues without the task',
     },
     budget: { takes: limitCheck, leftOut: 'no limit', does: 'what a run may take before it asks a person' },
     maxRpm: {

@@ -2,7 +2,7 @@
 import { check, flag, listOf, number, oneOf, optional, text, time, wrong, type Check } from '../../checks.ts'
 import type { ChangedPolicy, OnQuestion, TaskDecisions } from '../../engine/definition.ts'
 import { limitProblem } from '../../engine/people/questions.ts'
-import type { EffectsPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
+import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Answer, Limit } from '../../journal/entries.ts'
@@ -208,6 +208,11 @@ export interface ForkOptions<
 > extends ReplayOptions<Reference, Names> {
   /** Execute this task and all after it. Left out, nothing is executed but what is stale or has no output. */
   readonly from?: Reference
+  /**
+   * Execute the tasks that failed, those that were skipped because of them, and what depends on either; all others are
+   * kept. OPTION_INVALID when no task of the run failed.
+   */
+  readonly retry?: RetryPolicy
   /** By task: your value in place of its output. What depends on it is executed. */
   readonly outputs?: Outputs
   /** Who gives these outputs. */
@@ -251,12 +256,12 @@ export const verbKeys: { readonly [verb in Verb]: readonly string[] } = {
   kickoff: ['id', 'inputs', 'reuse', 'onPlan', 'whenHeld', ...executeKeys],
   resume: ['changed', 'budget', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys],
   replay: [...newRunKeys, 'only', 'stale'],
-  fork: [...newRunKeys, 'only', 'stale', 'from', 'outputs', 'by'],
+  fork: [...newRunKeys, 'only', 'stale', 'from', 'retry', 'outputs', 'by'],
   refresh: newRunKeys,
 }
 
 const planKeys = {
-  fork: ['runId', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of', ...decisionKeys],
+  fork: ['runId', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'retry', 'outputs', 'of', ...decisionKeys],
   resume: ['runId', 'through', 'changed', 'of', ...decisionKeys],
   kickoff: ['inputs', 'through', 'reuse', 'of'],
 }

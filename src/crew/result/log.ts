@@ -98,7 +98,7 @@ export function describeEntry(entry: Entry): string | undefined {
     case 'task.completed':
       return `${whoseEnd(at)} completed`
     case 'task.failed':
-      return `${whoseEnd(at)} failed: ${entry.error.message}`
+      return `${whoseEnd(at)} failed: ${entry.error.message}${entry.final ? '; the run continues without it' : ''}`
     case 'task.skipped':
       return `task ${at} skipped: ${entry.reason}`
     case 'task.edited':

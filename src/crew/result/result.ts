@@ -3,7 +3,8 @@
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../errors.ts'
-import type { Usage } from '../../journal/entries.ts'
+import type { TaskFailure, Usage } from '../../journal/entries.ts'
+import { failuresIn } from '../../journal/state/failures.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../options.ts'
@@ -47,6 +48,8 @@ interface ResultBase<T extends Tasks> {
   task<const Given extends Task | string>(task: Known<T, Given>): TaskOutput<OutputBy<T, Given>>
   /** Tokens that this run has spent, and those that its inherited outputs had cost. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
+  /** Tasks that failed and that the run continued without; those of a nested crew as `settle/payout`. */
+  readonly failures: readonly TaskFailure[]
   /** Outputs that were kept although what they were made from has changed. */
   readonly stale: readonly StaleTask[]
   /** For a run that was made from another: what was planned for each task, and what became of it. */
@@ -86,6 +89,7 @@ export async function toResult<T extends Tasks>(
     tasks,
     task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
     usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
+    failures: failuresIn(state),
     stale,
     plan: await planOutcomes(state, crew.prices),
     questions,

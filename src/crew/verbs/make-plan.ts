@@ -29,7 +29,8 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
   const engine = await open.engine()
   const { run, changed, reuse, choices, decisions } = request
   const { through } = choices
-  const forks = run !== undefined || request.from !== undefined || (request.outputs?.size ?? 0) > 0
+  const forks =
+    run !== undefined || request.from !== undefined || request.retry !== undefined || (request.outputs?.size ?? 0) > 0
   const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
   switch (of) {
     case 'kickoff': {

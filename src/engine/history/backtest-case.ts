@@ -2,9 +2,11 @@
 // `<crew>/backtest`: it inherits the stored context, executes the task, and changes nothing outside: tools that may
 // change something are not called, and the results of equal calls are taken from the record. The earlier runs are only
 // read.
+import { defined } from '../../defined.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
+import { isDone } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../run/execute-run.ts'
@@ -116,6 +118,7 @@ export async function backtestCase(
     ...crew,
     name: backtestName(crew.name),
     retries: undefined,
+    onTaskFailure: undefined,
     tasks: [...given, { ...task, when: undefined }],
   }
   const entries = given.map((other) => inheritedFrom(parent, other.name))
@@ -148,12 +151,16 @@ function recordedCalls(state: RunState, task: string): OnceCall[] {
 
 function isThere(state: RunState, name: string): boolean {
   const task = state.tasks.get(name)
-  return task?.output !== undefined || task?.status === 'skipped'
+  return task !== undefined && isDone(task)
 }
 
 function inheritedFrom(parent: RunState, name: string): NewEntry {
   const task = parent.tasks.get(name)
-  if (!task?.output) return { type: 'task.skipped', path: name, reason: `it was skipped in run ${parent.run}` }
+  if (task?.final && task.error) return { type: 'task.failed', path: name, error: task.error, final: true }
+  if (!task?.output) {
+    const reason = `it was skipped in run ${parent.run}`
+    return { type: 'task.skipped', path: name, reason, ...defined({ failed: task?.failed }) }
+  }
   const from = placeOf(parent, task)
   return { type: 'task.inherited', path: name, from, output: task.output }
 }

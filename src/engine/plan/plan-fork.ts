@@ -10,9 +10,11 @@ import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { isMissing } from '../../journal/state/tally.ts'
 import { conditionChange, type Change } from '../run/condition.ts'
-import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { conversationFor } from '../talk/conversation.ts'
+import { namesWords } from '../../text/words.ts'
 import { positionsIn, waitsFor } from '../run/waits-for.ts'
 import { callsFor, toOnceCall } from '../calls/once.ts'
 import { placeOf } from '../read/incarnation.ts'
@@ -22,6 +24,10 @@ import { changeOf, unfitness } from './stale-tasks.ts'
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
 export type StalePolicy = (typeof stalePolicies)[number]
 
+/** What of its parent a new run tries again. */
+export const retryPolicies = ['failed'] as const
+export type RetryPolicy = (typeof retryPolicies)[number]
+
 /** What a new run does with the `once` calls of its parent: use their results, make them again, or ask a person. */
 export const effectsPolicies = ['reuse', 'again', 'ask'] as const
 export type EffectsPolicy = (typeof effectsPolicies)[number]
@@ -30,6 +36,8 @@ export interface ForkRequest {
   readonly inputs: Inputs
   readonly stale: StalePolicy
   readonly from?: TaskDefinition | undefined
+  /** Execute what failed or was skipped for that, and what depends on it. */
+  readonly retry?: RetryPolicy | undefined
   readonly only?: 'descendants' | undefined
   /** By task: what a person puts in place of its output. */
   readonly outputs?: ReadonlyMap<string, GivenOutput> | undefined
@@ -48,13 +56,19 @@ export interface ForkPlan {
   readonly entries: readonly NewEntry[]
 }
 
-/** OUTPUT_STALE when the policy is to refuse. Nothing is written. */
+/** OUTPUT_STALE when the policy is to refuse; OPTION_INVALID when there is nothing to retry. Nothing is written. */
 export async function planFork(crew: CrewDefinition, parent: RunState, request: ForkRequest): Promise<ForkPlan> {
+  if (request.retry && ![...parent.tasks.values()].some((task) => hasFailed(parent, task))) {
+    const words = `no task of run ${parent.run} failed, so there is nothing to retry; leave out retry`
+    throw new RepriseError('OPTION_INVALID', words, { runId: parent.run })
+  }
+  const missing = new Set<string>()
   const scene: Scene = {
     crew,
     parent,
     request,
-    outputs: new Map(),
+    outputs: Object.assign(new Map<string, PlannedOutput>(), { lacks: (name: string) => missing.has(name) }),
+    missing,
     open: new Set(),
     unknown: new Set(),
     touched: new Set(),
@@ -86,7 +100,9 @@ interface Scene {
   readonly parent: RunState
   readonly request: ForkRequest
   /** What each task planned so far will give; for one that is executed, what it gave before. */
-  readonly outputs: Map<string, Pick<StoredOutput, 'raw' | 'structured' | 'within'>>
+  readonly outputs: Map<string, PlannedOutput> & Outputs
+  /** Tasks that gave nothing since one failed, which is assumed to happen again. */
+  readonly missing: Set<string>
   /** Tasks that are executed, so their output may change. */
   readonly open: Set<string>
   /** Those of them without even a known earlier output. */
@@ -96,6 +112,8 @@ interface Scene {
   /** For each text of an output that the new run begins with: the entry that holds it. */
   readonly places: Map<string, number>
 }
+
+type PlannedOutput = Pick<StoredOutput, 'raw' | 'structured' | 'within'>
 
 interface Planned {
   readonly planned: PlannedTask
@@ -119,8 +137,12 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
     return execute(scene, task, [forced])
   }
   const stored = parent.tasks.get(task.name)
+  if (request.retry && stored && (hasFailed(parent, stored) || stored.failed)) {
+    touched.add(task.name)
+    return execute(scene, task, [whyMissing(stored, parent.run)])
+  }
   const output = stored?.status === 'completed' ? stored.output : undefined
-  if (stored?.status === 'skipped' && task.when && request.stale !== 'rerun') {
+  if (stored?.status === 'skipped' && !stored.failed && task.when && request.stale !== 'rerun') {
     const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
     if (!conditionMayTurn(scene, task, seen)) return inheritSkip(scene, task, stored, seen)
   }
@@ -147,7 +169,7 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   if (request.stale !== 'keep' || reached) {
     if (upstream.length > 0) {
       touched.add(task.name)
-      const why = `it depends on ${listOf(upstream)}, which ${upstream.length > 1 ? 'are' : 'is'} executed`
+      const why = `it depends on ${namesWords(upstream)}, which ${upstream.length > 1 ? 'are' : 'is'} executed`
       return execute(scene, task, [why], { unless: upstream }, offer)
     }
   }
@@ -220,11 +242,12 @@ function execute(
   more: Pick<PlannedTask, 'fields' | 'unless'> = {},
   entry?: NewEntry,
 ): Planned {
-  const { outputs, open, unknown, parent } = scene
+  const { outputs, missing, open, unknown, parent } = scene
   const before = parent.tasks.get(task.name)
   const reasons = [...why, ...onceReasons(scene, task, before)]
   // a task that was skipped gave nothing, and is assumed to do so again
-  if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
+  if (before && isMissing(before)) missing.add(task.name)
+  else if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
   if (!before?.output) unknown.add(task.name)
   open.add(task.name)
   return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
@@ -269,6 +292,11 @@ function whyForced({ crew, request: { from, only } }: Scene, task: TaskDefinitio
   return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 
+/** A model call that failed leaves its task as it was. */
+function hasFailed({ error }: RunState, { name, status }: TaskState): boolean {
+  return status === 'failed' || error?.task === name
+}
+
 function whyMissing(stored: TaskState | undefined, run: string): string {
   if (!stored) return `run ${run} has no such task`
   switch (stored.status) {
@@ -277,7 +305,9 @@ function whyMissing(stored: TaskState | undefined, run: string): string {
     case 'running':
       return `run ${run} did not finish it`
     case 'skipped':
-      return `it was skipped in run ${run}, which is decided again`
+      return stored.failed
+        ? `it was skipped in run ${run}, since ${namesWords(stored.failed)} failed`
+        : `it was skipped in run ${run}, which is decided again`
     default:
       return `run ${run} has no output of it`
   }
@@ -291,8 +321,4 @@ function staleRefused({ run }: RunState, stale: readonly Pick<PlannedTask, 'task
     task: stale[0]?.task,
     next: { act: 'refresh', runId: run },
   })
-}
-
-function listOf(names: readonly string[]): string {
-  return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : (names[0] ?? '')
 }

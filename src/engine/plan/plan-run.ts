@@ -4,6 +4,8 @@ import { taskNameAt } from '../../journal/state/at-path.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { namesWords } from '../../text/words.ts'
+import { outputsIn } from '../run/given-fields.ts'
 import { hasSteps } from '../task/attempts.ts'
 import { questionsOf, readOnce } from '../task/children.ts'
 import { findReusable, stored } from './inheritance.ts'
@@ -52,7 +54,7 @@ export async function planResume(
 ): Promise<PlannedTask[]> {
   const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
   const asked = Map.groupBy(await questionsOf(state, readOnce(engine.store)), ({ path }) => taskNameAt(state, path))
-  const outputs = new Map<string, StoredOutput>()
+  const outputs = Object.assign(new Map<string, StoredOutput>(), { lacks: outputsIn(state).lacks })
   const open = new Set<string>()
   const plan: PlannedTask[] = []
   for (const task of crew.tasks) {
@@ -67,7 +69,11 @@ export async function planResume(
       plan.push({ task: task.name, action: 'execute', ...more })
     }
     if (known?.status === 'skipped') {
-      plan.push({ task: task.name, action: 'inherit', reasons: ['this run skipped it'] })
+      const why = known.failed ? `, since ${namesWords(known.failed)} failed` : ''
+      plan.push({ task: task.name, action: 'inherit', reasons: [`this run skipped it${why}`] })
+    } else if (known?.final) {
+      const reasons = [`this run continues without it, since it failed: ${known.error?.message}`]
+      plan.push({ task: task.name, action: 'inherit', reasons })
     } else if (known?.status === 'completed' && known.output) {
       const { fields, reasons } = changeSince(crew, task, known, state.inputs, outputs)
       keep(known.output, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)

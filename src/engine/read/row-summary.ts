@@ -16,6 +16,8 @@ export interface RowSummary {
   /** Of the run that `parent` of the row names. */
   readonly parentIncarnation?: string
   readonly done: number
+  /** Tasks that it continued without, also those of nested crews. */
+  readonly failed?: number
   readonly total: number
   readonly lives: number
   readonly usage: Usage

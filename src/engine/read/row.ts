@@ -15,7 +15,7 @@ import { spentPart, type RowSummary } from './row-summary.ts'
 const inputsLimit = 2_048
 
 export function rowOf(state: RunState): RunRow {
-  const { done, removed, crews } = state.tally
+  const { done, failures, removed, crews } = state.tally
   const inputs = JSON.stringify(state.inputs)
   const children = unfinishedCrews(state)
   const open = [...crews].flatMap((name) =>
@@ -24,6 +24,7 @@ export function rowOf(state: RunState): RunRow {
   const summary: RowSummary = {
     incarnation: state.incarnation,
     done,
+    ...(failures === 0 ? {} : { failed: failures }),
     total: state.tasks.size - removed,
     lives: state.lives,
     usage: { ...state.spent },

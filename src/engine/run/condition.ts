@@ -36,7 +36,8 @@ export function conditionChange(
   inputs: Inputs,
   outputs: Outputs,
 ): Change {
-  if (!task.when || !(known?.status === 'skipped' || known?.output?.fingerprint)) return noChange
+  // it was not asked about a task that was skipped because another one failed
+  if (!task.when || known?.failed || !(known?.status === 'skipped' || known?.output?.fingerprint)) return noChange
   if (!known.condition) return { fields: ['condition'], reasons: ['condition added'] }
   const now = seenBy(crew, task, inputs, outputs)
   return {

@@ -14,7 +14,7 @@ import { cancelWithin } from '../people/cancel-within.ts'
 import { recordLate } from '../people/tell.ts'
 import { readRun } from '../read/read-run.ts'
 import { hasProgress, readOnce } from '../task/children.ts'
-import { isDecided } from '../task/fail-task.ts'
+import { failureWords, isDecided } from '../task/fail-task.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
 export const stopped: unique symbol = Symbol('stopped')
@@ -72,9 +72,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   if (code === 'LEASE_LOST') return new RepriseError(code, reason, { ...details, next: undefined })
   if (code === 'RUN_ENDED') return runCancelled(run)
   if (signal.aborted) return new RepriseError(code, reason, details)
-  // the entry names its task separately; which tasks failed within that is part of the message
-  const within = (tasks ?? []).slice(1)
-  const message = within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
+  const message = failureWords(reason, tasks)
   const stack = thrownStack(error)
   try {
     const entry: NewEntry = {

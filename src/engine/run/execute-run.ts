@@ -2,7 +2,8 @@
 // worker because the time is up. What a task is given
 // decides when it is executed, never timing: it starts when everything in its context is done and, in a sequential
 // crew, when every earlier task that is not async is done. Several may be in progress at once. When one fails, no other
-// is started and those in progress end after their current step, so that what was paid for is recorded.
+// is started and those in progress end after their current step, so that what was paid for is recorded; or, with
+// `onTaskFailure: 'continue'`, the run goes on without it, and skips the tasks whose context names it.
 import type { NewEntry } from '../../journal/entries.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -17,6 +18,7 @@ import type { RunTracing } from '../tracing.ts'
 import { childrenToContinue } from '../task/waiting-children.ts'
 import { childrenOf } from '../task/children.ts'
 import { executeTask } from '../task/execute-task.ts'
+import { continueWithout } from '../task/fail-task.ts'
 import { tellOfEnd, tellOfSteps, tellOfTasks } from './call-back.ts'
 import { endRun, failedAt, handedBack, stopped } from './end-run.ts'
 import { newSchedule } from './schedule.ts'
@@ -67,8 +69,12 @@ async function executeTasks(life: Life): Promise<NewEntry> {
     const over = executeTask(life, task)
       .then(
         (outcome) => void (outcome === 'suspended' && schedule.wait(task)),
-        (error: unknown) => void (life.failure ??= { error: signal.aborted ? error : failedAt(error, task.name) }),
+        async (error: unknown) => {
+          if (await isDoneWithout(life, task, error)) return
+          life.failure ??= { error: signal.aborted ? error : failedAt(error, task.name) }
+        },
       )
+      .catch((error: unknown) => void (life.failure ??= { error }))
       .finally(() => {
         running.delete(task.name)
         waker.wake()
@@ -95,7 +101,13 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       const over = life.slice.over || (ready !== undefined && isTimeUp(life.slice, life.engine.world))
       if (over && running.size === 0) return { type: 'run.yielded' }
       if (ready && !over) {
-        const done = await unlessAborted(withoutExecuting(life, ready), signal)
+        let done: NewEntry | undefined
+        try {
+          done = await unlessAborted(withoutExecuting(life, ready), signal)
+        } catch (error) {
+          if (await isDoneWithout(life, ready, error)) continue
+          throw error
+        }
         if (done) await life.append([done])
         else begin(ready)
       } else if (running.size > 0) {
@@ -117,6 +129,11 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
   await unlessAborted(tellOfEnd(life), signal)
   return { type: 'run.completed' }
+}
+
+/** Whether the run continues without the task, which has failed. */
+async function isDoneWithout(life: Life, { name }: TaskDefinition, error: unknown): Promise<boolean> {
+  return !life.signal.aborted && continueWithout(life, name, failedAt(error, name))
 }
 
 /** The entry of a task that its condition skips, or whose output already exists. */

@@ -4,11 +4,23 @@
 import type { StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
+import { isMissing } from '../../journal/state/tally.ts'
 import type { Outputs, TaskDefinition } from '../definition.ts'
 
 /** The outputs of all tasks of a run, as they are when they are looked up. */
-export function outputsIn(state: Pick<RunState, 'tasks'>): Outputs {
-  return { get: (name) => state.tasks.get(name)?.output }
+export function outputsIn(state: Pick<RunState, 'tasks'>): Required<Outputs> {
+  return {
+    get: (name) => state.tasks.get(name)?.output,
+    lacks(name) {
+      const task = state.tasks.get(name)
+      return task !== undefined && isMissing(task)
+    },
+  }
+}
+
+/** Those of these tasks that have no output because one failed. */
+export function missingAmong(names: readonly string[], outputs: Outputs): string[] {
+  return names.filter((name) => outputs.lacks?.(name))
 }
 
 /** `tasks` in the crew's order: the last of them is `previous`. */
@@ -23,7 +35,13 @@ export function givenFields(tasks: readonly TaskDefinition[], outputs: Outputs):
       ...(reading === undefined ? [] : [[`output schema:${task.name}`, reading] satisfies [string, Json]]),
     ]
   })
-  return [['context', tasks.map(({ name }) => name)], ...given]
+  const names = tasks.map(({ name }) => name)
+  const missing = missingAmong(names, outputs)
+  return [
+    ['context', names],
+    ...given,
+    ...(missing.length > 0 ? [['missing context', missing] satisfies [string, Json]] : []),
+  ]
 }
 
 /** Whose output it is: for a nested crew whose last task was skipped, that of an earlier one of its tasks. */

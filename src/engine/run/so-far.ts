@@ -4,20 +4,31 @@ import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { readJson } from '../../journal/json.ts'
+import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { describe } from '../../options.ts'
+import { namesWords } from '../../text/words.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import { sightOf } from './condition.ts'
 import type { ConditionContext, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
-import { isText, makerOf } from './given-fields.ts'
+import { isText, makerOf, missingAmong, outputsIn } from './given-fields.ts'
 import type { Life } from '../life.ts'
 import { tasksNamed, waitsFor } from './waits-for.ts'
 
-/** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
+/**
+ * The entry that skips the task, because its context names a failed task or because its condition does not hold.
+ * TASK_FAILED when the condition throws.
+ */
 export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   // once the task is started, its condition has held, and is not asked again
-  if (!task.when || (life.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
+  if ((life.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
+  const failed = task.anyContext ? [] : failedBefore(life.state, task)
+  if (failed.length > 0) {
+    const reason = `${failed.length > 1 ? 'tasks' : 'task'} ${namesWords(failed)} failed`
+    return { type: 'task.skipped', path: task.name, reason, failed }
+  }
+  if (!task.when) return undefined
   // never by timing: an async task that it does not wait for may or may not be done
   const soFar = await outputsOf(life, waitsFor(life.crew, task))
   const { when } = task
@@ -35,6 +46,15 @@ export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry |
   return { type: 'task.skipped', path: task.name, reason: 'its condition does not hold', ...condition }
 }
 
+/** The failed tasks without which its context is not there. */
+function failedBefore({ tasks }: RunState, { context }: TaskDefinition): string[] {
+  const failed = context.flatMap((name) => {
+    const task = tasks.get(name)
+    return task?.final ? [name] : (task?.failed ?? [])
+  })
+  return [...new Set(failed)]
+}
+
 /** What a task that is a function or a crew is given: the outputs in its context. */
 export function soFarFor(life: Life, task: TaskDefinition): Promise<ConditionContext> {
   return outputsOf(life, tasksNamed(life.crew, task.context))
@@ -49,7 +69,11 @@ async function outputsOf({ state, engine }: Life, earlier: readonly TaskDefiniti
   )
   const outputs = Object.fromEntries(known.filter(([, output]) => output !== undefined))
   const readFile = fileReader(engine.store, state)
-  return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1], readFile }
+  const missing = missingAmong(
+    earlier.map(({ name }) => name),
+    outputsIn(state),
+  )
+  return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1], missing, readFile }
 }
 
 /**

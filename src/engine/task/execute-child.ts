@@ -6,7 +6,9 @@ import { RepriseError } from '../../errors.ts'
 import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath, childAddress, childRun } from '../../journal/paths.ts'
+import { failuresIn } from '../../journal/state/failures.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
+import { namesWords } from '../../text/words.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type {
   ChildDefinition,
@@ -63,6 +65,12 @@ export async function executeChild(
   if (state?.status !== 'completed') return 'suspended'
   const account = await accountOf(life, [task.name], state)
   const given = resultWithin(child, state)
+  const failures = failuresIn(state)
+  if (!given && failures.length > 0) {
+    const failed = namesWords(failures.map((failure) => failure.task))
+    const message = `no task of its run ${run} gave anything, since ${failed} failed`
+    throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
+  }
   if (!given) {
     const reason = `all tasks of its run ${run} were skipped`
     const { spent, calls } = account
@@ -74,7 +82,8 @@ export async function executeChild(
   const parsed = schema && (given.structured || child.ownSchema) ? await parseValue(schema, value) : undefined
   if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
   const result = child.ownSchema && !given.structured ? { structured: true, raw: JSON.stringify(value) } : given
-  await life.append([{ type: 'task.completed', path: attempt.path, ...result, ...account }])
+  const more = failures.length > 0 ? { failures } : {}
+  await life.append([{ type: 'task.completed', path: attempt.path, ...result, ...account, ...more }])
   return 'completed'
 }
 

@@ -77,9 +77,9 @@ async function resultOfCall(
   const tool = codeTool(code, attempt, async (context) => {
     const around = runningCode() as RunningCode
     try {
-      const { inputs, outputs } = soFar
+      const { inputs, outputs, missing } = soFar
       const given = await callCode({ ...around, call }, () =>
-        code.run({ ...context, inputs, outputs, ...defined({ feedback }) }),
+        code.run({ ...context, inputs, outputs, missing, ...defined({ feedback }) }),
       )
       await call.end()
       await leaveOthers(call)

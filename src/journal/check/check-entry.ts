@@ -40,6 +40,7 @@ const usage = object({
 })
 const failure = object({ code: text, message: text, stack: optional(text) })
 const texts = list(text)
+const taskFailures = list(object({ task: text, error: failure, skipped: texts }))
 const word = optional(text)
 const fingerprint = record(text)
 const failedTries = list(object({ at: text, error: text, usage: optional(usage) }))
@@ -225,12 +226,14 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     spent: optional(record(usage)),
     calls: optional(onceCalls),
     uncounted: optional(texts),
+    failures: optional(taskFailures),
   },
-  'task.failed': { path: text, error: failure },
+  'task.failed': { path: text, error: failure, final: optional(yes) },
   'task.skipped': {
     path: text,
     reason: text,
     condition: optional(fingerprint),
+    failed: optional(texts),
     spent: optional(record(usage)),
     calls: optional(onceCalls),
   },

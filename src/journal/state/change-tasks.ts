@@ -44,6 +44,7 @@ export function renameTasks(state: RunState, renamed: NonNullable<TaskChanges['r
   for (const task of kept) {
     if (task.childCalls) task.childCalls = task.childCalls.map(inCalls)
     if (task.lostBefore) task.lostBefore = inCalls(task.lostBefore)
+    if (task.failed) task.failed = task.failed.map(now)
   }
   for (const attempt of state.attempts.values()) attempt.task = now(attempt.task)
   state.inheritedCalls = state.inheritedCalls.map(inCalls)

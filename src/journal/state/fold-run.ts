@@ -61,7 +61,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     }
     if (entry.edited) recordEdit(state, entry.edited)
     changeTasks(state, entry)
-    for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
+    for (const task of state.tasks.values()) if (task.status === 'failed' && !task.final) task.status = 'pending'
   },
   'run.suspended': (state, entry) => {
     state.status = 'suspended'

@@ -4,7 +4,7 @@
 import { isProgress, journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
 import { runHandlers, wake } from './fold-run.ts'
 import { closeFold, missEntries, without } from './hand-edits.ts'
-import { forget, giveUp, restart, withdraw } from './give-up.ts'
+import { forget, giveUp, restart, takeBackSkips, withdraw } from './give-up.ts'
 import { readJson } from '../json.ts'
 import { limitedIn } from './limited.ts'
 import { attemptNumber, callPath, childName, isNested, parentPath } from '../paths.ts'
@@ -135,6 +135,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     task.startedAt ??= entry.at
     task.attempts.push(path)
     delete task.error
+    delete task.final
     if (entry.condition) task.condition = entry.condition
     state.attempts.set(path, startedAttempt(state, entry))
   },
@@ -168,6 +169,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     withdraw(state, task)
     state.outputs.set(entry.seq, raw)
     Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
+    if (entry.failures) task.failures = entry.failures
     state.failures = 0
   },
   'task.failed': (state, entry) => {
@@ -181,6 +183,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     }
     task.status = 'failed'
     task.error = entry.error
+    if (entry.final) task.final = true
     withdraw(state, task)
     const attempt = state.attempts.get(entry.path as string)
     if (attempt) attempt.status = 'failed'
@@ -191,6 +194,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (attempt) endAttempt(state, task, attempt, entry)
     task.status = 'skipped'
     if (entry.condition) task.condition = entry.condition
+    if (entry.failed) task.failed = entry.failed
   },
   'task.edited': (state, entry) => {
     const task = taskAt(state, entry.path)
@@ -206,6 +210,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     forget(task)
     state.outputs.set(entry.seq, entry.raw)
     Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
+    takeBackSkips(state, task)
     wake(state)
   },
   'task.invalidated': (state, entry) => {

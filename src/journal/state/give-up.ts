@@ -1,6 +1,7 @@
 // What ends without having been done: attempts that nobody continues, and questions that no longer need an answer.
 import { taskNameAt } from './at-path.ts'
 import type { AskedQuestion, RunState, TaskState } from './state.ts'
+import { turnBack } from './tally.ts'
 
 /** What the task was about to do is no longer done, and its questions need no answer. */
 export function giveUp(state: RunState, task: TaskState): void {
@@ -33,6 +34,7 @@ export function restart(state: RunState, task: TaskState): void {
   task.again = true
   task.status = 'pending'
   forget(task)
+  takeBackSkips(state, task)
 }
 
 /** What is recorded about an output goes with it. */
@@ -45,4 +47,17 @@ export function forget(task: TaskState): void {
   delete task.stale
   delete task.kickoffs
   delete task.error
+  delete task.final
+  delete task.failed
+  delete task.failures
+}
+
+/** A task that failed is there after all, or is executed again: what was skipped because of it gets another turn. */
+export function takeBackSkips(state: RunState, { name }: TaskState): void {
+  for (const task of state.tasks.values()) {
+    if (!task.failed?.includes(name)) continue
+    delete task.failed
+    task.status = 'pending'
+    turnBack(state, task)
+  }
 }

@@ -22,6 +22,7 @@ import type {
   RunStatus,
   StoredOutput,
   TaskChanges,
+  TaskFailure,
   ToolOutcome,
   ToolRequest,
   Usage,
@@ -186,6 +187,12 @@ export interface TaskState extends DeclaredTask {
   kickoffs?: Map<string, string>
   startedAt?: string
   error?: Failure
+  /** It failed, and the run continues without it. */
+  final?: boolean
+  /** It was skipped because these tasks failed. */
+  failed?: readonly string[]
+  /** Of a nested crew that is done: the failures that it went on without. */
+  failures?: readonly TaskFailure[]
 }
 
 export interface AttemptState {

@@ -7,8 +7,10 @@ import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
 export interface Tally {
-  /** How many of the tasks that the crew declares are done. */
+  /** How many of the tasks that the crew declares are done, without those that failed. */
   done: number
+  /** How many failed that the run, or the run of a nested crew, continued without. */
+  failures: number
   /** How many it no longer declares. */
   removed: number
   /** Names of the tasks that had runs work for them since they were last done. */
@@ -18,7 +20,7 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { done: 0, removed: 0, crews: new Set(), turns: [] }
+  return { done: 0, failures: 0, removed: 0, crews: new Set(), turns: [] }
 }
 
 /** Applies an entry that changes at most the task of its path, and counts what that changes. */
@@ -27,15 +29,14 @@ export function tallied(state: RunState, entry: Entry, apply: (state: RunState, 
   const { path = '' } = entry
   const name = taskNameAt(state, path)
   const there = state.tasks.get(name)
-  const before = there !== undefined && isDone(there)
+  const before = there ? countsOf(there) : nothing
   apply(state, entry)
   const task = there ?? state.tasks.get(name)
   if (!task) return
-  const after = isDone(task)
-  if (after !== before) {
-    tally.turns.push(name)
-    if (!task.removed) tally.done += after ? 1 : -1
-  }
+  const after = countsOf(task)
+  if (after.isDone !== before.isDone) tally.turns.push(name)
+  tally.done += after.done - before.done
+  tally.failures += after.failures - before.failures
   if (!isNested(path)) tallyCrew(state, task)
   else if (entry.type === 'task.started' && entry.child) tally.crews.add(name)
 }
@@ -44,11 +45,14 @@ export function tallied(state: RunState, entry: Entry, apply: (state: RunState, 
 export function tallyAll(state: RunState): void {
   const { tally } = state
   tally.done = 0
+  tally.failures = 0
   tally.removed = 0
   tally.crews.clear()
   for (const task of state.tasks.values()) {
     if (task.removed) tally.removed += 1
-    else if (isDone(task)) tally.done += 1
+    const { done, failures } = countsOf(task)
+    tally.done += done
+    tally.failures += failures
     tallyCrew(state, task)
   }
 }
@@ -59,8 +63,35 @@ function tallyCrew(state: RunState, task: TaskState): void {
   else crews.delete(task.name)
 }
 
-export function isDone({ status }: TaskState): boolean {
-  return status === 'completed' || status === 'skipped'
+interface Counts {
+  readonly isDone: boolean
+  readonly done: number
+  readonly failures: number
+}
+
+const nothing: Counts = { isDone: false, done: 0, failures: 0 }
+
+function countsOf(task: TaskState): Counts {
+  const { removed, final, failures = [] } = task
+  const done = isDone(task)
+  if (removed) return { ...nothing, isDone: done }
+  return { isDone: done, done: done && !final ? 1 : 0, failures: final ? 1 : failures.length }
+}
+
+/** A skipped task that is to have another turn was done until now. */
+export function turnBack({ tally }: RunState, { name, removed }: TaskState): void {
+  tally.turns.push(name)
+  if (!removed) tally.done -= 1
+}
+
+/** Nothing is left to do for it. */
+export function isDone({ status, final }: TaskState): boolean {
+  return status === 'completed' || status === 'skipped' || final === true
+}
+
+/** A task that needs its output goes without: it failed for good, or was skipped because another one did. */
+export function isMissing({ final, failed }: TaskState): boolean {
+  return final === true || failed !== undefined
 }
 
 export type ChildAttempt = AttemptState & { readonly child: string }

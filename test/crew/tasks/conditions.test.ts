@@ -47,7 +47,7 @@ describe('a task with a condition', () => {
     const { crew } = conditional(({ readFile, ...soFar }) => seen.push(soFar) > 0 && typeof readFile === 'function')
     await crew.kickoff({ inputs })
     const amount = { amount: 7, day: new Date('2020-01-01') }
-    assert.deepEqual(seen, [{ inputs, outputs: { amount }, previous: amount }])
+    assert.deepEqual(seen, [{ inputs, outputs: { amount }, previous: amount, missing: [] }])
   })
 
   test('is recorded as skipped when it does not hold, and gives nothing to what follows', async () => {

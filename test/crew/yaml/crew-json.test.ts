@@ -155,6 +155,14 @@ describe('a crew of JSON files', () => {
     assert.deepEqual(crew.tasks[0]?.agent?.tools, [search])
   })
 
+  test('says whether a run continues when a task fails, under either name', async () => {
+    for (const name of ['onTaskFailure', 'on_task_failure']) {
+      const crew = await crewOf(withFields({ [name]: 'continue' }))
+      assert.equal(crew['~definition']({}).onTaskFailure, 'continue')
+      assert.match(await refusal(withFields({ [name]: 'ignore' })), /is "ignore"; give 'stop' or 'continue'/)
+    }
+  })
+
   test('has a manager that is a model, or an agent that is not among its agents', async () => {
     const boss = { 'agents/boss.jsonc': '{ "role": "Boss", "goal": "g" }' }
     const fields = { process: 'hierarchical', manager_agent: 'boss' }

@@ -1,6 +1,7 @@
 // What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said
 // at the end.
 import type { Crew } from '../../../crew/crew.ts'
+import { sayFailures } from '../../show/run-words.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
 import type { Run } from '../../../crew/run.ts'
@@ -83,6 +84,7 @@ export async function execute(
     }
     const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
     terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
+    sayFailures(terminal.loud, commands, result)
     if (!terminal.json) terminal.out.raw(result.raw)
     return exitCodes.done
   } finally {

@@ -1,4 +1,5 @@
 // `reprise fork`: a new run from an old one, with other inputs, or a person's outputs in place of some.
+import type { RetryPolicy } from '../../../engine/plan/plan-fork.ts'
 import { editOutput, keptWords, type Edited } from '../../input/editor.ts'
 import { UsageError } from '../../exit-codes.ts'
 import { findCrewTask, taskNameOf } from '../../find/find-task.ts'
@@ -9,6 +10,7 @@ import { outputsOf, valueOf } from '../../input/typed-outputs.ts'
 
 export interface ForkCommandOptions extends MakingOptions {
   readonly from?: string
+  readonly retry?: RetryPolicy
   readonly output?: readonly string[]
   readonly edit?: readonly string[]
   readonly by?: string
@@ -31,6 +33,7 @@ export async function fork(invocation: Invocation<ForkCommandOptions>): Promise<
       }
       return {
         ...(from === undefined ? {} : { from }),
+        ...(options.retry === undefined ? {} : { retry: options.retry }),
         ...(outputs.size === 0 ? {} : { outputs: Object.fromEntries(outputs), ...signedBy(options.by) }),
         used() {
           for (const { discard } of edits.values()) discard()

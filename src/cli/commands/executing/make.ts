@@ -35,7 +35,7 @@ export interface MakingOptions extends InputOptions {
 }
 
 /** What only one of the commands takes; made when the run that it is about is known. */
-export type Own = Pick<ForkOptions, 'from' | 'outputs' | 'by'> & { readonly used?: () => void }
+export type Own = Pick<ForkOptions, 'from' | 'retry' | 'outputs' | 'by'> & { readonly used?: () => void }
 export type OwnOf = (crew: Crew, store: Store, run: () => Promise<string>) => Promise<Own>
 
 export async function make(

@@ -1,6 +1,7 @@
 // `reprise plan`: what a fork, a resume or a kickoff would execute, and why. Nothing is written and no model is asked.
 import type { PlanOptions } from '../../../crew/options/verb-options.ts'
 import type { ChangedPolicy } from '../../../engine/definition.ts'
+import type { RetryPolicy } from '../../../engine/plan/plan-fork.ts'
 import { withCrewStore } from './execute.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
@@ -17,6 +18,7 @@ import { printPlan } from '../../show/print-plan.ts'
 export interface PlanCommandOptions extends Omit<MakingOptions, 'id' | 'dryRun' | 'yes'> {
   readonly of?: 'fork' | 'resume' | 'kickoff'
   readonly from?: string
+  readonly retry?: RetryPolicy
   readonly output?: readonly string[]
   readonly changed?: ChangedPolicy
 }
@@ -29,12 +31,25 @@ export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<
       ? { crew: await loadCrew(options.file, options.crew), name: options.run }
       : await loadCrewOfRun(options, options.run)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
-    const { of, only, stale, effects, changed } = options
+    const { of, only, retry, stale, effects, changed } = options
     const from = await taskNameOf(crew, options.from)
     const through = await taskNameOf(crew, options.through)
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
     const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
-    const given = { of, runId, inputs, from, only, stale, through, effects, changed, outputs, ...decisionsOf(options) }
+    const given = {
+      of,
+      runId,
+      inputs,
+      from,
+      retry,
+      only,
+      stale,
+      through,
+      effects,
+      changed,
+      outputs,
+      ...decisionsOf(options),
+    }
     const planned = await crew.plan(
       Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     )

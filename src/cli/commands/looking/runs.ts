@@ -69,7 +69,8 @@ async function print(
   const now = new Date()
   const time = (at: string): string => shortTime(at, now)
   // a shorter time is a smaller loss than an id that is cut
-  const columns = { withCost, withParent, withWorker }
+  const withFailed = found.some(({ failed }) => failed > 0)
+  const columns = { withCost, withFailed, withParent, withWorker }
   const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, ...columns }))
   const fitting = whole.find((shown) => tableWidth(shown, found) <= channel.width)
   if (fitting) {
@@ -86,17 +87,22 @@ interface Shapes {
   readonly id: (run: string) => string
   readonly time: (at: string) => string
   readonly withCost: boolean
+  /** Whether a run continued without a task. */
+  readonly withFailed: boolean
   readonly withParent: boolean
   /** Whether a run is in progress in a worker that has a name. */
   readonly withWorker: boolean
 }
 
-function table({ id, time, withCost, withParent, withWorker }: Shapes): Column<RunSummary>[] {
+function table({ id, time, withCost, withFailed, withParent, withWorker }: Shapes): Column<RunSummary>[] {
   return [
     { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
     { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
     { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
+    ...(withFailed
+      ? [{ title: 'failed', value: (run: RunSummary) => String(run.failed || ''), align: 'right' as const }]
+      : []),
     { title: 'tokens', value: (run) => amount(run.usage.input + run.usage.output), align: 'right' },
     ...(withCost ? [{ title: 'cost', value: (run: RunSummary) => dollars(run.cost), align: 'right' as const }] : []),
     { title: 'lives', value: (run) => String(run.lives), align: 'right' },

@@ -1,4 +1,5 @@
 // `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
+import { canRetry } from '../../show/run-words.ts'
 import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import type { Entry } from '../../../journal/entries.ts'
@@ -93,13 +94,14 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 
 /** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
 function nextOf(
-  { runId, status, lives, tasks, orphaned }: RunView,
+  { runId, status, lives, failures, tasks, orphaned }: RunView,
   root: string,
-  task = tasks.at(-1)?.name,
+  task?: string,
 ): Next | undefined {
   switch (status) {
     case 'completed':
-      return task === undefined ? undefined : { act: 'replay', runId, task }
+      if (task === undefined && canRetry(failures)) return { act: 'retry', runId }
+      return replayOf(runId, task ?? tasks.at(-1)?.name)
     case 'queued':
       // one that nobody has begun was left to workers on purpose
       return lives > 0 ? { act: 'resume', runId: root } : undefined
@@ -110,4 +112,8 @@ function nextOf(
     default:
       return undefined
   }
+}
+
+function replayOf(runId: string, task: string | undefined): Next | undefined {
+  return task === undefined ? undefined : { act: 'replay', runId, task }
 }

@@ -6,7 +6,7 @@ import type { TaskView } from '../../../runs/task-view.ts'
 import { describeOwner } from '../../../stores/owner.ts'
 import { madeFileWords, sourceWords } from './print-parts.ts'
 import { printStack } from '../text-block.ts'
-import { formatOf } from '../run-words.ts'
+import { failureWords, formatOf } from '../run-words.ts'
 import { plain, shorten } from '../../../text/plain-text.ts'
 import type { Channel, Piece } from '../../terminal/terminal.ts'
 import { clock, dollars, duration, longTime, plural, usageWords } from '../../terminal/entries-word.ts'
@@ -23,12 +23,13 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   field(
     'status',
     { text: run.status, format: formatOf(run.status) },
-    `${why} (${run.done} of ${plural(run.total, 'task')} done)`,
+    `${why} (${run.done} of ${plural(run.total, 'task')} done${run.failed > 0 ? `, ${run.failed} failed` : ''})`,
   )
   if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
   if (run.via) field('via', `${run.via.dispatcher}: ${run.via.id}`)
   if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
   if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
+  for (const failure of run.failures) field('failed', { text: failureWords(failure), format: 'red' })
   if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)
   field('created', longTime(run.createdAt))
   field('updated', `${longTime(run.updatedAt)}, ${run.lives === 1 ? '1 life' : `${run.lives} lives`}`)

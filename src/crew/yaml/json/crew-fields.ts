@@ -24,6 +24,7 @@ type Reader = (field: FieldValue, models: Models) => unknown
 const readers: { readonly [option: string]: Reader } = {
   name: text,
   process: text,
+  onTaskFailure: text,
   verbose: degree,
   maxRpm: number,
   maxRuns: number,

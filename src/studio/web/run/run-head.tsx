@@ -16,7 +16,7 @@ import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
   const { schedule } = detail
-  const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, total, error } = detail
+  const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, failed, total, error } = detail
   const caller = callerOf(runId)
   const copy = (): void => {
     navigator.clipboard.writeText(runId).then(
@@ -51,6 +51,12 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
       {error !== undefined && error.message !== why && !why?.startsWith(error.message) && (
         <p class="run-why is-bad">{error.message}</p>
       )}
+      {detail.failures.map(({ task, error: { message }, skipped }) => (
+        <p class="run-why is-bad" key={task}>
+          {task}: {message}
+          {skipped.length > 0 && ` (skipped because of it: ${skipped.join(', ')})`}
+        </p>
+      ))}
       <dl class="facts">
         <Fact name="Created">
           <span title={longTime(createdAt)}>
@@ -64,6 +70,7 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         )}
         <Fact name="Tasks">
           {done} of {total}
+          {failed > 0 && <span class="is-bad">, {failed} failed</span>}
         </Fact>
         <Fact name="Tokens">
           <span title={`${usage.input} in, ${usage.output} out`}>{amount(usage.input + usage.output)}</span>

@@ -17,7 +17,7 @@ interface RunRowProps {
 }
 
 export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Element {
-  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, done, total } = run
+  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, done, failed, total } = run
   return (
     <div class={`run-row row ${current ? 'is-current' : ''}`}>
       <input
@@ -57,6 +57,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
         <span class="number faint">
           {done}/{total}
           <span class="hidden-text"> tasks done</span>
+          {failed > 0 && <span class="is-bad">, {failed} failed</span>}
         </span>
       </span>
       <span class="run-tokens number">

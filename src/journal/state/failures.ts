@@ -1,0 +1,19 @@
+// The tasks that a run continued without.
+import type { TaskFailure } from '../entries.ts'
+import type { RunState } from './state.ts'
+
+/** In the order of the crew. Those of a nested crew that is done have its task's name before theirs. */
+export function failuresIn({ tasks }: RunState): TaskFailure[] {
+  const own = [...tasks.values()].filter((task) => !task.removed)
+  return own.flatMap(({ name, final, error, failures = [] }): readonly TaskFailure[] => {
+    if (final && error) {
+      const skipped = own.filter((other) => other.failed?.includes(name)).map((other) => other.name)
+      return [{ task: name, error, skipped }]
+    }
+    return failures.map(({ task, skipped, ...failure }) => ({
+      ...failure,
+      task: `${name}/${task}`,
+      skipped: skipped.map((other) => `${name}/${other}`),
+    }))
+  })
+}
