@@ -66,7 +66,7 @@ export type {
   OrphanedTask,
   Question,
   RunStatus,
-  TaskChanges,
+  TaskListChanges,
   Usage,
 } from './journal/entries.ts'
 export type { RunDiff } from './runs/diff/diff-runs.ts'

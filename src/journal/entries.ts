@@ -24,7 +24,7 @@ import type {
   ReplyPart,
   RunSchedule,
   StoredOutput,
-  TaskChanges,
+  TaskListChanges,
   TaskFailure,
   ToolOutcome,
   Usage,
@@ -94,7 +94,7 @@ export interface EntryBodies {
     readonly through?: string
     readonly tasks?: readonly DeclaredTask[]
     /** How those tasks differ from the ones that the run had. */
-    readonly changes?: TaskChanges
+    readonly changes?: TaskListChanges
     /**
      * A person's edit of the journal itself: entries that are missing or were changed, and the tasks that are executed
      * again.

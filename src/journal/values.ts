@@ -282,7 +282,7 @@ export interface DeclaredTask {
 }
 
 /** How the tasks of a crew differ from those that its run had. A name both removed and added starts anew. */
-export interface TaskChanges {
+export interface TaskListChanges {
   readonly added?: readonly string[]
   readonly removed?: readonly string[]
   /** The new name by the old one. */

@@ -1,7 +1,7 @@
 // A plan as callers see it: what a call would do with each task and why, and what that may take.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
-import type { OrphanedTask, PlannedTask, TaskChanges, Usage } from '../../journal/entries.ts'
+import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
 import { dollars } from '../../text/words.ts'
@@ -19,7 +19,7 @@ export interface Plan {
   /** What executing all of these may take. */
   readonly estimate: PlanEstimate
   /** How the tasks of the crew differ from those of the run. */
-  readonly changes: TaskChanges | undefined
+  readonly changes: TaskListChanges | undefined
   /** Recorded work that the crew has no task for. A run that has some is not resumed; a new run doesn't use it. */
   readonly orphaned: readonly OrphanedTask[]
   readonly warnings: readonly string[]
@@ -45,7 +45,7 @@ export interface PlanParts {
   readonly tasks: readonly PlannedTask[]
   /** The run stops after this task. */
   readonly through: string | undefined
-  readonly changes?: TaskChanges | undefined
+  readonly changes?: TaskListChanges | undefined
   readonly orphaned?: readonly OrphanedTask[] | undefined
   readonly warnings: readonly string[]
 }

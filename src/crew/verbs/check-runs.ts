@@ -8,7 +8,7 @@ import { compareTasks } from '../../engine/run/compare-tasks.ts'
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
 import { messageOf } from '../../errors.ts'
-import type { OrphanedTask, TaskChanges } from '../../journal/entries.ts'
+import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { withChanges } from '../../journal/state/change-tasks.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -38,7 +38,7 @@ export interface RunCheck {
   readonly outcome: CheckOutcome
   /** In words, what has changed, or why the run is not taken up. */
   readonly reasons: readonly string[]
-  readonly changes: TaskChanges | undefined
+  readonly changes: TaskListChanges | undefined
   readonly orphaned: readonly OrphanedTask[]
   /** The tasks that are still executed, and what that may take. */
   readonly execute: readonly string[]

@@ -6,7 +6,7 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { changeWords } from '../../journal/state/change-words.ts'
 import { checkResumable, resumeRun, type Unasked } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../errors.ts'
-import type { TaskChanges } from '../../journal/entries.ts'
+import type { TaskListChanges } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { engineFor, type Begun, type Elsewhere, type OpenCrew } from '../open-crew.ts'
 import type { WhenHeld } from '../options/verb-options.ts'
@@ -51,7 +51,7 @@ export async function takeUp(
 ): Promise<Begun> {
   const { definition: crew } = open
   await checkBudgetPrices(crew, choices.budget)
-  const inspect = async (state: RunState, changes?: TaskChanges): Promise<void> => {
+  const inspect = async (state: RunState, changes?: TaskListChanges): Promise<void> => {
     await check?.(state)
     const done = state.status === 'completed'
     if (!done) await checkBefore(crew, state.inputs, isOpen(state), hasBegun(state))

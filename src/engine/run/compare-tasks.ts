@@ -11,7 +11,7 @@
 // Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
-import type { OrphanedTask, TaskChanges } from '../../journal/entries.ts'
+import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
 import { changeWords, decisionFor, orphanWords } from '../../journal/state/change-words.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
@@ -27,7 +27,7 @@ import { outputsIn } from './given-fields.ts'
 
 export interface TaskComparison {
   /** How the crew's tasks differ from the run's; undefined where they do not. */
-  readonly changes: TaskChanges | undefined
+  readonly changes: TaskListChanges | undefined
   /** The records without a task, of the run and of the open runs of its nested crews. */
   readonly orphaned: readonly OrphanedTask[]
 }
@@ -124,7 +124,7 @@ export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readon
 }
 
 /** TASKS_CHANGED, for a resume that accepts no changes. */
-export function refuseChanges(state: RunState, changes: TaskChanges | undefined): void {
+export function refuseChanges(state: RunState, changes: TaskListChanges | undefined): void {
   if (!changes) return
   throw new RepriseError(
     'TASKS_CHANGED',
@@ -205,7 +205,7 @@ function changesOf(
   added: readonly string[],
   removed: readonly string[],
   renames: ReadonlyMap<string, string>,
-): TaskChanges | undefined {
+): TaskListChanges | undefined {
   const fresh = added.filter((name) => !renames.has(name))
   const again = removed.length === 0 && fresh.length === 0 && renames.size === 0
   if (again) return undefined

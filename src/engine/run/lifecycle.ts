@@ -11,7 +11,7 @@ import type {
   Limit,
   NewEntry,
   Priority,
-  TaskChanges,
+  TaskListChanges,
   Via,
 } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
@@ -168,7 +168,7 @@ export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is
 
 export interface TakeUp {
   /** Sees the state before anything is written, with the tasks that the crew has now, and may refuse. */
-  check(state: RunState, changes?: TaskChanges): void | Promise<void>
+  check(state: RunState, changes?: TaskListChanges): void | Promise<void>
   /** Replaces the one that the run had. */
   readonly budget?: Limit | undefined
   /** The task after which it stops, as a person wants it now. */
@@ -309,7 +309,7 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
 }
 
 /** The task after which the run stops, under the name that it has now. */
-function throughNow({ through }: RunState, { renamed = {}, removed = [] }: TaskChanges = {}): string | undefined {
+function throughNow({ through }: RunState, { renamed = {}, removed = [] }: TaskListChanges = {}): string | undefined {
   if (through === undefined || removed.includes(through)) return undefined
   return renamed[through] ?? through
 }

@@ -1,6 +1,6 @@
 // What a resume decided about the tasks of a run whose crew has changed: a renamed task keeps its record under the new
 // name, and what a removed task was about to do is given up.
-import type { EntryOf, TaskChanges } from '../entries.ts'
+import type { EntryOf, TaskListChanges } from '../entries.ts'
 import { declareTasks } from './declare-tasks.ts'
 import { giveUp, restart } from './give-up.ts'
 import type { RunState } from './state.ts'
@@ -19,7 +19,7 @@ export function changeTasks(state: RunState, { at, tasks, changes }: EntryOf<'ru
 }
 
 /** What the run is with the tasks that its crew has now, before a resume records that. */
-export function withChanges(state: RunState, changes: TaskChanges | undefined): RunState {
+export function withChanges(state: RunState, changes: TaskListChanges | undefined): RunState {
   if (!changes) return state
   const next: RunState = {
     ...state,
@@ -33,7 +33,7 @@ export function withChanges(state: RunState, changes: TaskChanges | undefined): 
 }
 
 /** Paths keep the old name: they are where entries are found, and the names of child runs. */
-export function renameTasks(state: RunState, renamed: NonNullable<TaskChanges['renamed']>): void {
+export function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['renamed']>): void {
   const names = new Map(Object.entries(renamed))
   const targets = new Set(names.values())
   const now = (name: string): string => names.get(name) ?? name

@@ -1,6 +1,6 @@
 // Changed tasks of a run in words, and what a resume may decide about them.
 import type { Next } from '../../next.ts'
-import type { OrphanedTask, TaskChanges } from '../entries.ts'
+import type { OrphanedTask, TaskListChanges } from '../entries.ts'
 
 /** `book (2 recorded steps, an open question; is it post now?)` */
 export function orphanWords({ task, holds, because, nearest: meant }: OrphanedTask): string {
@@ -9,7 +9,7 @@ export function orphanWords({ task, holds, because, nearest: meant }: OrphanedTa
 }
 
 /** `added audit; removed note; renamed book to post` */
-export function changeWords({ added = [], removed = [], renamed = {} }: TaskChanges): string {
+export function changeWords({ added = [], removed = [], renamed = {} }: TaskListChanges): string {
   const moved = Object.entries(renamed).map(([old, now]) => `${old} to ${now}`)
   return [
     ...(added.length > 0 ? [`added ${added.join(', ')}`] : []),

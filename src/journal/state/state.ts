@@ -21,7 +21,7 @@ import type {
   RunSchedule,
   RunStatus,
   StoredOutput,
-  TaskChanges,
+  TaskListChanges,
   TaskFailure,
   ToolOutcome,
   ToolRequest,
@@ -72,7 +72,7 @@ export interface RunState {
   /** Lives that were cut off in a row, without progress in this run. */
   fruitless: number
   /** What resumes found changed in its tasks, oldest first. */
-  readonly taskChanges: (TaskChanges & { readonly at: string })[]
+  readonly taskChanges: (TaskListChanges & { readonly at: string })[]
   /** Why a suspended run is suspended. */
   suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' | 'copying' }
   error?: Failure & { readonly task?: string }
