@@ -35,6 +35,8 @@ export interface Life extends Hold {
   readonly unwritten: Map<string, Promise<ToolOutcome | undefined>>
   /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
   readonly within: Map<string, RunState>
+  /** The addresses of what its functions have kicked off in this life: `chapters/intro`. */
+  readonly kickedOff: Set<string>
   /** Calls that other code made before. */
   readonly earlier: EarlierCalls
   /** Warnings of models that were already logged. */
@@ -57,7 +59,7 @@ export interface Outer {
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['within']
   readonly slice: Slice
-  readonly strays: EarlierCalls['strays']
+  strays(): ReturnType<EarlierCalls['strays']>
   /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
   checkBudget(): Promise<void>
 }
@@ -83,6 +85,7 @@ type Given = Pick<Life, 'crew' | 'options' | 'tracing' | 'outer' | 'executeRun'>
 
 export function newLife(hold: Hold, given: Given): Life {
   const slice = given.outer?.slice ?? newSlice(given.options.until)
+  const kickedOff = new Set<string>()
   return {
     ...hold,
     ...given,
@@ -98,7 +101,8 @@ export function newLife(hold: Hold, given: Given): Life {
     failure: undefined,
     waker: newWaker(),
     asked: new Map(),
-    earlier: earlierCalls({ engine: hold.engine, state: hold.state, ...given }),
+    kickedOff,
+    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...given }),
     warned: new Set(),
     keys: new Map(),
     unwritten: new Map(),

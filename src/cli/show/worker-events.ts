@@ -84,7 +84,7 @@ const outcomes = {
   completed: { text: 'completed', format: 'green' },
   cancelled: { text: 'cancelled' },
   more: { text: 'handed back' },
-  waiting: { text: 'suspended', why: 'it waits for a person' },
+  waiting: { text: 'suspended', why: 'it waits until a person answers or resumes it' },
   failed: { text: 'failed', format: 'red' },
   held: { text: 'left', why: 'another process is executing it' },
   other: { text: 'left', why: 'it needs another version of the crew' },

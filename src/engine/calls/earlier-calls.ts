@@ -1,7 +1,9 @@
 // What a call must know of calls that other code made in the same run, or in the runs that it was made from. A process
 // never changes its own code, so all of this is found once, when a life first needs it.
 import type { OnceCall } from '../../journal/entries.ts'
+import { childName } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
+import { isDone } from '../../journal/state/tally.ts'
 import type { Effect, Tool } from '../../tools/tool.ts'
 import type { CoworkerDefinition, CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import { callsOfOpenChildren } from '../task/child-calls.ts'
@@ -10,10 +12,11 @@ import type { Callable } from './prepare-call.ts'
 
 export interface EarlierCalls {
   /**
-   * Calls of tasks and tools that the crew does not have any more, here and in the runs that this one works for. A call
-   * that the run has not seen may be one of them under another name.
+   * Calls of tasks, tools and kickoffs that the code does not have any more, here and in the runs that this one works
+   * for. A call that the run has not seen may be one of them under another name. `within`: the task that asks for a
+   * child run of it.
    */
-  strays(): Promise<readonly OnceCall[]>
+  strays(within?: string): Promise<readonly OnceCall[]>
   /** Whether an equal call was recorded as one that must not be repeated. */
   isOnce(item: Callable): boolean
 }
@@ -22,28 +25,47 @@ interface Given {
   readonly engine: Engine
   readonly crew: CrewDefinition
   readonly state: RunState
-  readonly outer?: { readonly strays: EarlierCalls['strays'] } | undefined
+  /** The addresses of what functions have kicked off in this life. */
+  readonly kickedOff: ReadonlySet<string>
+  readonly outer?: { strays(): Promise<readonly OnceCall[]> } | undefined
 }
 
-export function earlierCalls({ engine, crew, state, outer }: Given): EarlierCalls {
-  let strays: Promise<readonly OnceCall[]> | undefined
-  const findStrays = async (): Promise<readonly OnceCall[]> => {
+export function earlierCalls({ engine, crew, state, kickedOff, outer }: Given): EarlierCalls {
+  let calls: Promise<readonly OnceCall[]> | undefined
+  const findCalls = async (): Promise<readonly OnceCall[]> => {
     const own = onceCalls(state)
       .filter((call) => !(ofOtherRuns(call) && state.effects === 'again'))
       .map(toOnceCall)
-    const calls = [...own, ...(await callsOfOpenChildren(engine, state))]
-    const gone = calls.filter((call) => call.effect === undefined && !isServed(crew, call.task, call.tool))
-    return [...gone, ...((await outer?.strays()) ?? [])]
+    return [...own, ...(await callsOfOpenChildren(engine, state))].filter((call) => call.effect === undefined)
+  }
+  /** Which crews a function kicks off is known when it is called: until then, its own children count as gone. */
+  const isLeft = (place: string, within: string | undefined): boolean => {
+    const [name = '', kickoff = ''] = place.split('/')
+    if (kickedOff.has(`${name}/${kickoff}`)) return false
+    const task = state.tasks.get(name)
+    if (!task || !isDone(task)) return name === within
+    return !task.nested.some((path) => {
+      const attempt = state.attempts.get(path)
+      return attempt?.status === 'completed' && attempt.child !== undefined && childName(path) === kickoff
+    })
+  }
+  const isStray = (call: OnceCall, within: string | undefined): boolean => {
+    const found = placeIn(crew, state, call)
+    return found === 'kickoff' ? isLeft(call.task, within) : found === 'gone'
   }
   const recorded = new Set(
     onceCalls(state).flatMap((call) => {
       const ignored = ofOtherRuns(call) && state.effects === 'again'
       if (!call.made || call.effect !== undefined || ignored) return []
-      return [nameOf(isServed(crew, call.task, call.tool) ? call.task : undefined, call.tool, call.key)]
+      return [nameOf(placeIn(crew, state, call) === 'gone' ? undefined : call.task, call.tool, call.key)]
     }),
   )
   return {
-    strays: () => (strays ??= findStrays()),
+    async strays(within) {
+      calls ??= findCalls()
+      const own = (await calls).filter((call) => isStray(call, within))
+      return [...own, ...((await outer?.strays()) ?? [])]
+    },
     isOnce: ({ task, tool, key }) =>
       namesOf(tool).some((name) => [task.name, undefined].some((of) => recorded.has(nameOf(of, name, key)))),
   }
@@ -68,18 +90,28 @@ function namesOf({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
 }
 
-/**
- * Whether the crew still has the task and the tool of a call. `settle/pay` is task pay of the nested crew settle, which
- * looks for earlier names when its run is made; those of the run's own tasks are the current ones.
- */
-function isServed(crew: CrewDefinition, place: string, tool: string, isNested = false): boolean {
-  const [first = '', ...rest] = place.split('/')
-  const task = crew.tasks.find(({ name, was }) => name === first || (isNested && was.includes(first)))
-  if (!task) return false
+/** Where the code has the task and the tool of a call: in the crew, in a kickoff of a function, or nowhere. */
+function placeIn(
+  crew: CrewDefinition,
+  { taskChanges }: RunState,
+  { task: place, tool }: Pick<OnceCall, 'task' | 'tool'>,
+): 'here' | 'kickoff' | 'gone' {
+  const [name = '', ...rest] = place.split('/')
+  const task = crew.tasks.find((one) => one.name === name)
+  if (!task) return 'gone'
+  if (task.code && rest.length > 0) return 'kickoff'
+  // its call is recorded under the name that the task had
+  const names = [name, ...task.was, ...taskChanges.flatMap(({ renamed = {} }) => Object.keys(renamed))]
+  if (task.code) return names.includes(tool) ? 'here' : 'gone'
+  return isServed(task, rest, tool) ? 'here' : 'gone'
+}
+
+/** A nested crew looks for earlier names of its tasks when its run is made. */
+function isServed(task: TaskDefinition, [name, ...rest]: readonly string[], tool: string): boolean {
+  if (name === undefined) return task.code !== undefined || toolsOf(task).some((one) => namesOf(one).includes(tool))
+  const inner = task.child?.crew.tasks.find((one) => one.name === name || one.was.includes(name))
   // which crews a function kicks off is not declared
-  if (rest.length > 0 && task.code) return true
-  if (rest.length > 0) return task.child !== undefined && isServed(task.child.crew, rest.join('/'), tool, true)
-  return task.code !== undefined || toolsOf(task).some((one) => namesOf(one).includes(tool))
+  return task.code !== undefined || (inner !== undefined && isServed(inner, rest, tool))
 }
 
 function toolsOf({ tools, coworkers }: { tools: readonly Tool[]; coworkers: readonly CoworkerDefinition[] }): Tool[] {

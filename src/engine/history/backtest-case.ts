@@ -5,12 +5,14 @@
 import { defined } from '../../defined.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
+import { withChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../run/execute-run.ts'
 import { outputsIn } from '../run/given-fields.ts'
+import { compareTasks } from '../run/compare-tasks.ts'
 import { checkReadable, createRun, resumeRun } from '../run/lifecycle.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
 import { changeOf } from '../plan/stale-tasks.ts'
@@ -86,8 +88,10 @@ export async function readCase(
   /** Of the run that is looked for. */
   incarnation?: string,
 ): Promise<StoredCase | string> {
-  const { state } = await readRun(store, run)
-  checkReadable(state, crew.name)
+  const { state: stored } = await readRun(store, run)
+  checkReadable(stored, crew.name)
+  const { changes } = await compareTasks(crew, stored, {})
+  const state = withChanges(stored, changes)
   const known = state.tasks.get(task.name)
   if (!known?.output) return `it has no output of ${task.name}`
   if (incarnation !== undefined && state.incarnation !== incarnation) return `run ${run} was deleted and made anew`

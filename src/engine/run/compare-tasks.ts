@@ -70,7 +70,8 @@ export async function compareTasks(
     } else if (task.child && row && store && row.status !== 'completed') {
       used.add(known.name)
       const inner = decisionsWithin(decisions, [known.name])
-      if (!isChanged(task, attempt, state) && isEmpty(inner)) continue
+      const isDeep = task.child.crew.tasks.some((one) => one.child !== undefined)
+      if (!isDeep && !isChanged(task, attempt, state) && isEmpty(inner)) continue
       const within = await compareTasks(task.child.crew, (await readRun(store, row.run)).state, inner, store)
       orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
     } else if (task.code && child) {
@@ -121,6 +122,24 @@ export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readon
     `run ${run} has recorded work that crew ${crew.name} has no task for: ${words}; nothing was executed`,
     { runId: run, task: orphaned[0]?.task, next: decisionFor(run, orphaned) },
   )
+}
+
+/** TASKS_CHANGED of a child run, with the decision as a resume of the run that it works for takes it. */
+export function addressed(error: unknown, runId: string, address: string): unknown {
+  if (!RepriseError.isInstance(error) || error.code !== 'TASKS_CHANGED' || error.next?.act !== 'resume') return error
+  const { renamed = {}, removed, changed } = error.next
+  const next = {
+    act: 'resume' as const,
+    runId,
+    ...defined({
+      changed,
+      renamed:
+        error.next.renamed &&
+        Object.fromEntries(Object.entries(renamed).map(([old, now]) => [`${address}/${old}`, now])),
+      removed: removed?.map((task) => `${address}/${task}`),
+    }),
+  }
+  return new RepriseError(error.code, error.reason, { runId, next, cause: error.cause })
 }
 
 /** TASKS_CHANGED, for a resume that accepts no changes. */

@@ -21,7 +21,7 @@ import type {
 } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached, statesUnder } from '../limits/budget.ts'
-import { decisionsWithin } from '../run/compare-tasks.ts'
+import { addressed, decisionsWithin } from '../run/compare-tasks.ts'
 import { createRun, resumeWithin, type NewRun, type Taken } from '../run/lifecycle.ts'
 import { makerOf } from '../run/given-fields.ts'
 import { soFarFor } from '../run/so-far.ts'
@@ -119,7 +119,13 @@ export async function takeChild(life: Life, { engine, crew, attempt, options, ma
   const run = attempt.child as string
   const { changed, decisions } = options
   const check = (found: RunState): void => checkOwn(state, attempt, found)
-  const resume = (): Promise<Taken> => resumeWithin(engine, crew, run, { check, changed, decisions }, unit)
+  const resume = async (): Promise<Taken> => {
+    try {
+      return await resumeWithin(engine, crew, run, { check, changed, decisions }, unit)
+    } catch (error) {
+      throw addressed(error, state.run, childAddress(attempt.task, attempt.path))
+    }
+  }
   // its inputs may be made by the user's code
   await life.ready()
   if (await engine.store.row(run)) return resume()
@@ -206,7 +212,7 @@ export async function withinBudget(
       crews: [life.crew, ...(life.outer?.crews ?? [])],
       within: life.within,
       slice: life.slice,
-      strays: life.earlier.strays,
+      strays: () => life.earlier.strays(task.name),
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error

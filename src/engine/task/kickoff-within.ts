@@ -87,6 +87,7 @@ export async function kickoffWithin(call: FunctionCall, kickoff: Kickoff): Promi
     ended.resolve()
   }
   call.inProgress.set(name, ended.promise)
+  life.kickedOff.add(childAddress(call.task.name, attemptPath(name, 1, call.path)))
   try {
     const attempt = await attemptAt(call, kickoff)
     const run = attempt.child as string
@@ -128,7 +129,9 @@ export async function kickoffWithin(call: FunctionCall, kickoff: Kickoff): Promi
     }
   } catch (error) {
     over()
-    throw error
+    if (isForFunction(error, life.state.run)) throw error
+    call.fail(error)
+    return new Promise(() => {})
   }
 }
 
@@ -195,9 +198,8 @@ async function toItsRest(call: FunctionCall, work: ChildWork, first: Taken): Pro
 /** What stops the function's run, or fails its task, is not for the function to catch. */
 function isForFunction(error: unknown, run: string): boolean {
   if (!RepriseError.isInstance(error)) return true
-  return (
-    error.runId !== run && !['STORE_UNAVAILABLE', 'STORE_FAILED', 'LEASE_LOST', 'TASKS_CHANGED'].includes(error.code)
-  )
+  if (error.code === 'TASKS_CHANGED') return false
+  return error.runId !== run && !['STORE_UNAVAILABLE', 'STORE_FAILED', 'LEASE_LOST'].includes(error.code)
 }
 
 /** Whether it stopped where the function wanted it to. */

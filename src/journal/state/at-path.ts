@@ -33,7 +33,7 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
   if (!attempt) {
     attempt = {
       path: place,
-      task: taskOf(place),
+      task: taskNameAt(state, place),
       seq,
       pinned: undefined,
       request: noRequest,

@@ -1,8 +1,8 @@
 // What an attempt is when it begins: pinned to a request, a function of its own, or a run of its own.
 import type { EntryOf, PinnedRequest } from '../entries.ts'
-import { childRun, taskOf } from '../paths.ts'
+import { childRun } from '../paths.ts'
 import { referencesIn, sentRequest } from '../pinned.ts'
-import { carriesItself, codeTurn, noRequest } from './at-path.ts'
+import { carriesItself, codeTurn, noRequest, taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState } from './state.ts'
 
 export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
@@ -11,7 +11,7 @@ export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>):
   const isWhole = !pinned || referencesIn(pinned.message).every(({ output }) => state.outputs.has(output))
   return {
     path,
-    task: taskOf(path),
+    task: taskNameAt(state, path),
     seq: entry.seq,
     pinned,
     request: pinned ? sentRequest(pinned, state.outputs) : noRequest,

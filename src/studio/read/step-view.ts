@@ -49,7 +49,7 @@ async function modelStep(place: Place, runId: string, path: string): Promise<Mod
     kind: 'model',
     path,
     seq,
-    task: taskOf(path),
+    task: attempt.task,
     agent: attempt.agent,
     startedAt,
     endedAt: at,

@@ -1,7 +1,7 @@
 // Adds one entry of a journal to a timeline, in place: the server folds a whole journal by it, and the page the entries
 // that come while it looks. Pure and free of Node, so that both show the same.
 import type { Entry, EntryOf, Owner, ReplyPart, ToolOutcome } from '../../journal/entries.ts'
-import { attemptsIn, childRun, isNested, parentPath, taskOf } from '../../journal/paths.ts'
+import { attemptsIn, childRun, isNested, parentPath, rootAttempt, taskOf } from '../../journal/paths.ts'
 import type { AttemptSpan, GivenTask, Life, QuestionSpan, StepSpan, Timeline } from './timeline.ts'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -82,7 +82,7 @@ function add(timeline: Growing, entry: Entry, before: string): void {
     case 'task.started':
       // the one before it, if it is still open, was given up for it
       if (!isNested(path)) endAttempts(timeline, taskOf(path), entry.carries ? 'refused' : 'void', at)
-      timeline.attempts.push(attemptOf(timeline.runId, entry))
+      timeline.attempts.push({ ...attemptOf(timeline.runId, entry), task: taskNameAt(timeline, path) })
       break
     case 'task.completed':
       endAttempt(attemptAt(timeline, path), 'completed', at)
@@ -150,11 +150,15 @@ function endLife({ lives }: Growing, end: Life['end'], to: string): void {
   if (last?.end === undefined && last) Object.assign(last, { end, to })
 }
 
-function attemptOf(runId: string, entry: EntryOf<'task.started'>): OpenAttempt {
+/** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
+function taskNameAt(timeline: Growing, path: string): string {
+  return attemptAt(timeline, rootAttempt(path))?.task ?? taskOf(path)
+}
+
+function attemptOf(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAttempt, 'task'> {
   const { path = '', at, agent, child, because, request } = entry
   return {
     path,
-    task: taskOf(path),
     within: isNested(path) ? parentPath(path) : undefined,
     agent,
     // as it is stored, it has its place in a journal that nobody edited
