@@ -21,7 +21,8 @@ export function testCreated(installed: () => InstalledPackage): void {
 
     const held = model.hold('File the claim')
     const stopping = start(bin, ['run', '--inputs', 'inputs.json'], demo, model.environment)
-    await held.arrived
+    const early = await Promise.race([held.arrived, stopping.ended])
+    assert.equal(early, undefined, early?.stderr)
     stopping.child.kill('SIGINT')
     const stopped = await stopping.ended
     held.release()
