@@ -109,7 +109,10 @@ export const failing = new Crew({ name: 'failing', tasks: [new Task({ name: 'sen
 `)
   for (const crew of ['judged', 'failing']) await folder.reprise('enqueue', '--crew', crew, '--id', crew)
   const { stderr } = await folder.reprise('worker', '--once')
-  assert.match(stderr, /run judged of crew judged: suspended after \d\.\ds: it waits for a person\n/)
+  assert.match(
+    stderr,
+    /run judged of crew judged: suspended after \d\.\ds: it waits until a person answers or resumes it\n/,
+  )
   assert.match(
     stderr,
     /run failing of crew failing: failed after \d\.\ds: .*the CRM is down; next try at [-\d]+T[:\d]+Z\n/,
