@@ -33,7 +33,9 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   const { life, call, task, signal } = item
   const now: Item = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
   if (now.is === 'refused') {
-    if (input !== undefined) return askAgain(item, now.refusal)
+    // a person's decision is not dropped: of their input, or of a call that today's tools cannot make
+    const asked = life.state.questions.get(allowedBy ?? '')?.question.kind
+    if (input !== undefined || asked === 'call') return askAgain(item, now.refusal)
     await give(item, { error: now.refusal })
     return 'ended'
   }

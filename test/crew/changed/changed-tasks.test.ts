@@ -243,6 +243,25 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
+  test('renamed after a person approved its call: the person is asked again, and `was` makes the call', async () => {
+    const stage = ledger()
+    const [question] = (await stage.code({ approval: true }).kickoff({ id: 'r' })).questions
+    await stage
+      .code({ approval: true })
+      .run('r')
+      .answer(question?.id ?? '', { decision: 'approve' })
+    const renamedTool = await stage.code({ postName: 'pay', approval: true }).resume('r')
+    assert.equal(renamedTool.status, 'suspended')
+    assert.match(
+      renamedTool.questions[0]?.text ?? '',
+      /The answer to q1 cannot be used: there is no tool post; there is pay/,
+    )
+    const code = stage.code({ postName: 'pay', was: 'post', approval: true })
+    await code.run('r').answer(renamedTool.questions[0]?.id ?? '', { decision: 'approve' })
+    assert.equal((await code.resume('r')).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
   test('renamed, with `was`: the recorded result is returned', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
