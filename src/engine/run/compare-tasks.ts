@@ -77,6 +77,7 @@ export async function compareTasks(
     } else if (task.code && child) {
       // the crews that a function kicks off are known when it is called
       used.add(known.name)
+      checkKickoffs(state, known, decisionsWithin(decisions, [known.name]))
     }
   }
   const [orphan] = orphaned
@@ -218,6 +219,18 @@ function checkAddresses(
     if (state.taskChanges.some(({ renamed: before = {} }) => Object.hasOwn(before, first))) continue
     throw new RepriseError('OPTION_INVALID', `run ${state.run} has no task ${address} in progress`)
   }
+}
+
+/** OPTION_INVALID for a decision about what a function has not kicked off. */
+function checkKickoffs(
+  state: RunState,
+  { name, kickoffs }: TaskState,
+  { renamed = {}, removed = [] }: TaskDecisions,
+): void {
+  const unknown = [...Object.keys(renamed), ...removed].find((address) => !kickoffs?.has(address.split('/')[0] ?? ''))
+  if (unknown === undefined) return
+  const words = `run ${state.run} has no task ${name}/${unknown} in progress; function ${name} has kicked off ${[...(kickoffs?.keys() ?? [])].join(', ')}`
+  throw new RepriseError('OPTION_INVALID', words)
 }
 
 function changesOf(
