@@ -46,7 +46,7 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
         <p key={orphan.task} class="note">
           The crew has no task for recorded work of {orphanWords(orphan)}.{' '}
           {plan.of === 'resume'
-            ? 'The run is not resumed until its tasks are renamed or given up.'
+            ? 'The run is not resumed before that is decided: by `was` in the code, or with reprise resume --renamed or --removed.'
             : 'The new run does not use it.'}
         </p>
       ))}
