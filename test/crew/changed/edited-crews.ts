@@ -281,6 +281,8 @@ function honest(
       const id = input.id ?? functions.get(question.asking.at(-1)?.task ?? '') ?? ''
       const happened = ledger.includes(id)
       allowed.add(id)
+      if (/^The answer to \w+ cannot be used: there is no tool/.test(question.text))
+        return { decision: 'deny', reason: 'the tool has another name now' }
       if (question.kind === 'doubt')
         return happened ? { decision: 'happened', result: { did: id } } : { decision: 'run' }
       return happened ? { decision: 'use', result: { did: id } } : { decision: 'approve' }
