@@ -52,7 +52,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
     assert.equal(before, layout)
     assert.equal((await folder.reprise('run', '--store', place.url, '--id', 'r', ...inputs)).code, 0)
     const { rows } = await place.client.query(`select status, done from ${place.schema}.runs`)
-    assert.deepEqual(rows, [{ status: 'completed', done: '2' }])
+    assert.deepEqual(rows, [{ status: 'completed', done: 2 }])
   })
 
   test('makes what is missing, and then says that nothing is', async () => {

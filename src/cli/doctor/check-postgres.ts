@@ -25,9 +25,9 @@ export async function checkPostgres(
 }
 
 function checked(found: PostgresInspection, from: string, commands: Commands): CheckedStore {
-  const { version, encoding, schema, bytes, unwritable, pending, newest, pooled, unsafe, role } = found
+  const { version, encoding, schema, bytes, unwritable, pending, layout, newest, pooled, unsafe, role } = found
   const place = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
-  const isThere = pending.length < newest
+  const isThere = layout !== undefined
   const size = isThere ? `, ${sizeWords(bytes)}` : ''
   const checks: Check[] = [
     unwritable === undefined

@@ -3,7 +3,7 @@ import { isAway } from '../patient/patience.ts'
 import type { Migration } from '../rules/migration.ts'
 import { openPool, type PostgresPool } from './connection/postgres-pool.ts'
 import { readPostgresUrl } from './connection/postgres-url.ts'
-import { formatNumber, pendingMigrations } from './migrations/migrate-postgres.ts'
+import { formatNumber, layoutBefore, pendingMigrations } from './migrations/migrate-postgres.ts'
 
 export interface PostgresInspection {
   /** Without the password. */
@@ -24,6 +24,8 @@ export interface PostgresInspection {
   readonly unsafe: readonly string[]
   /** What is missing. Everything, where the schema is not there. */
   readonly pending: readonly Migration[]
+  /** The number of the layout that it has; undefined where the schema is not there. */
+  readonly layout: number | undefined
   /** The number of the layout that this code writes. */
   readonly newest: number
 }
@@ -39,9 +41,11 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
     ;(session as { ref(): void } | undefined)?.ref()
     await session?.end()
     const { lost, ...found } = await settings(pool, schema)
-    const bare = { url: pool.url, schema, pooled: session === undefined, pending, newest: formatNumber }
+    const bare = { url: pool.url, schema, pooled: session === undefined, pending }
     return {
       ...bare,
+      layout: layoutBefore(pending),
+      newest: formatNumber,
       ...found,
       unwritable: found.unwritable ?? (await missingRight(pool, schema, pending)),
       unsafe: lost,
@@ -59,7 +63,7 @@ export async function unmadeStore(url: string): Promise<string | undefined> {
   const place = readPostgresUrl(url)
   const pool = await openPool(place)
   try {
-    return (await pendingMigrations(pool, place.schema)).length === formatNumber ? pool.url : undefined
+    return layoutBefore(await pendingMigrations(pool, place.schema)) === undefined ? pool.url : undefined
   } catch (error) {
     if (isAway(error)) return undefined
     throw error
@@ -119,7 +123,7 @@ async function missingRight(
        select case c.relkind when 'r' then 'write table ' else 'use sequence ' end || c.relname
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname = $1 and case
-         when c.relkind = 'r' and c.relname not in ('reprise_migrations', 'oldest_writer', 'prices') then not (
+         when c.relkind = 'r' and c.relname not in ('reprise_migrations', 'oldest_writer') then not (
            has_table_privilege(c.oid, 'SELECT') and has_table_privilege(c.oid, 'INSERT')
            and has_table_privilege(c.oid, 'UPDATE') and has_table_privilege(c.oid, 'DELETE')
          )

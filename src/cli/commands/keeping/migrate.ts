@@ -69,10 +69,10 @@ async function printMissing({ out, err, json, record }: Terminal, url: string): 
 
 function migrateServer(url: string): Promise<Migrated> {
   return onServer(url, async (pool, schema) => {
-    const { applyMigrations, formatNumber } = await import('../../../stores/postgres/migrations/migrate-postgres.ts')
+    const { applyMigrations, formatNumber, layoutBefore } =
+      await import('../../../stores/postgres/migrations/migrate-postgres.ts')
     const applied = await applyMigrations(pool, schema)
-    const before = formatNumber - applied.length
-    return { store: pool.url, before: before === 0 ? null : before, layout: formatNumber }
+    return { store: pool.url, before: layoutBefore(applied) ?? null, layout: formatNumber }
   })
 }
 

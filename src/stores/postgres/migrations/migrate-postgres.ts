@@ -12,6 +12,11 @@ import { migrations } from './postgres-migrations.ts'
 /** What this code can write: the number of the last migration that it knows. */
 export const formatNumber: number = migrations.at(-1)?.number ?? 0
 
+/** The layout of a schema that lacks these, the last ones; undefined where it lacks all. */
+export function layoutBefore(pending: readonly Migration[]): number | undefined {
+  return migrations.at(-1 - pending.length)?.number
+}
+
 const oldestServer = 140_000
 
 /** STORE_NEWER or STORE_INVALID when the schema is not one that this code may write. Nothing is changed. */
