@@ -21,7 +21,6 @@ import { benchRedisConcurrent } from './redis/redis-concurrent.ts'
 import { benchRedisStep } from './redis/redis-step.ts'
 import { machine, table, type Figure } from './report.ts'
 import { benchResume } from './resume.ts'
-import { benchShards } from './shards.ts'
 import { benchSize } from './size.ts'
 import { benchStep } from './step.ts'
 import { benchStreaming } from './streaming.ts'
@@ -50,7 +49,6 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   'postgres-claim': benchPostgresClaim,
   'redis-step': benchRedisStep,
   'redis-concurrent': benchRedisConcurrent,
-  shards: benchShards,
   studio: benchStudio,
   'dispatch-throughput': benchDispatchThroughput,
   'dispatch-latency': benchDispatchLatency,

@@ -47,8 +47,6 @@ export function secretsIn([name, value]: readonly [string, string]): string[] {
 
 /** The password, the values of the query whose names say so, and parts of the path that look like a key. */
 export function secretsInAddress(address: string): string[] {
-  // a store of several has their addresses one after another
-  if (/^sharded:/i.test(address)) return address.slice(8).split(',').flatMap(secretsInAddress)
   if (/^(postgres(ql)?|rediss?):/i.test(address)) return secretsInDatabase(address)
   const url = URL.parse(address)
   if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)

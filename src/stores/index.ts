@@ -2,12 +2,13 @@
 // its runs elsewhere never loads node:sqlite.
 import '../node-version.ts'
 import type { FileStoreOptions } from './file/file-store.ts'
+import { openStore } from './open-store.ts'
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
 import type { RedisStoreOptions } from './redis/redis-store.ts'
 import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
-export { openStore } from './open-store.ts'
+export { openStore }
 export { memoryStore, type MemoryStoreOptions } from './memory-store.ts'
 export { describeOwner, isGone, sameOwner, thisOwner } from './owner.ts'
 export type * from './store.ts'
@@ -43,12 +44,5 @@ export async function redisStore(url: string, options?: RedisStoreOptions): Prom
   return driver.redisStore(url, options)
 }
 
-/**
- * Opens several stores as one: each run is whole in one of them. The order of the list does not matter, and a store may
- * be added, but never taken out. Closing it closes all. STORE_INVALID when they do not belong together, STORE_NEWER;
- * STORE_UNAVAILABLE when one is away.
- */
-export async function shardedStore(stores: readonly (string | Store)[]): Promise<Store> {
-  const driver = await import('./sharded/sharded-store.ts')
-  return driver.shardedStore(stores)
-}
+/** @deprecated Removed: use one PostgreSQL. STORE_INVALID, which says so. */
+export const shardedStore = (..._stores: readonly unknown[]): Promise<Store> => openStore('sharded:')

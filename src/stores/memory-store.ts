@@ -5,7 +5,6 @@ import { isEnded } from '../journal/state/state.ts'
 import { isGone, sameOwner } from './owner.ts'
 import { isLease, type Asked } from './rules/asked-lease.ts'
 import { byClaim, isSameLane } from './rules/claim-order.ts'
-import { checkShards, joinedShards } from './rules/known-shards.ts'
 import { listPage } from './rules/list-page.ts'
 import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages, type Counted } from './rules/ready.ts'
 import { crewsOf, placesIn } from './rules/room.ts'
@@ -22,7 +21,7 @@ import {
   storeClosed,
   type Holding,
 } from './rules/refusals.ts'
-import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Shards, Store } from './store.ts'
+import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from './store.ts'
 import { createWatchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
@@ -72,7 +71,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced
   // out.
   let tokenFloor = 0
-  let shards: Shards | undefined
   let closed = false
   const watchers = createWatchers()
 
@@ -170,11 +168,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   return {
     url,
-    create: (first, batch, asked, known) =>
+    create: (first, batch, asked) =>
       step(() => {
         const { run } = first
         if (runs.has(run)) return { created: false }
-        checkShards(run, url, shards, asked, known)
         checkNumbers(run, 0, batch)
         const found: StoredRun = {
           row: { ...(batch.row ?? first), run },
@@ -344,8 +341,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         }
         if (units.delete(run)) tokenFloor = Math.max(tokenFloor, unit?.token ?? 0)
       }),
-
-    shards: (given) => step(() => (shards = (given && joinedShards(shards, given, runs.size === 0)) ?? shards)),
 
     async close() {
       closed = true

@@ -1,7 +1,6 @@
 // Whether anything is where a URL of a store points to, found out without making it there.
 import { existsSync } from 'node:fs'
 import { storePath } from './open-store.ts'
-import { isShardedUrl, readShardedUrl } from './sharded/sharded-url.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -11,10 +10,6 @@ import type { Store } from './store.ts'
  */
 export async function missingPlace(url: string | Store): Promise<string | undefined> {
   if (typeof url !== 'string') return undefined
-  if (isShardedUrl(url)) {
-    const missing = await Promise.all(readShardedUrl(url).map(missingPlace))
-    return missing.includes(undefined) ? undefined : missing.join(' and ')
-  }
   if (/^postgres(ql)?:/i.test(url)) return (await import('./postgres/inspect-postgres.ts')).unmadeStore(url)
   if (/^rediss?:/i.test(url)) return (await import('./redis/inspect-redis.ts')).unmadeRedis(url)
   const path = storePath(url)

@@ -8,7 +8,6 @@ import type { Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
-import { readShardedUrl, writeShardedUrl } from './sharded/sharded-url.ts'
 import type { Store } from './store.ts'
 
 interface Shared {
@@ -18,16 +17,15 @@ interface Shared {
 const shared = new Map<string, Shared>()
 
 /**
- * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…`, `redis://…` or, over
- * several of these, `sharded:url,url`; a store is given back as it is. The same place opened again in this process is
- * the same store, closed for real by the last who closes it. STORE_INVALID when the URL is not known or the place
- * cannot be written; STORE_NEWER.
+ * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`; an open
+ * store is returned as it is. The same place opened again in this process is the same store, closed for real by the
+ * last caller that closes it. STORE_INVALID when the URL is not known or the place cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)
   if (typeof url !== 'string') return url
-  const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
-  switch (scheme.toLowerCase()) {
+  const { scheme, rest } = splitUrl(url)
+  switch (scheme) {
     case 'memory': {
       const { memoryStore } = await import('./memory-store.ts')
       return rest === '' ? memoryStore() : share(`memory:${rest}`, () => memoryStore({ url: `memory:${rest}` }))
@@ -44,11 +42,6 @@ export async function openStore(url: string | Store): Promise<Store> {
     case 'postgresql':
       // by its whole URL: another user or password is another connection
       return share(url, async () => (await import('./postgres/postgres-store.ts')).postgresStore(url))
-    case 'sharded': {
-      const urls = readShardedUrl(url)
-      const open = async (): Promise<Store> => (await import('./sharded/sharded-store.ts')).shardedStore(urls)
-      return share(writeShardedUrl(urls), open)
-    }
     case 'redis':
     case 'rediss':
       return share(url, async () => (await import('./redis/redis-store.ts')).redisStore(url))
@@ -72,8 +65,16 @@ export const storeCheck: Check<string | Store> = {
  * is opened.
  */
 export function storePath(url: string): string | undefined {
+  const { scheme, rest } = splitUrl(url)
+  return ['sqlite', 'file'].includes(scheme) ? pathOf(url, rest) : undefined
+}
+
+/** The scheme in lower case. STORE_INVALID for `sharded:`, which was removed. */
+export function splitUrl(url: string): { readonly scheme: string; readonly rest: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
-  return ['sqlite', 'file'].includes(scheme.toLowerCase()) ? pathOf(url, rest) : undefined
+  if (scheme.toLowerCase() !== 'sharded') return { scheme: scheme.toLowerCase(), rest }
+  const words = 'a sharded: store is not supported any more: use one PostgreSQL; see docs/guides/scaling.md'
+  throw new RepriseError('STORE_INVALID', words)
 }
 
 /** Each caller gets a handle of its own, so that closing twice does not close the store under somebody else. */
@@ -131,7 +132,7 @@ async function realFile(path: string): Promise<string> {
 function invalid(url: string, why: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
-    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, redis://user:password@host, sharded:url,url or memory:`,
+    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, redis://user:password@host or memory:`,
     { cause },
   )
 }

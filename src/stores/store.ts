@@ -132,7 +132,7 @@ export interface RunFilter {
   readonly createdTo?: string
 }
 
-/** Where the next page starts; opaque. Made by `rules/cursor.ts`, so that shards take one another's. */
+/** Where the next page starts; opaque. Made by `rules/cursor.ts`. */
 export type Cursor = string
 
 /** What a worker can advance. */
@@ -179,29 +179,6 @@ export interface Tries {
 export interface Renewed {
   readonly lease: Lease
   readonly waiting: number
-  /** The shard that has the lease cannot be reached: it was neither renewed nor lost. */
-  readonly away?: true
-}
-
-/** One of several stores over which runs are spread (sharded/). */
-export interface Shard {
-  /** The store's own: it stays the same when the store moves to another host. */
-  readonly id: string
-  /** For people, without credentials. */
-  readonly url: string
-}
-
-/** What a store keeps of the shards that it is one of. */
-export interface Shards {
-  /** Its own. */
-  readonly id: string
-  /** All that it knows, itself included. They never become fewer. */
-  readonly members: readonly Shard[]
-  /**
-   * The ids of the members when the store last had no run: whoever has made one here knew at least these. Only its own,
-   * where it had runs before it had others beside it.
-   */
-  readonly founders: readonly string[]
 }
 
 export interface Store {
@@ -221,16 +198,11 @@ export interface Store {
    * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. A run that works for
    * another is created under the lease of its root, which is given back; LEASE_LOST when that no longer counts.
    * `created: false` when a run of this id is there already: then nothing was written and no lease is given.
-   *
-   * `shards` are the ids of the shards that the caller knows. STORE_INVALID, naming what is missing, when this store is
-   * one of several and not all others are among them: somewhere that the caller does not look, a run of this id may
-   * exist. Checking and writing are one. A run that is created under a lease is not refused: it goes where its root is.
    */
   create(
     run: RunRow,
     batch: Batch,
     lease?: { owner: Owner; ttlMs: number } | Lease,
-    shards?: readonly string[],
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
@@ -346,13 +318,6 @@ export interface Store {
    * unknown run isn't an error.
    */
   delete(run: RunId): Promise<void>
-
-  /**
-   * What the store keeps of the shards that it is one of; undefined when it is none. Given some, it first notes them,
-   * if all members that it knows are among them: then it knows these, and `create` refuses who knows fewer, also one
-   * that is under way. Otherwise it stays as it was, and answers that. The id is taken only by a store that has none.
-   */
-  shards(given?: Pick<Shards, 'id' | 'members'>): Promise<Shards | undefined>
 
   close(): Promise<void>
 }

@@ -168,7 +168,6 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
       })()
     },
     delete: (...args) => call('delete', args, () => store.delete(...args)),
-    shards: (...args) => call('shards', args, () => store.shards(...args)),
     close: () => store.close(),
   }
 }
@@ -189,7 +188,6 @@ const writes: ReadonlySet<StoreCallName> = new Set([
   'release',
   'post',
   'delete',
-  'shards',
 ])
 
 /** Nobody on this machine can say whether its process lives. */

@@ -10,7 +10,6 @@ import { listingContract } from './store-contract/listing-contract.ts'
 import { queueContract } from './store-contract/queue-contract.ts'
 import { readyContract } from './store-contract/ready-contract.ts'
 import { roomContract } from './store-contract/room-contract.ts'
-import { shardsContract } from './store-contract/shards-contract.ts'
 import { modelContract } from './store-contract/store-model.ts'
 import { triesContract } from './store-contract/tries-contract.ts'
 
@@ -28,7 +27,6 @@ export function storeContract(name: string, store: StoreUnderTest): void {
     listingContract(store)
     inboxContract(store)
     lifeContract(store)
-    shardsContract(store)
     modelContract(store)
   })
 }

@@ -35,6 +35,17 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.ok(!existsSync(join(folder.path, '.reprise')))
   })
 
+  test('names the replacement of a sharded: store and shows no password, as every command does', async () => {
+    await using folder = await project(claims)
+    const url = 'sharded:sqlite:a.db,postgres://me:s3cr@t/word@127.0.0.1:1/x'
+    for (const command of [['doctor'], ['run', ...inputs], ['runs'], ['migrate'], ['migrate', '--print']]) {
+      const { code, stdout, stderr } = await folder.reprise(...command, '--store', url)
+      assert.notEqual(code, 0)
+      assert.match(stdout + stderr, /a sharded: store is not supported any more: use one PostgreSQL; see docs\/guides/)
+      assert.doesNotMatch(stdout + stderr, /s3cr|word@/)
+    }
+  })
+
   test('counts runs, names abandoned ones with what to do, and leaves every file as it was', async () => {
     await using folder = await project(filing)
     const started = folder.start(['run', '--id', 'killed'], { HANG: '1' })

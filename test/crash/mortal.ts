@@ -109,7 +109,6 @@ function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
     // a hint, which ends with the store: whoever follows the run must not keep this process
     watch: (...given) => inner.watch(...given),
     delete: (...given) => answered(() => inner.delete(...given)),
-    shards: (...given) => answered(() => inner.shards(...given)),
     close: () => inner.close(),
   }
 }

@@ -44,7 +44,7 @@ class Bank {
   }
 }
 
-for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis', 'sharded')) {
+for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
   describe(`an incarnation in ${kind}`, { skip }, () => {
     test('ends with the run: a new run of a deleted one’s id pays, although settle finds the old receipt', async () => {
       await using there = await stores(kind)

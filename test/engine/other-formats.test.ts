@@ -32,7 +32,7 @@ async function queued(store: Store, id: string, format: number): Promise<void> {
   await store.create({ ...row, format, summary }, { lines, row: { ...row, format, summary }, due: 'now' })
 }
 
-for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis', 'sharded')) {
+for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
   describe(`a run of another format in ${kind}`, { skip }, () => {
     for (const format of formats) {
       test(`is refused with both numbers and what to do: ${format}`, async () => {

@@ -89,7 +89,6 @@ export async function distantStore(url: string, now: () => number): Promise<Stor
     inbox: call('inbox'),
     watch: (run, signal, only) => items<void>('watch', [run, only], signal),
     delete: call('delete'),
-    shards: call('shards'),
     close: call('close'),
   }
 }

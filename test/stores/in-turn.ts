@@ -29,7 +29,6 @@ export function inTurn(first: Store, second: Store, watching: () => Promise<unkn
     inbox: async (...given) => watching().then(() => other().inbox(...given)),
     watch: (...given) => other().watch(...given),
     delete: async (...given) => watching().then(() => other().delete(...given)),
-    shards: async (...given) => watching().then(() => other().shards(...given)),
     async close() {
       await watching()
       await first.close()

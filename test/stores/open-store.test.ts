@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { memoryStore, openStore } from 'reprise/stores'
+import { memoryStore, openStore, shardedStore } from 'reprise/stores'
 import { batch, refused, row } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -68,6 +68,15 @@ test('refuses an unknown URL, names it without its credentials, and says which t
   await refused(openStore('runs.db'), 'STORE_INVALID', /"runs\.db"/)
   await refused(openStore('sqlite:'), 'STORE_INVALID', /names no path/)
   await refused(openStore('sqlite::memory:'), 'STORE_INVALID', /memory:/)
+})
+
+test('a sharded: URL and shardedStore are refused without showing the URL, and name their replacement', async () => {
+  const url = 'sharded:sqlite:a.db,postgres://u:p/secret@h@h/d'
+  const words = 'a sharded: store is not supported any more: use one PostgreSQL; see docs/guides/scaling.md'
+  const isRefusal = { name: 'RepriseError', code: 'STORE_INVALID', message: words }
+  await assert.rejects(openStore(url), isRefusal)
+  await assert.rejects(openStore(url.replace('sharded', 'SHARDED')), isRefusal)
+  await assert.rejects(shardedStore(['sqlite:a.db', 'sqlite:b.db']), isRefusal)
 })
 
 test('says no password in any refusal', async () => {

@@ -6,8 +6,8 @@ import { pooledPostgres, withoutPgBouncer } from './postgres/pgbouncer.ts'
 import { freshPrefix } from './redis/fresh-prefix.ts'
 import { without } from './servers/shared-server.ts'
 
-/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. `sharded`: two of sqlite. */
-export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'redis', 'sharded'] as const
+/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. */
+export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'redis'] as const
 export type StoreKind = (typeof storeKinds)[number]
 
 export function isStoreKind(name: string): name is StoreKind {
@@ -35,7 +35,6 @@ export async function storePlace(kind: StoreKind, folder: string): Promise<Store
 const urlsIn = {
   sqlite: (folder: string) => `sqlite:${join(folder, 'runs.db')}`,
   file: (folder: string) => `file:${join(folder, 'state')}`,
-  sharded: (folder: string) => `sharded:sqlite:${join(folder, 'a.db')},sqlite:${join(folder, 'b.db')}`,
 }
 
 /**

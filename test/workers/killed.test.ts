@@ -17,7 +17,6 @@ for (const { kind, skip } of await kindsHere(
   'sqlite',
   'postgres',
   'redis',
-  'sharded',
   ...(isFull ? (['pgbouncer'] as const) : []),
 )) {
   const title = `${crowd.runs} runs on ${kind} in ${crowd.processes} workers that are killed at random end as undisturbed ones`

@@ -12,7 +12,6 @@ import { worksForAnother } from '../../runs/find.ts'
 import { isAbandoned } from '../../runs/status.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
-import { isShardedUrl } from '../../stores/sharded/sharded-url.ts'
 import { isStuck } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { RunCheck } from '../../crew/verbs/check-runs.ts'
@@ -51,10 +50,6 @@ async function checkStore(given: string | undefined, crews: readonly Crew[], com
 }
 
 async function checkPlace(url: string, from: string, commands: Commands): Promise<CheckedStore> {
-  if (isShardedUrl(url)) {
-    const { checkShards } = await import('./check-shards.ts')
-    return checkShards(url, from, (each) => checkPlace(each, from, commands))
-  }
   if (/^postgres(ql)?:/i.test(url)) {
     const { checkPostgres } = await import('./check-postgres.ts')
     return checkPostgres(url, from, commands, instead)

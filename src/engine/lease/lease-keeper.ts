@@ -100,9 +100,9 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
     const answers = new Map(answer.map((one) => [one.lease.id, one]))
     // one that was given back meanwhile isn't lost
     for (const kept of asked.filter((one) => all.has(one))) {
-      const { waiting, away } = answers.get(kept.lease.id) ?? {}
+      const waiting = answers.get(kept.lease.id)?.waiting
       if (waiting === undefined) lose(kept, 'another process took it over')
-      else if (!away) {
+      else {
         // a later call may have been answered before this one
         if (before.monotonic >= kept.asked.monotonic) kept.asked = before
         kept.waiting(waiting)

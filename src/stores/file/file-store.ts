@@ -5,7 +5,6 @@
 import { resolve } from 'node:path'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { makePrivateFolder } from '../private-folder.ts'
-import { joinedShards } from '../rules/known-shards.ts'
 import { listPage } from '../rules/list-page.ts'
 import { afterReturn, neverTried } from '../rules/ready.ts'
 import { checkFree, isLive } from '../rules/refusals.ts'
@@ -35,8 +34,8 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
   return {
     url,
 
-    async create(first, batch, lease, shards) {
-      const result = await createRun(access, first, batch, lease, shards)
+    async create(first, batch, lease) {
+      const result = await createRun(access, first, batch, lease)
       if (result.created) watchers.changed(first.run)
       return result
     },
@@ -172,15 +171,6 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
       })
       for (const id of removed) watchers.changed(id)
     },
-
-    shards: (given) =>
-      given === undefined
-        ? access.look((roots) => roots.shards())
-        : locked(async (roots) => {
-            const joined = joinedShards(roots.shards(), given, (await files.ids()).length === 0)
-            if (joined) roots.putShards(joined)
-            return joined ?? roots.shards()
-          }),
 
     async close() {
       watchers.close()

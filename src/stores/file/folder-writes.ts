@@ -3,7 +3,6 @@
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { checkShards } from '../rules/known-shards.ts'
 import { dueTime, neverTried, recordsMessages } from '../rules/ready.ts'
 import {
   checkFree,
@@ -32,11 +31,9 @@ export function createRun(
   first: RunRow,
   batch: Batch,
   asked: Asked | Lease | undefined,
-  shards: readonly string[] | undefined,
 ): Promise<Created> {
   return access.lockedAfter<Created>(rootRun(first.run), async (roots, root) => {
     if ((await access.files.load(first.run)) !== undefined) return { created: false }
-    checkShards(first.run, access.url, roots.shards(), asked, shards)
     checkNumbers(first.run, 0, batch)
     if (callerOf(first.run) !== undefined || isLease(asked)) return createChild(access, roots, first, batch, asked)
     // a run that the table does not know is looked at anyway

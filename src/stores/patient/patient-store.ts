@@ -61,7 +61,6 @@ export function patientStore(given: Store, options: Patience = {}): Store {
       }, signal)
     },
     delete: (...args) => again(() => store.delete(...args)),
-    shards: (...args) => again(() => store.shards(...args)),
     close: () => store.close(),
   }
   patients.set(patient, { store, awayMs: away })

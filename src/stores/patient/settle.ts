@@ -8,10 +8,10 @@ type Arguments<Name extends 'create' | 'append' | 'post'> = Parameters<Store[Nam
 /** A run whose first line is ours is the one that we have made, whatever was answered. */
 export async function createAgain(
   store: Store,
-  [row, batch, lease, shards]: Arguments<'create'>,
+  [row, batch, lease]: Arguments<'create'>,
   doubt: boolean,
 ): ReturnType<Store['create']> {
-  const made = await store.create(row, batch, lease, shards)
+  const made = await store.create(row, batch, lease)
   if (made.created || !doubt || (await firstAfter(store, row.run, 0, batch)) !== 'ours') return made
   if (!lease) return { created: true }
   // the lease that came with it is known to nobody, and its owner takes it over

@@ -4,16 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { writtenOwner } from '../owner.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { checkShards } from '../rules/known-shards.ts'
 import { endOf } from '../rules/noted-end.ts'
 import { checkNumbers, checkToken, checkUnit } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { ofBlobs, ofLines, ofOutputs, Parameters } from './append/append-columns.ts'
-import { binaryArray } from './append/binary-arrays.ts'
 import { nowSql, type Database } from './database.ts'
 import { acquireLease, nextToken, releaseLease } from './leases/postgres-leases.ts'
 import { noticeOf, notifySql } from './notices.ts'
-import { findShards, strangersSql } from './postgres-shards.ts'
 import { readySql } from './ready-sql.ts'
 import { findRoot, holdingOf } from './leases/postgres-roots.ts'
 
@@ -24,37 +21,28 @@ export async function createRun(
   row: RunRow,
   batch: Batch,
   asked: Asked | Lease | undefined,
-  shards: readonly string[] = [],
 ): Created {
   checkNumbers(row.run, 0, batch)
   if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (callerOf(row.run) === undefined || asked === undefined) return createFree(database, row, batch, asked, shards)
+  if (callerOf(row.run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
   if (await isThere(database, row.run)) return { created: false }
-  checkShards(row.run, database.url, await findShards(database), asked, shards)
   const lease = await acquireLease(database, rootRun(row.run), asked.owner, asked.ttlMs)
   const result = await createUnder(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createFree(
-  database: Database,
-  row: RunRow,
-  batch: Batch,
-  asked: Asked | undefined,
-  shards: readonly string[],
-): Created {
+async function createFree(database: Database, row: RunRow, batch: Batch, asked: Asked | undefined): Created {
   const id = randomUUID()
-  const made = await insert(database, row, batch, { asked: asked && { ...asked, id }, shards })
+  const made = await insert(database, row, batch, { asked: asked && { ...asked, id } })
   if (made) {
     return asked
       ? { created: true, lease: { run: row.run, token: made.token, id, owner: asked.owner } }
       : { created: true }
   }
   if (await isThere(database, row.run)) return { created: false }
-  checkShards(row.run, database.url, await findShards(database), asked, shards)
   // the run that was in the way is gone meanwhile
-  return createFree(database, row, batch, asked, shards)
+  return createFree(database, row, batch, asked)
 }
 
 async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
@@ -74,16 +62,14 @@ async function isThere({ schema, read }: Database, run: RunId): Promise<boolean>
 interface Held {
   readonly asked?: (Asked & { readonly id: string }) | undefined
   readonly under?: Lease
-  /** Those that the caller knows: checked where there is no lease. */
-  readonly shards?: readonly string[]
 }
 
-/** Undefined when nothing was written: the run is there, the lease no longer counts, or there are more shards. */
+/** Undefined when nothing was written: the run is there, or the lease no longer counts. */
 async function insert(
   database: Database,
   row: RunRow,
   batch: Batch,
-  { asked, under, shards = [] }: Held,
+  { asked, under }: Held,
 ): Promise<{ readonly token: number } | undefined> {
   const { schema } = database
   const shown = batch.row ?? row
@@ -127,7 +113,7 @@ async function insert(
   const from = under
     ? `from (select 1 from ${schema}.heads where run = ${given.root} and token = ${values.add(under.token, 'int8')}
         and lease = ${values.add(under.id, 'text')} for no key update) held`
-    : `where not ${strangersSql(schema, values.add(binaryArray('text', shards), 'text[]'))}`
+    : ''
   const { lines, blobs = [], outputs = [] } = batch
   const part = <T>(parts: readonly T[]): [number, T][] => parts.map((one) => [1, one])
   const tables = {

@@ -10,7 +10,6 @@ import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeas
 import { postMessage, waitingMessages } from './postgres-inbox.ts'
 import { findNoted, readBlob, readLines } from './postgres-journal.ts'
 import { findOutput, findRow, listRows } from './postgres-listing.ts'
-import { findShards, joinShards } from './postgres-shards.ts'
 import { watchDatabase } from './postgres-watch.ts'
 import type { Store } from '../store.ts'
 
@@ -35,8 +34,8 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
 
   return {
     url: database.url,
-    async create(run, batch, lease, shards) {
-      const result = await createRun(database, run, batch, lease, shards)
+    async create(run, batch, lease) {
+      const result = await createRun(database, run, batch, lease)
       if (result.created) watchers.changed(run.run)
       return result
     },
@@ -73,7 +72,6 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
     async delete(run) {
       for (const gone of await deleteRun(database, run)) watchers.changed(gone)
     },
-    shards: (given) => (given ? joinShards(database, given) : findShards(database)),
     async close() {
       watchers.close()
       await appends.close()

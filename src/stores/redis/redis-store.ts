@@ -11,7 +11,6 @@ import { postMessage, waitingMessages } from './redis-inbox.ts'
 import { findNoted, readBlob, readLines } from './redis-journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/redis-leases.ts'
 import { findOutput, findRow, listRows } from './redis-listing.ts'
-import { findShards, joinShards } from './redis-shards.ts'
 import { askServer, cautionOf, checkLayout, checkRights, checkServer } from './redis-server.ts'
 import { lookAt } from './redis-watch.ts'
 import { appendToRun, createRun } from './write-runs.ts'
@@ -45,8 +44,8 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   return {
     url: database.url,
     ...(caution !== undefined && { caution }),
-    async create(run, batch, lease, shards) {
-      const result = await createRun(database, run, batch, lease, shards)
+    async create(run, batch, lease) {
+      const result = await createRun(database, run, batch, lease)
       if (result.created) watchers.changed(run.run)
       return result
     },
@@ -83,7 +82,6 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     async delete(run) {
       for (const gone of await deleteRun(database, run)) watchers.changed(gone)
     },
-    shards: (given) => (given ? joinShards(database, given) : findShards(database)),
     async close() {
       watchers.close()
       await database.close()

@@ -5,14 +5,12 @@ import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { writtenOwner } from '../owner.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { checkShards } from '../rules/known-shards.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow, RunStatus } from '../store.ts'
-import { batchArguments, list } from './batch-arguments.ts'
+import { batchArguments } from './batch-arguments.ts'
 import type { Argument } from './connection/redis-connection.ts'
 import type { Database } from './redis-database.ts'
 import { acquireLease, releaseLease } from './leases/redis-leases.ts'
-import { findShards } from './redis-shards.ts'
 import { findRoot, holdingOf, rootOf, type RootValues } from './leases/redis-roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
@@ -25,44 +23,32 @@ export async function createRun(
   row: RunRow,
   batch: Batch,
   asked: Asked | Lease | undefined,
-  shards: readonly string[] = [],
 ): Created {
   const { run } = row
   checkNumbers(run, 0, batch)
   checkBlobs(database, run, batch)
   if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (callerOf(run) === undefined || asked === undefined) return createFree(database, row, batch, asked, shards)
+  if (callerOf(run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
   if ((await database.read<number>(['EXISTS', database.key('run', run)])) > 0) return { created: false }
-  checkShards(run, database.url, await findShards(database), asked, shards)
   const lease = await acquireLease(database, rootRun(run), asked.owner, asked.ttlMs)
   const result = await createUnder(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createFree(
-  database: Database,
-  row: RunRow,
-  batch: Batch,
-  asked: Asked | undefined,
-  shards: readonly string[],
-): Created {
+async function createFree(database: Database, row: RunRow, batch: Batch, asked: Asked | undefined): Created {
   const { run } = row
   const id = randomUUID()
   const lease = asked ? ['lease', writtenOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
-  const reply = await create(database, row, batch, shards, lease)
+  const reply = await create(database, row, batch, lease)
   if (reply[0] === 'full') throw runTooLarge(database, run, reply[1])
   if (reply[0] === 'exists') return { created: false }
-  if (reply[0] === 'shards') {
-    checkShards(run, database.url, await findShards(database), asked, shards)
-    throw new RepriseError('STORE_FAILED', `run ${run} was refused for shards that nobody has: try again`)
-  }
   return asked ? { created: true, lease: { run, token: Number(reply[1]), id, owner: asked.owner } } : { created: true }
 }
 
 async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
   checkUnit(lease, row.run)
-  const reply = await create(database, row, batch, [], ['under', String(lease.token), lease.id])
+  const reply = await create(database, row, batch, ['under', String(lease.token), lease.id])
   if (reply[0] === 'lease') refuse(lease, reply)
   if (reply[0] === 'full') throw runTooLarge(database, row.run, reply[1])
   return reply[0] === 'exists' ? { created: false } : { created: true, lease }
@@ -72,11 +58,9 @@ function create(
   database: Database,
   row: RunRow,
   batch: Batch,
-  shards: readonly string[],
   asked: readonly Argument[],
-): Promise<['created', token: number] | ['exists'] | ['shards'] | ['full', bytes: number] | Refused> {
-  const known = list(shards, (shard) => [shard])
-  const given = [...batchArguments(row.run, batch, batch.row ?? row), ...known, String(database.limits.maxRunBytes)]
+): Promise<['created', token: number] | ['exists'] | ['full', bytes: number] | Refused> {
+  const given = [...batchArguments(row.run, batch, batch.row ?? row), String(database.limits.maxRunBytes)]
   return database.script('create', [...given, ...asked])
 }
 

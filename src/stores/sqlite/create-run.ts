@@ -2,11 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { checkShards } from '../rules/known-shards.ts'
 import { dueTime } from '../rules/ready.ts'
 import { checkNumbers, checkUnit } from '../rules/refusals.ts'
 import { rowColumns, rowValues } from '../rules/run-record.ts'
-import { readShards } from '../rules/shard-rows.ts'
 import type { Batch, Lease, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { insertBatch } from './journal.ts'
@@ -32,11 +30,9 @@ export function createRun(
   row: RunRow,
   batch: Batch,
   asked: Asked | Lease | undefined,
-  shards: readonly string[] | undefined,
 ): Promise<{ created: boolean; lease?: Lease }> {
   return connection.write(() => {
     if (findRun(connection, row.run) !== undefined) return { created: false }
-    checkShards(row.run, connection.url, readShards(connection.sql), asked, shards)
     checkNumbers(row.run, 0, batch)
     const lease =
       callerOf(row.run) === undefined && !isLease(asked)

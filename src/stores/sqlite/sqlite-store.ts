@@ -1,10 +1,8 @@
 // The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction
 // in WAL mode with full syncing; the database's write lock is what makes the check of a lease and the write one.
 import { resolve } from 'node:path'
-import { joinedShards } from '../rules/known-shards.ts'
-import { readShards, writeShards } from '../rules/shard-rows.ts'
 import { createWatchers, type Watchers } from '../watchers.ts'
-import type { Shards, Store } from '../store.ts'
+import type { Store } from '../store.ts'
 import { openConnection, type Connection } from './connection.ts'
 import { createRun } from './create-run.ts'
 import { appendBatch, findNoted, readBlob, readLines } from './journal.ts'
@@ -36,8 +34,8 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
 
   return {
     url: connection.url,
-    async create(run, batch, lease, shards) {
-      const result = await createRun(connection, run, batch, lease, shards)
+    async create(run, batch, lease) {
+      const result = await createRun(connection, run, batch, lease)
       if (result.created) watchers.changed(run.run)
       return result
     },
@@ -74,22 +72,11 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
     async delete(run) {
       for (const gone of await deleteRun(connection, run)) watchers.changed(gone)
     },
-    shards: (given) => (given ? joinShards(connection, given) : connection.read(() => readShards(connection.sql))),
     async close() {
       watchers.close()
       await connection.close()
     },
   }
-}
-
-function joinShards(connection: Connection, given: Pick<Shards, 'id' | 'members'>): Promise<Shards | undefined> {
-  const { sql } = connection
-  return connection.write(() => {
-    const stored = readShards(sql)
-    const joined = joinedShards(stored, given, sql('select 1 from runs limit 1').get() === undefined)
-    if (joined) writeShards(sql, joined)
-    return joined ?? stored
-  })
 }
 
 /** SQLite tells by a number whether another connection has committed; which run it changed is not known. */

@@ -18,7 +18,7 @@ import type {
 } from '../../stores/store.ts'
 
 /** Parts of the contract that a store may have a reason to skip. */
-export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large' | 'shards' | 'order' | 'most' | 'suspects'
+export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large' | 'order' | 'most' | 'suspects'
 
 export interface Place {
   /** The clock by which leases must expire, for stores that accept one. */

@@ -1,7 +1,6 @@
 // `reprise migrate`: brings a store up to date with this version, or prints the SQL for those who do that by hand.
 import { inspectStore } from '../../../stores/inspect-store.ts'
-import { openStore, storePath } from '../../../stores/open-store.ts'
-import { isShardedUrl, readShardedUrl } from '../../../stores/sharded/sharded-url.ts'
+import { openStore, splitUrl, storePath } from '../../../stores/open-store.ts'
 import type { PostgresPool } from '../../../stores/postgres/connection/postgres-pool.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { storeUrlOf } from '../../find/open-runs.ts'
@@ -28,22 +27,19 @@ export async function migrate(invocation: Invocation<MigrateOptions>): Promise<n
   const { print = false } = options
   const url = await storeUrlOf(invocation)
   if (print) {
-    if (isShardedUrl(url)) throw new UsageError('--print is for one database: name each of the shards with --store')
     if (!isServer(url))
       throw new UsageError(`--print is for PostgreSQL: ${url} is brought up to date by whoever opens it`)
     await printMissing(terminal, url)
     return exitCodes.done
   }
-  for (const each of isShardedUrl(url) ? readShardedUrl(url) : [url]) {
-    const migrated = isServer(each) ? await migrateServer(each) : await migrateHere(each)
-    if (terminal.json) terminal.record(migrated)
-    terminal.err.line(wordsFor(migrated))
-  }
+  const migrated = isServer(url) ? await migrateServer(url) : await migrateHere(url)
+  if (terminal.json) terminal.record(migrated)
+  terminal.err.line(wordsFor(migrated))
   return exitCodes.done
 }
 
 function isServer(url: string): boolean {
-  return /^postgres(ql)?:/i.test(url)
+  return /^postgres(ql)?$/.test(splitUrl(url).scheme)
 }
 
 function wordsFor({ store, before, layout }: Migrated): string {
@@ -90,7 +86,7 @@ async function onServer<T>(url: string, work: (pool: PostgresPool, schema: strin
 
 /** Opening it is all that there is to do. */
 async function migrateHere(url: string): Promise<Migrated> {
-  const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase()
+  const { scheme } = splitUrl(url)
   const path = storePath(url)
   if (path === undefined || (scheme !== 'sqlite' && scheme !== 'file'))
     throw new UsageError(`${url} keeps nothing that could be brought up to date; name another store with --store`)

@@ -8,9 +8,9 @@ import { storeClosed, storeNewer } from '../../rules/refusals.ts'
 import { sameFile } from '../../same-file.ts'
 import { openDatabase } from '../../sqlite/open-database.ts'
 import { whileBusy } from '../../sqlite/sqlite-errors.ts'
-import { addDeaths, createShards, createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
+import { addDeaths, createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
 
-/** Code without shards (3) would create runs that another shard has; code without deaths (4) would count none. */
+/** A build that knows no deaths (format 3) would count none. */
 export const formatNumber = 4
 
 export interface LeaseDatabase {
@@ -82,7 +82,6 @@ function bringUpToDate(db: DatabaseSync, path: string): void {
     if (again < formatNumber) {
       if (again < 2) db.exec(createTable)
       if (again === 1) takeOverLeases(db)
-      if (again < 3) db.exec(createShards)
       db.exec(addDeaths)
       db.exec(`pragma user_version = ${formatNumber}`)
     }

@@ -7,8 +7,7 @@ import { readOwner } from '../../owner.ts'
 import { byClaim, highestFirst, isSameLane } from '../../rules/claim-order.ts'
 import { neverTried, readyAt, type Counted } from '../../rules/ready.ts'
 import type { Holding } from '../../rules/refusals.ts'
-import { readShards, writeShards } from '../../rules/shard-rows.ts'
-import type { Lane, Priority, ReadyRun, RunId, Shards } from '../../store.ts'
+import type { Lane, Priority, ReadyRun, RunId } from '../../store.ts'
 
 /** What the files say of a root and the runs that work for it. */
 export interface Said {
@@ -84,9 +83,6 @@ export interface Roots {
   holdsSuspect(owner: Holding['owner']): boolean
   /** Whether this one is ready, and in one of the lanes, as far as is known here. */
   isReady(lanes: readonly Lane[], run: RunId): boolean
-  /** The stores over which runs are spread, when the folder is one of several. */
-  shards(): Shards | undefined
-  putShards(shards: Shards): void
 }
 
 export const createTable = `create table roots (
@@ -109,13 +105,6 @@ export const createTable = `create table roots (
   create index roots_ready on roots (crew, version, format, priority, ready_at) where ready_at is not null;
   create index roots_held on roots (owner) where owner is not null;
   create index roots_unsure on roots (unsure) where unsure = 1`
-
-export const createShards = `create table shards (
-    id text primary key,
-    url text not null,
-    self integer not null,
-    founder integer not null
-  )`
 
 export const addDeaths = `alter table roots add column deaths integer not null default 0;
   alter table roots add column died integer not null default 0`
@@ -237,8 +226,6 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       const isOffered = lane !== undefined && lanes.some((each) => isSameLane(each, lane))
       return isOffered && select.get(run, now()) !== undefined
     },
-    shards: () => readShards(sql),
-    putShards: (shards) => writeShards(sql, shards),
   }
 }
 

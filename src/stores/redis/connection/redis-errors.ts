@@ -66,4 +66,4 @@ function advice(code: string): string {
 }
 
 export const clusterAdvice: string =
-  'Redis Cluster keeps all runs of a store on one of its servers and helps nothing here: use a server of its own, or several of them as shards'
+  'Redis Cluster keeps all runs of a store on one of its servers and helps nothing here: use one server that is no member of a cluster'

@@ -1,7 +1,5 @@
 -- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
 local batch = next_batch()
-local is_known = {}
-for _, shard in ipairs(next_list(next_argument)) do is_known[shard] = true end
 local most_bytes = next_number()
 local asked = next_argument() -- 'nothing', 'lease' or 'under'
 local is_root = batch.run == batch.root
@@ -12,14 +10,6 @@ if asked == 'under' then
   local token, lease = next_number(), next_argument()
   under = read_unit(batch.root)
   if not is_held(under, token, lease) then return holding_of(under) end
-end
-
-local shards = not under and redis.call('get', prefix .. 'shards')
-if shards then
-  local noted = cjson.decode(shards)
-  for _, member in ipairs(noted.members) do
-    if member.id ~= noted.id and not is_known[member.id] then return { 'shards' } end
-  end
 end
 
 local bytes = new_bytes(batch)

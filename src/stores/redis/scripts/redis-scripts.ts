@@ -12,7 +12,6 @@ export type ScriptName =
   | 'release'
   | 'renew'
   | 'rights'
-  | 'shards'
 
 const common = `-- What all scripts begin with: the names of keys, the clock, and units. A script has no rollback, so each checks everything before
 -- its first write. KEYS[1] is what all keys of the store begin with, in braces: a cluster would keep them together.
@@ -475,8 +474,6 @@ return claimed
     batch +
     `-- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
 local batch = next_batch()
-local is_known = {}
-for _, shard in ipairs(next_list(next_argument)) do is_known[shard] = true end
 local most_bytes = next_number()
 local asked = next_argument() -- 'nothing', 'lease' or 'under'
 local is_root = batch.run == batch.root
@@ -487,14 +484,6 @@ if asked == 'under' then
   local token, lease = next_number(), next_argument()
   under = read_unit(batch.root)
   if not is_held(under, token, lease) then return holding_of(under) end
-end
-
-local shards = not under and redis.call('get', prefix .. 'shards')
-if shards then
-  local noted = cjson.decode(shards)
-  for _, member in ipairs(noted.members) do
-    if member.id ~= noted.id and not is_known[member.id] then return { 'shards' } end
-  end
 end
 
 local bytes = new_bytes(batch)
@@ -719,21 +708,6 @@ redis.call('zcount', tried, 0, 1)
 redis.call('zrange', tried, 0, -1)
 redis.call('zrangebyscore', tried, 0, 1)
 redis.call('zrem', tried, 'a')
-return 1
-`,
-  shards:
-    common +
-    batch +
-    `-- Notes the shards that the store is one of, if what is noted is still as the caller has read it: other ones where there is no run. Answers
--- with 1, or with 0 when it has changed.
-local before, where_empty, where_not = next_argument(), next_argument(), next_argument()
-local noted = prefix .. 'shards'
-if (redis.call('get', noted) or '') ~= before then return 0 end
-local is_empty = true
-for _, status in ipairs(next_list(next_argument)) do
-  if redis.call('exists', key('list', status)) == 1 then is_empty = false end
-end
-redis.call('set', noted, is_empty and where_empty or where_not)
 return 1
 `,
 }
