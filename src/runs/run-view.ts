@@ -3,10 +3,11 @@ import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
-import { compareTasks } from '../engine/run/compare-tasks.ts'
+import { comparedForView } from '../engine/run/compare-tasks.ts'
 import type { OrphanedTask, TaskFailure, Via } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { callerOf } from '../journal/paths.ts'
+import { orphanedIn } from '../journal/state/change-tasks.ts'
 import { failuresIn } from '../journal/state/failures.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
@@ -93,13 +94,14 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     plan: await planOutcomes(state, crew?.prices),
     tasks,
     taskChanges: state.taskChanges,
-    orphaned: await orphanedIn(unit, crew),
+    orphaned: await orphanedWork(unit, crew),
   }
 }
 
-async function orphanedIn({ state, store }: Unit, crew: CrewDefinition | undefined): Promise<readonly OrphanedTask[]> {
+async function orphanedWork(
+  { state, store }: Unit,
+  crew: CrewDefinition | undefined,
+): Promise<readonly OrphanedTask[]> {
   if (isEnded(state.status)) return []
-  const { suspended } = state
-  if (!crew) return (suspended && 'orphaned' in suspended && suspended.orphaned) || []
-  return (await compareTasks(crew, state, {}, store)).orphaned
+  return crew ? (await comparedForView(crew, state, {}, store)).orphaned : orphanedIn(state)
 }

@@ -2,7 +2,7 @@
 // run meanwhile is given the life that it has here.
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { executeRun } from '../../engine/run/execute-run.ts'
-import { nextWords } from '../../next.ts'
+import { warnOf } from '../../engine/warn-of.ts'
 import { callCode, runningCode, warnOfRunBeside } from '../../engine/task/function-call.ts'
 import { unitOf } from '../../runs/unit.ts'
 import type { Begun, OpenCrew, UnderWay } from '../open-crew.ts'
@@ -54,10 +54,10 @@ export function execute(open: OpenCrew, { engine, taken, choices, kickedOff }: B
   return life
 }
 
-function warnOfStale({ logger }: CrewDefinition, { runId, stale }: RunResult): void {
+function warnOfStale(crew: CrewDefinition, { runId, stale }: RunResult): void {
   const next = { act: 'refresh', runId } as const
   for (const { task, reasons } of stale) {
     const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
-    logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
+    warnOf(crew, { facts, next })
   }
 }

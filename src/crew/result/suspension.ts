@@ -2,7 +2,7 @@
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import { decisionFor } from '../../journal/state/change-words.ts'
-import { rootRun } from '../../journal/paths.ts'
+import { callerOf, rootRun } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { nextWords, type Next } from '../../next.ts'
 import { stoppedWords } from '../../runs/why.ts'
@@ -26,7 +26,7 @@ export function suspensionOf(state: RunState, questions: readonly Question[]): S
   if (suspended?.reason === 'tasks-changed')
     return {
       facts: `Run ${run} ${stoppedWords({ runId: run, suspended })}`,
-      next: decisionFor(run, suspended.orphaned ?? []),
+      next: callerOf(run) ? { act: 'resume', runId: rootRun(run) } : decisionFor(run, suspended.orphaned ?? []),
     }
   const runId = suspended?.reason === 'parent' ? rootRun(run) : run
   return {

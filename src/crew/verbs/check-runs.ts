@@ -4,7 +4,7 @@ import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isServed } from '../../engine/read/lanes.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { compareTasks } from '../../engine/run/compare-tasks.ts'
+import { comparedForView } from '../../engine/run/compare-tasks.ts'
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
 import { messageOf } from '../../errors.ts'
@@ -65,7 +65,7 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
   try {
     const { state } = await readRun(engine.store, runId)
     checkResumable(crew, state)
-    const compared = await compareTasks(crew, state, {}, engine.store)
+    const compared = await comparedForView(crew, state, {}, engine.store)
     const { changes, orphaned } = compared
     if (orphaned.length > 0)
       return { ...known, ...none, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(orphanWords) }

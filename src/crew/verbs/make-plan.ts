@@ -3,7 +3,7 @@ import type { ChangedPolicy, CrewDefinition, Engine, ExecuteOptions, Inputs } fr
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff, planResume } from '../../engine/plan/plan-run.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
+import { comparedForView, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { withChanges } from '../../journal/state/change-tasks.ts'
@@ -42,7 +42,7 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
       const { state } = await readRun(engine.store, run ?? (await latestUnfinished(open, engine)))
       checkResumable(crew, state)
       if (state.status === 'completed') return planOfResume(engine, crew, state, { changed, through })
-      const compared = await compareTasks(crew, state, decisions, engine.store)
+      const compared = await comparedForView(crew, state, decisions, engine.store)
       const now = withChanges(state, compared.changes)
       await checkPlanned(crew, state.inputs, isOpen(now), hasBegun(now))
       return planOfResume(engine, crew, now, { changed, through }, compared)

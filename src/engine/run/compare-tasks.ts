@@ -13,7 +13,9 @@ import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
+import { rootRun } from '../../journal/paths.ts'
 import { changeWords, decisionFor, orphanWords } from '../../journal/state/change-words.ts'
+import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import { nearest } from '../../options.ts'
@@ -21,7 +23,7 @@ import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { readRun } from '../read/read-run.ts'
+import { readIfThere, readRun } from '../read/read-run.ts'
 import { childrenOf } from '../task/children.ts'
 import { outputsIn } from './given-fields.ts'
 
@@ -30,6 +32,34 @@ export interface TaskComparison {
   readonly changes: TaskListChanges | undefined
   /** The records without a task, of the run and of the open runs of its nested crews. */
   readonly orphaned: readonly OrphanedTask[]
+}
+
+/**
+ * As `compareTasks`, for a run that is not taken up: with the orphaned tasks of what its functions have kicked off, as
+ * they were when the functions were last called.
+ */
+export async function comparedForView(
+  crew: CrewDefinition,
+  state: RunState,
+  decisions: TaskDecisions,
+  store: Store,
+): Promise<TaskComparison> {
+  const compared = await compareTasks(crew, state, decisions, store)
+  const { renamed = {}, removed = [] } = decisions
+  const decided = [...Object.keys(renamed), ...removed]
+  const known = new Set(compared.orphaned.map(({ task }) => task))
+  const recorded = orphanedIn(state).filter(
+    ({ task }) => isKickedOff(crew, task) && !known.has(task) && !decided.includes(task),
+  )
+  return { ...compared, orphaned: [...compared.orphaned, ...recorded] }
+}
+
+/** Whether an address is that of a task of what a function kicks off. */
+function isKickedOff(crew: CrewDefinition, address: string): boolean {
+  const [first = '', ...rest] = address.split('/')
+  const task = taskNow(crew, first)
+  if (!task || rest.length === 0) return false
+  return task.code !== undefined || (task.child !== undefined && isKickedOff(task.child.crew, rest.join('/')))
 }
 
 /**
@@ -77,7 +107,9 @@ export async function compareTasks(
     } else if (task.code && child) {
       // the crews that a function kicks off are known when it is called
       used.add(known.name)
-      checkKickoffs(state, known, decisionsWithin(decisions, [known.name]))
+      const { renamed: inner = {}, removed: gone = [] } = decisionsWithin(decisions, [known.name])
+      for (const address of [...Object.keys(inner), ...gone])
+        await checkRecorded(state, `${known.name}/${address}`, store)
     }
   }
   const [orphan] = orphaned
@@ -94,7 +126,7 @@ export async function compareTasks(
 /** The place of an earlier call, such as `settle/pay`, under the names that its tasks have now. */
 export function placeNow(crew: CrewDefinition, place: string): string {
   const [first = '', ...rest] = place.split('/')
-  const task = taskIn(crew, first) ?? crew.tasks.find(({ was }) => was.includes(first))
+  const task = taskNow(crew, first)
   const within = rest.join('/')
   if (!task) return place
   return within === '' ? task.name : `${task.name}/${task.child ? placeNow(task.child.crew, within) : within}`
@@ -117,30 +149,25 @@ export function decisionsWithin(
 
 /** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
 export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readonly OrphanedTask[]): RepriseError {
-  const words = orphaned.map(orphanWords).join('; ')
-  return new RepriseError(
-    'TASKS_CHANGED',
-    `run ${run} has recorded work that crew ${crew.name} has no task for: ${words}; nothing was executed`,
-    { runId: run, task: orphaned[0]?.task, next: decisionFor(run, orphaned) },
-  )
+  const words = `run ${run} has recorded work that crew ${crew.name} has no task for: ${orphaned.map(orphanWords).join('; ')}`
+  const details = { runId: run, task: orphaned[0]?.task, next: decisionFor(run, orphaned) }
+  return new RepriseError('TASKS_CHANGED', words, details)
 }
 
-/** TASKS_CHANGED of a child run, with the decision as a resume of the run that it works for takes it. */
+/**
+ * What the resume of a child run is refused for, as the resume of the run that it works for: its options are those of
+ * that one.
+ */
 export function addressed(error: unknown, runId: string, address: string): unknown {
-  if (!RepriseError.isInstance(error) || error.code !== 'TASKS_CHANGED' || error.next?.act !== 'resume') return error
-  const { renamed = {}, removed, changed } = error.next
-  const next = {
-    act: 'resume' as const,
-    runId,
-    ...defined({
-      changed,
-      renamed:
-        error.next.renamed &&
-        Object.fromEntries(Object.entries(renamed).map(([old, now]) => [`${address}/${old}`, now])),
-      removed: removed?.map((task) => `${address}/${task}`),
-    }),
-  }
-  return new RepriseError(error.code, error.reason, { runId, next, cause: error.cause })
+  const isRefusal = RepriseError.isInstance(error) && ['TASKS_CHANGED', 'OPTION_INVALID'].includes(error.code)
+  if (!isRefusal) return error
+  const next = error.next?.act === 'resume' ? { ...error.next, runId } : undefined
+  return new RepriseError(error.code, `${address}: ${error.reason}`, { runId, next, cause: error.cause })
+}
+
+/** Whether an error refuses decisions about the tasks of a run that has been taken up. */
+export function refusesDecisions(error: unknown, { run }: RunState): error is RepriseError {
+  return RepriseError.isInstance(error) && error.code === 'OPTION_INVALID' && error.runId === run
 }
 
 /** TASKS_CHANGED, for a resume that accepts no changes. */
@@ -170,7 +197,8 @@ function renamesOf(
     }
     if (!isKnown(state, old)) refuse(`it has no task ${old}`)
     if (removed.includes(old)) refuse(`removed has ${old}, too`)
-    if (!taskIn(crew, now)) refuse(`crew ${crew.name} has no task ${now}`)
+    if (!taskIn(crew, now))
+      refuse(`crew ${crew.name} has no task ${now}; it has ${crew.tasks.map(({ name }) => name).join(', ')}`)
     if (found.has(now)) refuse(`${found.get(now)} becomes ${now}, too`)
     found.set(now, old)
   }
@@ -221,16 +249,19 @@ function checkAddresses(
   }
 }
 
-/** OPTION_INVALID for a decision about what a function has not kicked off. */
-function checkKickoffs(
-  state: RunState,
-  { name, kickoffs }: TaskState,
-  { renamed = {}, removed = [] }: TaskDecisions,
-): void {
-  const unknown = [...Object.keys(renamed), ...removed].find((address) => !kickoffs?.has(address.split('/')[0] ?? ''))
-  if (unknown === undefined) return
-  const words = `run ${state.run} has no task ${name}/${unknown} in progress; function ${name} has kicked off ${[...(kickoffs?.keys() ?? [])].join(', ')}`
-  throw new RepriseError('OPTION_INVALID', words)
+/** OPTION_INVALID for a decision about a task that is not in progress in what a function has kicked off. */
+async function checkRecorded(state: RunState, address: string, store: Store | undefined, within = ''): Promise<void> {
+  const [first = '', ...rest] = address.split('/')
+  if (state.taskChanges.some(({ renamed = {} }) => Object.hasOwn(renamed, first))) return
+  const children = childrenOf(state, first)
+  const child = children.find(({ task }) => address.startsWith(`${task}/`))
+  if (rest.length === 0 ? !isKnown(state, first) : !child) {
+    const there = rest.length === 0 ? [...state.tasks.keys()] : children.map(({ task }) => task)
+    const words = `run ${rootRun(state.run)} has no task ${within}${address} in progress`
+    throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)
+  }
+  const inner = child && store && (await readIfThere(store, child.run))
+  if (inner) await checkRecorded(inner, address.slice(child.task.length + 1), store, `${within}${child.task}/`)
 }
 
 function changesOf(
@@ -333,4 +364,9 @@ function lastAttempt(state: RunState, { attempts }: TaskState): AttemptState | u
 
 function taskIn(crew: CrewDefinition, name: string): TaskDefinition | undefined {
   return crew.tasks.find((task) => task.name === name)
+}
+
+/** The task that has the name now, or had it. */
+function taskNow(crew: CrewDefinition, name: string): TaskDefinition | undefined {
+  return taskIn(crew, name) ?? crew.tasks.find(({ was }) => was.includes(name))
 }

@@ -3,7 +3,9 @@
 import { longestBackoff } from '../definition.ts'
 import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../errors.ts'
 import { defined } from '../../defined.ts'
-import type { NewEntry } from '../../journal/entries.ts'
+import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
+import { orphanedIn } from '../../journal/state/change-tasks.ts'
+import { decisionFor } from '../../journal/state/change-words.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
@@ -15,6 +17,9 @@ import { recordLate } from '../people/tell.ts'
 import { readRun } from '../read/read-run.ts'
 import { hasProgress, readOnce } from '../task/children.ts'
 import { failureWords, isDecided } from '../task/fail-task.ts'
+import { warnOf } from '../warn-of.ts'
+import { refusesDecisions, tasksChanged } from './compare-tasks.ts'
+import { suspension } from './suspension.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
 export const stopped: unique symbol = Symbol('stopped')
@@ -41,15 +46,30 @@ export async function endRun(
   // read back, since the hold's own state may be ahead of the journal when the store failed
   if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelled(state.run)
   if (failed) throw failed
+  if (!life.outer) refuseOrphaned(life, orphanedIn(state))
   return state
 }
 
+/** Found while the run was executed, in a child run. A worker leaves the run parked; a caller is refused. */
+function refuseOrphaned({ crew, state, options }: Life, orphaned: readonly OrphanedTask[]): void {
+  if (orphaned.length === 0) return
+  const error = tasksChanged(crew, state.run, orphaned)
+  if (!options.handsBack) throw error
+  warnOf(crew, { facts: error.facts, next: decisionFor(state.run, orphaned) })
+}
+
 async function recordEnd(life: Life, error: unknown): Promise<RepriseError | undefined> {
-  const { reason } = life.signal
-  if (reason !== stopped && reason !== handedBack) return recordFailure(life, error)
+  const { crew, state, signal } = life
+  const { reason } = signal
+  const isStopped = reason === stopped || reason === handedBack
+  const isRefused = !isStopped && refusesDecisions(error, state)
+  if (!isStopped && !isRefused) return recordFailure(life, error)
   try {
-    await life.append([reason === stopped ? { type: 'run.suspended', reason: 'stopped' } : { type: 'run.yielded' }])
-    return undefined
+    const names = crew.tasks.map(({ name }) => name)
+    if (isRefused) await life.append([await suspension(life, names)])
+    else
+      await life.append([reason === stopped ? { type: 'run.suspended', reason: 'stopped' } : { type: 'run.yielded' }])
+    return isRefused ? error : undefined
   } catch (cause) {
     return recordFailure(life, cause)
   }
@@ -140,8 +160,9 @@ function isCancelled(reason: unknown): boolean {
 export function failedAt(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })
-  // that the store is away is no failure of the task
-  if (error.code === 'STORE_UNAVAILABLE') return error
+  // that the store is away is no failure of the task; nor is a decision that cannot be used
+  const isRefused = error.code === 'OPTION_INVALID' && error.runId !== undefined
+  if (error.code === 'STORE_UNAVAILABLE' || isRefused) return error
   const { code, reason, runId, next, cause = error } = error
   return new RepriseError(code, reason, { runId, tasks: [task, ...(error.tasks ?? [])], next, cause })
 }

@@ -5,7 +5,6 @@
 // is started and those in progress end after their current step, so that what was paid for is recorded; or, with
 // `onTaskFailure: 'continue'`, the run goes on without it, and skips the tasks whose context names it.
 import type { NewEntry } from '../../journal/entries.ts'
-import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
@@ -16,13 +15,13 @@ import { drainInbox } from '../people/inbox.ts'
 import { inheritance } from '../plan/inheritance.ts'
 import type { RunTracing } from '../tracing.ts'
 import { childrenToContinue } from '../task/waiting-children.ts'
-import { childrenOf } from '../task/children.ts'
 import { executeTask } from '../task/execute-task.ts'
 import { continueWithout } from '../task/fail-task.ts'
 import { tellOfEnd, tellOfSteps, tellOfTasks } from './call-back.ts'
 import { endRun, failedAt, handedBack, stopped } from './end-run.ts'
 import { newSchedule } from './schedule.ts'
 import { skip } from './so-far.ts'
+import { suspension } from './suspension.ts'
 import { watchInbox } from './watch-inbox.ts'
 import { writeOutputFiles } from './write-output-files.ts'
 
@@ -125,7 +124,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
     await Promise.allSettled(running.values())
   }
   const waiting = schedule.waiting()
-  if (waiting.length > 0) return suspension(state, waiting)
+  if (waiting.length > 0) return suspension(life, waiting)
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
   await unlessAborted(tellOfEnd(life), signal)
   return { type: 'run.completed' }
@@ -140,15 +139,4 @@ async function isDoneWithout(life: Life, { name }: TaskDefinition, error: unknow
 async function withoutExecuting(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await life.ready()
   return (await skip(life, task)) ?? (await inheritance(life, task))
-}
-
-/** What a run waits for when these tasks wait. */
-function suspension(state: RunState, waiting: readonly string[]): NewEntry {
-  const open = openQuestions(state)
-  if (open.length > 0) {
-    const limit = open.every((question) => question.kind === 'limit')
-    return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
-  }
-  const children = waiting.flatMap((name) => childrenOf(state, name).map(({ path }) => path))
-  return { type: 'run.suspended', ...(children.length > 0 ? { reason: 'child', children } : { reason: 'parent' }) }
 }

@@ -2,7 +2,6 @@
 // a hold, or the state of a run that needs nothing more here.
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
-import { nextWords } from '../../next.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type {
   DeclaredTask,
@@ -15,6 +14,7 @@ import type {
   Via,
 } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
+import { decisionFor } from '../../journal/state/change-words.ts'
 import { withChanges } from '../../journal/state/change-tasks.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
@@ -34,6 +34,7 @@ import { momentOf } from '../moment.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { givenUpWords } from '../read/due.ts'
 import { readRun } from '../read/read-run.ts'
+import { warnOf } from '../warn-of.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
 import { rowOf } from '../read/row.ts'
 import { compareTasks, placeNow, refuseChanges, tasksChanged } from './compare-tasks.ts'
@@ -262,7 +263,7 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
     const facts = `run ${state.run} ${givenUpWords}`
     const next = { act: 'resume', runId: state.run } as const
-    crew.logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
+    warnOf(crew, { facts, next })
     return false
   }
   const { budget, through, unasked } = given
@@ -271,9 +272,12 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
   const isThere = stop === undefined || crew.tasks.some(({ name }) => name === stop)
   const orphaned = isThere ? found : [...found, { task: stop, holds: ['the run stops after it'] }]
   if (orphaned.length > 0) {
-    if (!unasked) throw tasksChanged(crew, state.run, orphaned)
+    const isChild = callerOf(state.run) !== undefined
+    const error = tasksChanged(crew, state.run, orphaned)
+    if (!unasked && !isChild) throw error
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
-    crew.logger.warn(tasksChanged(crew, state.run, orphaned).message)
+    // the run that a child works for says so, with its own decision
+    if (!isChild) warnOf(crew, { facts: error.facts, next: decisionFor(state.run, orphaned) })
     return false
   }
   if (given.changed === 'refuse') refuseChanges(state, changes)

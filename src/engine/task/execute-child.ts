@@ -21,7 +21,7 @@ import type {
 } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached, statesUnder } from '../limits/budget.ts'
-import { addressed, decisionsWithin } from '../run/compare-tasks.ts'
+import { addressed, decisionsWithin, refusesDecisions } from '../run/compare-tasks.ts'
 import { createRun, resumeWithin, type NewRun, type Taken } from '../run/lifecycle.ts'
 import { makerOf } from '../run/given-fields.ts'
 import { soFarFor } from '../run/so-far.ts'
@@ -144,15 +144,19 @@ export async function takeChild(life: Life, { engine, crew, attempt, options, ma
 /** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
 export async function executeTaken(
   life: Life,
-  { crew, options }: ChildWork,
+  { crew, attempt, options }: ChildWork,
   taken: Taken,
   outer: Outer,
 ): Promise<RunState> {
   if (taken.is === 'rest') return taken.state
-  const { run } = taken.hold.state
-  life.within.set(run, taken.hold.state)
-  const last = await life.executeRun(taken.hold, crew, options, outer)
-  life.within.set(run, last)
+  const { state } = taken.hold
+  life.within.set(state.run, state)
+  const last = await life.executeRun(taken.hold, crew, options, outer).catch((error: unknown) => {
+    throw refusesDecisions(error, state)
+      ? addressed(error, life.state.run, childAddress(attempt.task, attempt.path))
+      : error
+  })
+  life.within.set(state.run, last)
   return last
 }
 

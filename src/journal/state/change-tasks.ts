@@ -1,6 +1,6 @@
 // What a resume decided about the tasks of a run whose crew has changed: a renamed task keeps its record under the new
 // name, and what a removed task was about to do is given up.
-import type { EntryOf, TaskListChanges } from '../entries.ts'
+import type { EntryOf, OrphanedTask, TaskListChanges } from '../entries.ts'
 import { declareTasks } from './declare-tasks.ts'
 import { giveUp, restart } from './give-up.ts'
 import type { RunState } from './state.ts'
@@ -16,6 +16,11 @@ export function changeTasks(state: RunState, { at, tasks, changes }: EntryOf<'ru
     }
   }
   if (tasks) declareTasks(state, tasks)
+}
+
+/** Recorded work without a task, as it was when the run was last taken up. */
+export function orphanedIn({ status, suspended }: Pick<RunState, 'status' | 'suspended'>): readonly OrphanedTask[] {
+  return (status === 'suspended' && suspended && 'orphaned' in suspended && suspended.orphaned) || []
 }
 
 /** What the run is with the tasks that its crew has now, before a resume records that. */

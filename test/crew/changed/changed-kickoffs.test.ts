@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
+import { defined } from '../../../src/defined.ts'
+import { readRun } from '../../../src/engine/read/read-run.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { dieAt } from '../../crash/mortal.ts'
 import { newStore } from '../../engine/support.ts'
@@ -16,7 +18,10 @@ interface Code {
   readonly items?: readonly string[]
   readonly inner?: string
   readonly innerTask?: string
+  readonly innerWas?: string
   readonly kind?: 'function' | 'crew'
+  /** It kicks all of them off at once, and takes any failure for a result. */
+  readonly catching?: boolean
 }
 
 const quiet = { info() {}, warn() {} }
@@ -43,11 +48,13 @@ function stage() {
     items = ['a', 'b'],
     inner = 'inner',
     innerTask = 'p',
+    innerWas,
     kind = 'function',
+    catching = false,
   }: Code) => {
-    const task = new Task({ name: innerTask, description: 'Pay {item}', agent })
+    const task = new Task({ name: innerTask, ...defined({ was: innerWas }), description: 'Pay {item}', agent })
     const payer = new Crew({ name: inner, tasks: [task], logger: quiet })
-    const named = { name, ...(was === undefined ? {} : { was }) }
+    const named = { name, ...defined({ was }) }
     const all =
       kind === 'crew'
         ? new Task({ ...named, crew: payer, inputs: { item: 'a' } })
@@ -55,8 +62,10 @@ function stage() {
             ...named,
             effect: 'idempotent',
             async run() {
+              const kickoff = async (item: string): Promise<string> => String(await payer.kickoff({ inputs: { item } }))
+              if (catching) return Promise.all(items.map((item) => kickoff(item).catch(() => 'no result')))
               const done: string[] = []
-              for (const item of items) done.push(String(await payer.kickoff({ inputs: { item } })))
+              for (const item of items) done.push(await kickoff(item))
               return done
             },
           })
@@ -69,7 +78,7 @@ function stage() {
       await dieAt(store, { at: `after:${entry}` }, (mortal) => code(first).with({ store: mortal }).kickoff({ id: 'r' }))
     }
   }
-  return { code, paid, diesPaid }
+  return { store, code, paid, diesPaid }
 }
 
 describe('a function that kicks off crews and is called again', () => {
@@ -107,16 +116,79 @@ describe('a function that kicks off crews and is called again', () => {
     assert.deepEqual(paid, ['a'])
   })
 
-  test('names the command of its own run when a task of what it kicked off is orphaned', async () => {
-    const { code, diesPaid } = stage()
+  for (const catching of [false, true])
+    describe(`whose kickoffs have an orphaned task${catching ? ', and which catches every rejection' : ''}`, () => {
+      const edited = { innerTask: 'q', catching }
+
+      test('leaves the run parked with the address when a worker takes it up', async () => {
+        const { code, paid, diesPaid } = stage()
+        await diesPaid({ catching })
+        const before = [...paid]
+        const crew = code(edited)
+        const [resumed] = await crew.resumeAll()
+        assert.equal(resumed?.is, 'waiting')
+        const view = await crew.run('r').view()
+        assert.equal(view.status, 'stopped')
+        assert.match(view.why ?? '', /no task for: all\/inner-\w+\/p /)
+        assert.ok(view.orphaned.every(({ task, nearest }) => /^all\/inner-\w+\/p$/.test(task) && nearest === 'q'))
+        const [check] = await Array.fromAsync(crew.check())
+        assert.equal(check?.outcome, 'orphaned')
+        const plan = await crew.plan({ of: 'resume', runId: 'r' })
+        assert.deepEqual(plan.orphaned, view.orphaned)
+        assert.deepEqual(paid, before)
+      })
+
+      test('refuses a resume, and continues with the decision that the error names', async () => {
+        const { code, paid, diesPaid } = stage()
+        await diesPaid({ catching })
+        const crew = code(edited)
+        const refused = await crew.resume('r').catch((error: unknown) => error)
+        assert.equal((refused as { code: string }).code, 'TASKS_CHANGED')
+        const { next } = refused as { next: { runId: string; renamed: { [task: string]: string } } }
+        assert.equal(next.runId, 'r')
+        assert.match(Object.keys(next.renamed).join(), /^all\/inner-\w+\/p/)
+        const result = await crew.resume('r', { renamed: next.renamed })
+        assert.ok(result.status === 'completed' || result.questions.every(({ kind }) => kind === 'doubt'))
+        assert.equal(new Set(paid).size, paid.length)
+      })
+
+      test('continues without a decision when the code says what the task was', async () => {
+        const { code, paid, diesPaid } = stage()
+        await diesPaid({ catching })
+        await code(edited).resumeAll()
+        const crew = code({ ...edited, innerWas: 'p' })
+        await crew.run('r').requeue()
+        await crew.resumeAll()
+        const { orphaned, questions } = await crew.run('r').view()
+        assert.deepEqual(orphaned, [])
+        assert.ok(questions.every(({ kind }) => kind === 'doubt'))
+        assert.equal(new Set(paid).size, paid.length)
+      })
+    })
+
+  test('refuses decisions about tasks that its kickoffs do not have, and names those that they have', async () => {
+    const { store, code, paid, diesPaid } = stage()
     await diesPaid({})
-    const edited = code({ innerTask: 'q' })
-    const refused = await edited.resume('r').catch((error: unknown) => error)
-    assert.match(String(refused), /TASKS_CHANGED|has no task for: p/)
-    const { next } = refused as { next: { runId: string; renamed?: { [task: string]: string } } }
-    assert.equal(next.runId, 'r')
-    const [address = ''] = Object.keys(next.renamed ?? {})
-    assert.match(address, /^all\/inner-.*\/p$/)
-    assert.notEqual((await edited.resume('r', { renamed: next.renamed ?? {} })).status, undefined)
+    const crew = code({ innerTask: 'q' })
+    const refused = await crew.resume('r').catch((error: unknown) => error)
+    const [address = ''] = Object.keys((refused as { next: { renamed?: object } }).next.renamed ?? {})
+    const kickoff = address.slice(0, -'/p'.length)
+    const recorded = async (): Promise<number> => (await readRun(store, 'r')).state.seq
+    const before = await recorded()
+    const unknown = { code: 'OPTION_INVALID', message: new RegExp(`${kickoff}/zzz.*${address}`) }
+    await assert.rejects(crew.resume('r', { removed: [`${kickoff}/zzz`] }), unknown)
+    await assert.rejects(crew.resume('r', { renamed: { [`${kickoff}/zzz`]: 'q' } }), unknown)
+    assert.equal(await recorded(), before)
+    const wrongName = { code: 'OPTION_INVALID', message: new RegExp(`${kickoff}.*zzz.*q`) }
+    await assert.rejects(crew.resume('r', { renamed: { [address]: 'zzz' } }), wrongName)
+    const view = await crew.run('r').view()
+    assert.equal(view.status, 'stopped')
+    assert.deepEqual(
+      view.orphaned.map(({ task }) => task),
+      [address],
+    )
+    assert.equal(new Set(paid).size, paid.length)
+    assert.notEqual((await crew.resume('r', { renamed: { [address]: 'q' } })).status, undefined)
+    assert.equal(new Set(paid).size, paid.length)
   })
 })

@@ -1,0 +1,7 @@
+// A warning that says what to do next: in the library's words, and as data for our own loggers.
+import { nextWords } from '../next.ts'
+import type { CrewDefinition, Told } from './definition.ts'
+
+export function warnOf({ logger }: Pick<CrewDefinition, 'logger'>, { facts, next }: Told): void {
+  logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
+}
