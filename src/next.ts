@@ -24,7 +24,11 @@ interface Acts {
   runs: object
   kickoff: object
   /** The same call, with inputs that were missing. */
-  give: { readonly inputs: readonly string[] }
+  give: {
+    readonly inputs: readonly string[]
+    /** The JSON types of inputs that take no text, such as `array`. */
+    readonly types?: { readonly [name: string]: string }
+  }
   /** The same import, under an id that is free. */
   import: { readonly as: string }
   backtest: { readonly task: string; readonly id: string }

@@ -5,6 +5,7 @@ import { relative, resolve } from 'node:path'
 import { projectOf } from '../crew/verbs/default-store.ts'
 import type { CrewModule } from '../journal/entries.ts'
 import { purposes, type Act, type Next } from '../next.ts'
+import { own } from '../options.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from './shell-word.ts'
 
@@ -67,10 +68,26 @@ export function writeCommands(typedCall: Call): Commands {
   let kept: Kept | undefined
   let made: CrewModule | undefined
   /** `instead`: the option whose value is another one this time. */
-  function again(more: readonly string[], instead?: string): string {
-    const words = instead === undefined ? call.words : without(call.words, instead)
+  function again(
+    more: readonly string[],
+    instead?: string,
+    words = instead === undefined ? call.words : without(call.words, instead),
+  ): string {
     const bar = words.indexOf('--')
     return [call.runner, ...words.toSpliced(bar < 0 ? words.length : bar, 0, ...more).map(shellWord)].join(' ')
+  }
+
+  /** What was typed for these inputs is left out: a text that the crew doesn't take is given as JSON. */
+  function give({ inputs, types = {} }: Next<'give'>): string {
+    const typed = new Map(call.inputs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair]))
+    const words = inputs.reduce((left, name) => withoutPair(left, typed.get(name)), call.words)
+    const pairs = inputs.map((name) => {
+      const type = own(types, name)
+      if (type === undefined) return `${name}=value`
+      const text = typed.get(name)?.slice(name.length + 1)
+      return `${name}:=${text !== undefined && isJson(text) ? text : (examples[type] ?? '…')}`
+    })
+    return again(pairs.flatMap((pair) => ['--input', pair]), undefined, words)
   }
 
   function whole({ words, values = [], takes = 'store' }: Typed): string {
@@ -109,7 +126,7 @@ export function writeCommands(typedCall: Call): Commands {
       case 'again':
         return again(next.words, next.instead ?? (next.words.length === 2 ? next.words[0] : undefined))
       case 'give':
-        return again(next.inputs.flatMap((name) => ['--input', `${name}=value`]))
+        return give(next)
       case 'import':
         return again(['--as', next.as])
       case 'fork':
@@ -139,6 +156,24 @@ function withoutPassword(call: Call): Call {
 
 function without(words: readonly string[], option: string): string[] {
   return words.filter((word, index) => word !== option && words[index - 1] !== option && !word.startsWith(`${option}=`))
+}
+
+function withoutPair(words: readonly string[], pair: string | undefined): readonly string[] {
+  return pair === undefined
+    ? words
+    : words.filter((word, at) => word !== pair && words[at + 1] !== pair && word !== `--input=${pair}`)
+}
+
+/** Of values that are JSON. */
+const examples: { readonly [type: string]: string } = { array: '[…]', object: '{…}' }
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 type Plain = Exclude<Act, 'give' | 'import' | 'fork'>

@@ -221,8 +221,19 @@ test('inputs are asked for one after another, an empty one again, and none is us
     ['tone: ', '@none.txt', keys.enter],
     ['tone: ', 'kind', keys.enter],
   )
-  assert.deepEqual(await askInputs(channel, ['notes', 'tone'], there), { notes: 'a flood', tone: 'kind' })
+  assert.deepEqual(await askInputs(channel, { inputs: ['notes', 'tone'] }, there), { notes: 'a flood', tone: 'kind' })
   assert.match(said(), /--input tone names a file that cannot be read/)
   const leaving = person(['notes: ', 'a flood', keys.enter], ['tone: ', keys.cancel])
-  assert.equal(await askInputs(channel, ['notes', 'tone'], leaving), undefined)
+  assert.equal(await askInputs(channel, { inputs: ['notes', 'tone'] }, leaving), undefined)
+})
+
+test('an input that takes no text is asked for as JSON, again when it is none', async () => {
+  const { channel, said } = listener()
+  const there = person(
+    ['texts (array, as JSON): ', 'a, b', keys.enter],
+    ['texts (array, as JSON): ', '["a"]', keys.enter],
+  )
+  const given = await askInputs(channel, { inputs: ['texts'], types: { texts: 'array' } }, there)
+  assert.deepEqual(given, { texts: ['a'] })
+  assert.match(said(), /--input texts is not JSON/)
 })

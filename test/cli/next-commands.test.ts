@@ -38,6 +38,12 @@ const agent = new Agent({ role: 'Writer', goal: 'Help', model })
 export const crew = new Crew({ name: 'reading', tasks: [new Task({ name: 'note', description: 'Write for {reader}', agent })] })
 `
 
+/** One function that takes a number. */
+const counting = `${imports}
+const note = new Task({ name: 'note', effect: 'read', run: ({ inputs }) => inputs.count + 1 })
+export const crew = new Crew({ name: 'counting', inputs: z.object({ count: z.number() }), tasks: [note] })
+`
+
 /** As a shell reads them. */
 function wordsOf(line: string): string[] {
   return execFileSync('sh', ['-c', `set -- ${line}; printf '%s\\n' "$@"`], { encoding: 'utf8' })
@@ -155,6 +161,13 @@ const cases: readonly Case[] = [
     steps: ['run --id r'],
     says: /^error: .*there is no input reader .*; give it with: npx reprise run --id r --input reader=value$/,
     prints: /^Dear you\n$/,
+  },
+  {
+    what: 'a text for an input that is a number',
+    crew: counting,
+    steps: ['run --id r --input count=3'],
+    says: /^error: .*count: .*expected number.*; give it with: npx reprise run --id r --input count:=3$/,
+    prints: /^4$/m,
   },
   {
     what: 'other inputs under the same id',

@@ -102,6 +102,17 @@ test('what is added to the same command stands before the words that are no opti
   assert.equal(commands.command({ act: 'give', inputs: ['who'] }), 'npx reprise run --input who=value -- -x.ts')
 })
 
+test('an input that takes no text is printed as JSON, with what was typed for it where that is JSON', () => {
+  const words = ['run', '--input', 'texts=a', '--input=limit=3', '--input', 'reader=Ada']
+  const commands = writeCommands({ ...call, words, inputs: ['--input', 'texts=a', '--input', 'limit=3'] })
+  const types = { texts: 'array', limit: 'number', options: 'object', urgent: 'boolean' }
+  const next = { act: 'give', inputs: ['texts', 'limit', 'options', 'urgent', 'notes'], types } as const
+  assert.equal(
+    commands.command(next),
+    `npx reprise run --input reader=Ada --input 'texts:=[…]' --input limit:=3 --input 'options:={…}' --input 'urgent:=…' --input notes=value`,
+  )
+})
+
 test('a file has to be put in only where no usual place has one', async () => {
   await using folder = await temporaryFolder()
   const before = process.cwd()

@@ -1,5 +1,7 @@
 // Inputs that a crew needs and was not given, asked of the person at the terminal.
 import { messageOf } from '../../errors.ts'
+import type { Next } from '../../next.ts'
+import { own } from '../../options.ts'
 import { parsePair } from './typed-inputs.ts'
 import { askLine, thePerson, type Person } from '../terminal/ask-line.ts'
 import type { Channel } from '../terminal/terminal.ts'
@@ -7,13 +9,13 @@ import type { Channel } from '../terminal/terminal.ts'
 /** Undefined when the person would rather not say. Only where `canAsk()`. */
 export async function askInputs(
   err: Channel,
-  names: readonly string[],
+  { inputs: names, types = {} }: Pick<Next<'give'>, 'inputs' | 'types'>,
   person: Person = thePerson(),
 ): Promise<{ readonly [name: string]: unknown } | undefined> {
   const inputs: [string, unknown][] = []
   err.line({ text: 'a text, or @file for the text of a file; Esc to leave', format: 'dim' })
   for (const name of names) {
-    const value = await askInput(err, name, person)
+    const value = await askInput(err, name, own(types, name), person)
     if (value === undefined) {
       err.line()
       return undefined
@@ -24,13 +26,18 @@ export async function askInputs(
 }
 
 /** Asks again until it is something that can be used. */
-async function askInput(err: Channel, name: string, person: Person): Promise<{ readonly given: unknown } | undefined> {
+async function askInput(
+  err: Channel,
+  name: string,
+  type: string | undefined,
+  person: Person,
+): Promise<{ readonly given: unknown } | undefined> {
   for (;;) {
-    const typed = await askLine(`${name}: `, person)
+    const typed = await askLine(type === undefined ? `${name}: ` : `${name} (${type}, as JSON): `, person)
     if (typed === undefined) return undefined
     if (typed.trim() === '') continue
     try {
-      return { given: parsePair(`${name}=${typed}`)[1] }
+      return { given: parsePair(`${name}${type === undefined ? '=' : ':='}${typed}`)[1] }
     } catch (error) {
       err.line({ text: messageOf(error), format: 'red' })
     }

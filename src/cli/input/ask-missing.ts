@@ -1,8 +1,7 @@
 // Starting a run with what was typed: what is missing is asked for, where somebody is there to ask.
 import type { Crew } from '../../crew/crew.ts'
-import { inputNames } from '../../crew/given/inputs.ts'
+import { inputsToGive } from '../../crew/given/inputs.ts'
 import { RepriseError, reworded } from '../../errors.ts'
-import { own } from '../../options.ts'
 import { canAsk } from '../terminal/ask-line.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { askInputs } from './ask-inputs.ts'
@@ -20,14 +19,12 @@ export async function askingForMissing<Begun>(
   try {
     return await start(inputs)
   } catch (error) {
-    const missing = inputNames(crew['~open'].definition).required.filter(
-      (name) => own(inputs ?? {}, name) === undefined,
-    )
     const known = RepriseError.isInstance(error) && ['INPUT_MISSING', 'INPUT_INVALID'].includes(error.code)
-    if (!known || missing.length === 0) throw error
-    const more = canAsk() ? await askInputs(loud, missing) : undefined
+    const next = known ? inputsToGive(crew['~open'].definition, inputs ?? {}) : undefined
+    if (!known || !next) throw error
+    const more = canAsk() ? await askInputs(loud, next) : undefined
     // the library names the first one that it comes upon; a command is to be typed once
-    if (!more) throw reworded(error, error.facts, { next: { act: 'give', inputs: missing } })
+    if (!more) throw reworded(error, error.facts, { next })
     return start({ ...inputs, ...more })
   }
 }

@@ -3,7 +3,8 @@ import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/defini
 import type { GivenOutput } from '../../engine/plan/plan-fork.ts'
 import { RepriseError } from '../../errors.ts'
 import { strictJson } from '../../journal/json.ts'
-import { describe, isRecord } from '../../options.ts'
+import type { Next } from '../../next.ts'
+import { describe, isRecord, own } from '../../options.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import { everyCoworker } from '../define/define-agent.ts'
 import type { Unknowable } from '../define/placeholders.ts'
@@ -44,7 +45,7 @@ export type InputValue =
   | object
 
 /** By the crew's schema and its texts. An input of a text may be optional by the schema. */
-export function inputNames({ tasks, inputs }: CrewDefinition): {
+export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'inputs'>): {
   readonly all: readonly string[]
   readonly required: readonly string[]
 } {
@@ -54,6 +55,34 @@ export function inputNames({ tasks, inputs }: CrewDefinition): {
   }
   const all = [...new Set([...Object.keys(properties), ...tasks.flatMap((task) => task.inputs)])]
   return { all, required: all.filter((name) => !Object.hasOwn(properties, name) || required.includes(name)) }
+}
+
+/**
+ * The inputs that are missing, and those that are a text where the schema takes none. Undefined: there is no such
+ * input.
+ */
+export function inputsToGive(
+  crew: Pick<CrewDefinition, 'inputs'> & Partial<Pick<CrewDefinition, 'tasks'>>,
+  given: { readonly [name: string]: unknown },
+): Next<'give'> | undefined {
+  const types = new Map(typesIn(crew.inputs?.json))
+  const { all, required } = inputNames({ inputs: crew.inputs, tasks: crew.tasks ?? [] })
+  const inputs = all.filter((name) => {
+    const value = own(given, name)
+    return value === undefined ? required.includes(name) : typeof value === 'string' && types.has(name)
+  })
+  if (inputs.length === 0) return undefined
+  const named = [...types].filter(([name]) => inputs.includes(name))
+  return { act: 'give', inputs, ...(named.length > 0 ? { types: Object.fromEntries(named) } : {}) }
+}
+
+/** By input that takes no text: its JSON type, where the schema says one type. */
+function typesIn(schema: unknown): [string, string][] {
+  const { properties } = isRecord(schema) ? schema : {}
+  return Object.entries(isRecord(properties) ? properties : {}).flatMap(([name, property]) => {
+    const type = isRecord(property) ? property['type'] : undefined
+    return typeof type === 'string' && type !== 'string' ? [[name, type] as [string, string]] : []
+  })
 }
 
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */

@@ -6,6 +6,7 @@ import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import { readInputs, settled } from './given-inputs.ts'
+import { inputsToGive } from './inputs.ts'
 
 export interface MadeInputs {
   readonly inputs: Inputs
@@ -32,7 +33,8 @@ export async function fitting(crew: Pick<CrewDefinition, 'name' | 'inputs'>, inp
   const parsed = await parseValue(crew.inputs, plainInputs(inputs))
   if (!parsed.ok) {
     const words = `the inputs do not fit the schema of crew ${crew.name}: ${parsed.reason}`
-    throw new RepriseError('INPUT_INVALID', words)
+    const next = inputsToGive(crew, inputs)
+    throw new RepriseError('INPUT_INVALID', words, next ? { next } : {})
   }
   try {
     return settled(await readInputs(parsed.value, 'what it gives'), inputs)
