@@ -87,7 +87,11 @@ export function writeCommands(typedCall: Call): Commands {
       const text = typed.get(name)?.slice(name.length + 1)
       return `${name}:=${text !== undefined && isJson(text) ? text : (examples[type] ?? '…')}`
     })
-    return again(pairs.flatMap((pair) => ['--input', pair]), undefined, words)
+    return again(
+      pairs.flatMap((pair) => ['--input', pair]),
+      undefined,
+      words,
+    )
   }
 
   function whole({ words, values = [], takes = 'store' }: Typed): string {

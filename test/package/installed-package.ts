@@ -117,8 +117,11 @@ export async function install(project: string, tarball: string): Promise<void> {
   }
   await writeFile(join(project, 'package.json'), JSON.stringify({ ...manifest, dependencies }, null, 2))
   await writeFile(join(project, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }))
-  await npm(['install', '--prefer-offline', '--no-audit', '--no-fund'], project)
+  await npm(['install', '--prefer-offline', '--no-audit', '--no-fund', ...impatient], project)
 }
+
+/** A registry that stalls is an error with its address after two minutes. npm's own limits add up to a quarter of an hour. */
+const impatient = ['--fetch-timeout=60000', '--fetch-retries=1']
 
 async function readmeExample(): Promise<string> {
   const readme = await readFile(join(checkout, 'README.md'), 'utf8')
