@@ -260,7 +260,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const asked =
           room.only === undefined ? units.values() : [units.get(room.only)].filter((unit) => unit !== undefined)
         let suspects = [...units.values()].filter(
-          ({ deaths, holding }) => deaths > 0 && holding && sameOwner(holding.owner, owner),
+          ({ deaths, holding }) => deaths > 0 && holding && isLive(holding, now()) && sameOwner(holding.owner, owner),
         ).length
         return readyIn(lanes, asked)
           .filter(({ run }) => !has.has(run))

@@ -21,7 +21,13 @@ import { virtualTime, type VirtualTime } from '../support/virtual-time.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const runs = Array.from({ length: 6 }, (_, index) => `r${index}`)
+/** Under way when the outage begins. */
+const early = Array.from({ length: 6 }, (_, index) => `early-${index}`)
+/** Due in the outage: their claims, first reads and first writes meet it, again and again. */
+const late = Array.from({ length: 6 }, (_, index) => `late-${index}`)
+const runs = [...early, ...late]
+/** The longest pause between two claims, and all ten steps. */
+const afterwards = 17 * minute + 20 * minute
 
 /** What of the store is away in the hour, by call. `random` gives the same numbers each time. */
 const outages: { readonly [title: string]: (call: StoreCall, random: () => number) => ReturnType<Faults> } = {
@@ -45,10 +51,11 @@ describe('an hour in which', () => {
       const inner = memoryStore({ now: time.now })
       const store = faultyStore(inner, (call) => (isAway() ? faultOf(call, random) : undefined))
       const crew = crewOn(inner, time)
-      for (const id of runs) await crew.enqueue({ id })
+      for (const id of early) await crew.enqueue({ id })
+      for (const id of late) await crew.enqueue({ id, delay: 5 * 60 })
       const workers = [await worker(crew, store, time, 'a'), await worker(crew, store, time, 'b')]
       const completed = whenCompleted(inner, time)
-      await time.passUntil(completed, 2 * minute + hour + 20 * minute)
+      await time.passUntil(completed, 2 * minute + hour + afterwards)
       await completed
       const stopped = Promise.all(workers.map((one) => one.stop()))
       await time.passUntil(stopped, minute)

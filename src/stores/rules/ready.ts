@@ -16,8 +16,9 @@
 // | that holder comes back and releases: it was only paused  |            | - 1                |
 //
 // No number of tries takes a run out of the queue: the pauses only grow, up to a quarter of an hour. A run with a death
-// is a suspect, and no process is given two of them: if one ends its process, it takes no other suspect along. After
-// five deaths the next holder puts the run aside, in its journal (`isFatal` in engine/run/lifecycle.ts).
+// is a suspect, and no process is given one while its lease of another lasts: if one ends its process, it takes no
+// other suspect along. After five deaths the next holder puts the run aside, in its journal (`isFatal` in
+// engine/run/lifecycle.ts).
 import type { Batch, RunId, RunStatus } from '../store.ts'
 
 /** What a store knows of a root. */

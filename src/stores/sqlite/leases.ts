@@ -67,7 +67,7 @@ export const selectReady: string = `select ${readyRootColumns} from runs
 /** Apart, since a claim gives only one of them: many would hide what others have. */
 export const selectSuspects: string = `select ${readyRootColumns} from runs
   where ${inLane} and deaths > 0 order by ready_at limit ?`
-export const selectHeldSuspects: string = 'select 1 from runs where owner = ? and deaths > 0 limit 1'
+export const selectHeldSuspects: string = 'select 1 from runs where owner = ? and deaths > 0 and expires_at > ? limit 1'
 export const selectOnly: string = `select ${readyRootColumns} from runs where run = ? and ready_at <= ?`
 
 interface Among {
@@ -206,8 +206,8 @@ export async function findTries(connection: Connection, run: RunId): Promise<Tri
   return { tries: root?.tries ?? 0, deaths: root?.deaths ?? 0 }
 }
 
-function holdsSuspect({ sql }: Connection, owner: Owner): boolean {
-  return sql(selectHeldSuspects).get(JSON.stringify(owner)) !== undefined
+function holdsSuspect({ sql, now }: Connection, owner: Owner): boolean {
+  return sql(selectHeldSuspects).get(JSON.stringify(owner), now()) !== undefined
 }
 
 export async function findHolder(connection: Connection, run: RunId): Promise<Owner | undefined> {

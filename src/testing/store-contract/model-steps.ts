@@ -166,10 +166,11 @@ export async function claimStep(
   for (const lease of leases) given(model, lease, (model.units.get(lease.run)?.tries ?? 0) + 1)
 }
 
-/** How many roots whose last holder died there are, or the owner holds. */
+/** How many roots whose last holder died there are, or the owner holds by a lease that lasts. */
 function suspectsOf(model: Model, owner?: Owner): number {
   const units = [...model.units.values()].filter(({ deaths }) => deaths > 0)
-  return units.filter(({ lease }) => owner === undefined || lease?.owner.host === owner.host).length
+  if (owner === undefined) return units.length
+  return units.filter(({ lease, expiresAt }) => lease?.owner.host === owner.host && expiresAt > model.now()).length
 }
 
 function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {

@@ -121,6 +121,26 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   claim(
+    'gives a run whose holders died again to the owner whose own lease of it has expired',
+    under,
+    async ({ store, pass }) => {
+      const suspects = ['s1', 's2']
+      for (const run of suspects) await add(store, run, {}, (await store.now()) - hour)
+      for (const host of ['dead', 'x']) {
+        assert.equal((await store.claim(elsewhere(host), ttlMs, [lane], { limit: 2 })).length, 2)
+        pass(ttlMs + 10_000)
+      }
+      assert.equal((await store.tries('s1')).deaths, 1)
+      const again = await store.claim(elsewhere('x'), ttlMs, [lane], { limit: 2 })
+      assert.equal(again.length, 1)
+      pass(ttlMs + 10_000)
+      const only = suspects.find((run) => run !== again[0]?.run) ?? ''
+      assert.deepEqual(await claimed(store, 2, elsewhere('x'), [lane], { only }), [only])
+    },
+    'suspects',
+  )
+
+  claim(
     'gives an owner one run at most whose last holder died, with others, and passes over the rest',
     under,
     async ({ store, pass }) => {

@@ -79,7 +79,7 @@ export interface Roots {
   ready(lanes: readonly Lane[], limit: number): ReadyRun[]
   /** The oldest that is ready, as far as is known here, not one of these, and with no more deaths than this. */
   firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>, deaths: number): RunId | undefined
-  /** Whether the owner has the lease of a root that has deaths. */
+  /** Whether the owner has a lease that lasts of a root that has deaths. */
   holdsSuspect(owner: Holding['owner']): boolean
   /** Whether this one is ready, and in one of the lanes, as far as is known here. */
   isReady(lanes: readonly Lane[], run: RunId): boolean
@@ -219,7 +219,10 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       return oldest && String(oldest['run'])
     },
     holdsSuspect: (owner) =>
-      sql('select 1 from roots where owner = ? and deaths > 0 limit 1').get(JSON.stringify(owner)) !== undefined,
+      sql('select 1 from roots where owner = ? and deaths > 0 and expires_at > ? limit 1').get(
+        JSON.stringify(owner),
+        now(),
+      ) !== undefined,
     isReady(lanes, run) {
       const select = sql('select 1 from roots where run = ? and ready_at <= ?')
       const { lane } = this.get(run)

@@ -62,7 +62,7 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
   // one suspect, and none beside another: apart, since many would hide what others have
   const isGiven = `h.deaths = 0 and ${isOther}`
   const isSuspect = `h.deaths > 0 and ${isOther}`
-  const mayHaveOne = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0)`
+  const mayHaveOne = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0 and held.expires_at > ${nowSql})`
   const any = `select * from (
       (${inOrderSql(schema, lanes, '$8', `and ${isGiven}`, 'for no key update skip locked')})
       union all

@@ -440,7 +440,8 @@ end
 
 local function holds_suspect()
   for _, run in ipairs(redis.call('smembers', key('held-by', owner))) do
-    if tonumber(redis.call('hget', key('run', run), 'deaths') or 0) > 0 then return true end
+    local head = redis.call('hmget', key('run', run), 'deaths', 'expires_at')
+    if tonumber(head[1] or 0) > 0 and tonumber(head[2] or 0) > now then return true end
   end
   return false
 end
