@@ -28,7 +28,6 @@ export type {
 } from './crew/options/verb-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { PriorityName } from './crew/queue/priority.ts'
-export type { RunScheduleOptions } from './crew/queue/run-schedule.ts'
 export type { Schedule, ScheduleOptions } from './crew/queue/read-schedule.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions, RunEvents } from './crew/result/event-stream.ts'

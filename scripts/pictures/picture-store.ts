@@ -25,8 +25,9 @@ export async function fillForPictures(store: string): Promise<readonly Crew[]> {
   const [claims, checks, , , coast] = crews as [Crew, Crew, Crew, Crew, Crew]
   await fillStore(store, pauseMs)
   await backtest(claims)
-  const nightly = { name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin' }
-  await checks.enqueue({ inputs: { company: 'West Gate' }, schedule: nightly })
+  const inputs = { company: 'West Gate' }
+  await checks.schedule({ name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs })
+  await checks['~enqueueNext']('nightly', new Date())
   await coast.kickoff({ id: 'coast-of-yorkshire', inputs: { coast: 'the coast of Yorkshire' } })
   await killedAndResumed(claims, store, 'claim-4716')
   return crews

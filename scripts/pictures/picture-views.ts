@@ -54,16 +54,6 @@ export const pictureViews: readonly PictureView[] = [
   { name: 'backtest', path: '/compare?backtest=facts-again', shows: '.case[open]' },
   { name: 'crews', path: '/crews', shows: '.crew-card' },
   { name: 'crew', path: '/crews/claims', shows: 'form' },
-  {
-    name: 'schedule',
-    path: '/crews/company-checks?how=schedule',
-    shows: '.schedule',
-    prepare: async (page) => {
-      await page.getByRole('textbox', { name: 'company' }).fill('North Mill')
-      await page.getByRole('button', { name: 'every day at 2:00' }).click()
-      await page.locator('.next-times li').last().waitFor()
-    },
-  },
   { name: 'token', path: '/', shows: '.unlock', of: 'locked' },
   { name: 'empty', path: '/', shows: '.state-title', of: 'empty' },
 ]

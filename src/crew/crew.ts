@@ -158,7 +158,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   enqueue(...[options]: Enqueue<InputsWith<T, Inputs>>): Promise<Run<T>>
   enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Promise<Run<T>>
   async enqueue(options?: EnqueueOptions<InputsBy>): Promise<Run<T>> {
-    const request = await readEnqueue(this.#definition, options, this.#schedules.names)
+    const request = await readEnqueue(options)
     const { runId, notBefore } = await enqueue(this.#open, request)
     await wakeRun(this.#open, runId, notBefore?.getTime())
     return new Run<T>(this.#open, runId)

@@ -22,7 +22,6 @@ import type {
   Priority,
   Question,
   ReplyPart,
-  RunSchedule,
   StoredOutput,
   TaskListChanges,
   TaskFailure,
@@ -33,7 +32,7 @@ import type {
 
 export type * from './values.ts'
 
-export const journalVersion = 2
+export const journalVersion = 3
 
 export const runStatuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -74,8 +73,6 @@ export interface EntryBodies {
     readonly queued?: true
     /** Of a run that waits: not before this time, in ISO 8601. */
     readonly notBefore?: string
-    /** The schedule that it is a run of: before anything of it is executed, the next one is put into the queue. */
-    readonly schedule?: RunSchedule
     /** Which of the runs that wait for a worker come first: 1 before 0 before -1. */
     readonly priority?: Priority
     /** The task after which it stops; other lives keep to it. */

@@ -6,13 +6,6 @@ export type * from './questions.ts'
 
 export type Priority = -1 | 0 | 1
 
-/** A schedule that is handed on from each of its runs to the next: when they come, and what their ids begin with. */
-export interface RunSchedule {
-  readonly name: string
-  readonly cron: string
-  readonly timezone: string
-}
-
 /** Who holds a run: a process. Its start time tells it apart from a later process with the same pid. */
 export interface Owner {
   readonly host: string

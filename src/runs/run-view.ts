@@ -85,7 +85,6 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     openQuestions,
     error,
     dueAt,
-    schedule: state.schedule,
     raw: completed ? (last?.raw ?? '') : undefined,
     output: last?.output,
     questions,

@@ -3,7 +3,7 @@ import { isReady } from '../engine/read/due.ts'
 import { isRowOf } from '../engine/read/incarnation.ts'
 import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../errors.ts'
-import type { EntryOf, PinnedRequest, RunSchedule, Usage } from '../journal/entries.ts'
+import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'
 import { callerOf, childRun, parentPath } from '../journal/paths.ts'
@@ -47,8 +47,6 @@ export interface RunSummary {
   readonly error: RunState['error']
   /** Of a run that waits for a time: when a worker begins it, or tries it again. */
   readonly dueAt: string | undefined
-  /** The schedule that it is a run of, where its runs hand that on: cancelling one that waits ends it. */
-  readonly schedule: RunSchedule | undefined
 }
 
 /** The run that another one was made from. */
@@ -96,7 +94,6 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
     openQuestions,
     error,
     dueAt,
-    schedule: said.schedule,
   }
 }
 

@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 import type { Crew } from '../crew/crew.ts'
+import { scheduleInCode } from '../crew/queue/schedule-in-code.ts'
 import type { Store } from '../stores/store.ts'
 import { RepriseError } from '../errors.ts'
 import { packageVersion } from './package-version.ts'
@@ -104,6 +105,9 @@ export function studio(options: StudioOptions = {}): Studio {
     api.all(pattern, ({ req }) => {
       throw new StudioProblem('METHOD_REFUSED', `${req.method} is not for this path`, { allow: methods.join(', ') })
     })
+  api.all('/crews/:crew/schedules/*', () => {
+    throw notFound(`the studio sets and ends no schedules: ${scheduleInCode}`)
+  })
   api.notFound(() => problemResponse(notFound('there is no such path in the API')))
   api.onError((error) => problemResponse(error))
 

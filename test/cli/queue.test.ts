@@ -174,39 +174,19 @@ test('schedule lists what comes next and puts it into the queue when it is told 
   )
 })
 
-test('enqueue with a cron expression sets a schedule, which is listed, handed on by a worker, and ended', async () => {
-  await using folder = await project(claims)
-  const set = await folder.reprise('enqueue', ...inputs, '--cron', '0 2 * * *', '--name', 'nightly')
-  const id = set.stdout.trim()
-  assert.match(id, /^nightly@\S+T02:00:00Z$/)
-  assert.match(set.stderr, /^run nightly@\S+ is queued and starts no earlier than /)
-  const [listed] = records(await folder.reprise('schedule', '--json'))
-  assert.deepEqual(
-    [listed?.['schedule'], listed?.['cron'], listed?.['runId'], listed?.['declared']],
-    ['nightly', '0 2 * * *', id, false],
-  )
-  const twice = await folder.reprise('enqueue', ...inputs, '--cron', '@hourly', '--name', 'nightly')
-  assert.deepEqual([twice.code, /there is a schedule "nightly" already/.test(twice.stderr)], [2, true])
-  await folder.reprise('resume', id)
-  const [after] = records(await folder.reprise('schedule', '--json'))
-  assert.ok(String(after?.['runId']) > id)
-  const ended = await folder.reprise('schedule', '--end', 'nightly')
-  assert.deepEqual(
-    [ended.code, ended.stderr],
-    [0, `ended schedule nightly: cancelled run ${String(after?.['runId'])}\n`],
-  )
-  assert.deepEqual(records(await folder.reprise('schedule', '--json')), [])
-  const none = await folder.reprise('schedule', '--end', 'nightly')
-  assert.deepEqual([none.code, /has no schedule "nightly" of which a run waits/.test(none.stderr)], [2, true])
-  const unfit = await folder.reprise('enqueue', ...inputs, '--timezone', 'UTC')
-  assert.deepEqual([unfit.code, /--timezone is for a schedule; give --cron/.test(unfit.stderr)], [2, true])
-})
-
-test('a schedule that the code declares is not ended by a command', async () => {
+test('setting or ending a schedule by a command is refused with what to do instead, and nothing is queued', async () => {
   await using folder = await project(scheduled().crew)
-  const { code, stderr } = await folder.reprise('schedule', '--end', 'nightly')
-  assert.equal(code, 2)
-  assert.match(stderr, /schedule "nightly" is declared in the code of crew claims; take it out there/)
+  const instead = /^schedules are declared in the code of a crew .* call crew\.schedule\(.*docs\/guides\/workers\.md/
+  for (const [refusal, ...words] of [
+    ['error: enqueue has no option --cron: ', 'enqueue', ...inputs, '--name', 'nightly', '--cron', '0 2 * * *'],
+    ['error: schedule has no option --end: ', 'schedule', '--end', 'nightly'],
+  ] as const) {
+    const { code, stdout, stderr } = await folder.reprise(...words)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.ok(stderr.startsWith(refusal), stderr)
+    assert.match(stderr.slice(refusal.length), instead)
+  }
+  assert.equal(existsSync(join(folder.path, '.reprise')), false)
 })
 
 test('a schedule that is wrong is said with its value when the file is loaded', async () => {

@@ -48,7 +48,8 @@ test('the page lists exactly the options that every command has', () => {
 for (const command of program.commands) {
   test(`the page lists exactly the options and other names of ${command.name()}`, () => {
     const heading = page.split('\n').find((line) => new RegExp(`^### .reprise ${command.name()}\\b`).test(line)) ?? ''
-    assert.deepEqual(firstCells(heading).toSorted(), command.options.map((option) => code(option.flags)).toSorted())
+    const options = command.options.filter(({ hidden }) => !hidden).map((option) => code(option.flags))
+    assert.deepEqual(firstCells(heading).toSorted(), options.toSorted())
     for (const alias of command.aliases()) assert.ok(page.includes(code(alias)))
   })
 

@@ -38,7 +38,7 @@ describe('the description of the API', () => {
     await crew.run('old').fork({ id: 'gone', inputs: { notes: 'P-1' }, ...once })
     await crew.run('gone').fork({ id: 'left', inputs: { notes: 'P-2' }, ...once })
     await crew.run('gone').delete()
-    await crew.enqueue({ inputs: { notes: 'P-3' }, schedule: { cron: '@daily', name: 'nightly' } })
+    await crew.schedule({ inputs: { notes: 'P-3' }, cron: '@daily', name: 'nightly' })
     await using briefings = briefingCrew({ store })
     await using studio = await served({ crews: [crew, briefings], store, by: 'Grace' })
     const description = await described(studio)
@@ -83,9 +83,6 @@ describe('the description of the API', () => {
       ['/runs/r/fork', { id: 'f', inputs: { notes: 'P-1' } }],
       ['/runs/f/cancel', {}],
       ['/runs/none/cancel', {}],
-      ['/crews/claims/schedules/plan', { cron: 'never', inputs }],
-      ['/crews/claims/schedules', { cron: '@daily', inputs }],
-      ['/crews/claims/schedules/claims/end', {}],
       ['/crews/claims/backtests/plan', { task: 'facts' }],
       ['/crews/claims/backtests', { task: 'facts', id: 'b' }],
     ] as const) {

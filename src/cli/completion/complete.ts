@@ -74,7 +74,8 @@ function argumentOf(program: Program, { command, positionals }: Typed, word: str
 /** Of options, or of commands. */
 function namesOf(program: Program, { command, positionals }: Typed, word: string): Candidate[] {
   if (word.startsWith('-')) {
-    const options = [...command.options, ...program.options].map(({ long, description }) => ({
+    const shown = [...command.options, ...program.options].filter(({ hidden }) => !hidden)
+    const options = shown.map(({ long, description }) => ({
       value: long ?? '',
       note: description,
     }))

@@ -1,5 +1,6 @@
 // Commands for runs that wait for a worker, and for the worker.
 import { Option, type Command as Program } from 'commander'
+import { scheduleInCode } from '../../crew/queue/schedule-in-code.ts'
 import {
   changedOption,
   example,
@@ -7,6 +8,7 @@ import {
   wholeNumber,
   wholeNumberOrZero,
   withInputs,
+  withRemoved,
   type Lazily,
 } from './shared-options.ts'
 
@@ -24,12 +26,9 @@ export function addQueueing(program: Program, lazily: Lazily): void {
       ]),
     )
     .option('--delay <time>', 'start it only when this time has passed: 90s, 10m, 2h, 1d')
-    .option('--cron <expression>', 'at its next time, and again at each time after that: "0 2 * * *", @daily')
-    .option('--timezone <name>', 'in which the expression is read (default: UTC)')
-    .option('--name <name>', "of that schedule, and what the ids of its runs begin with (default: the crew's)")
     .action(lazily(async () => (await import('../commands/queueing/enqueue.ts')).enqueue))
+  withRemoved(enqueue, '--cron <expression>', scheduleInCode)
   example(enqueue, 'reprise enqueue claims.ts --input notes=@notes.txt --delay 10m')
-  example(enqueue, 'reprise enqueue claims.ts --input notes=@notes.txt --cron "0 2 * * *" --name nightly')
 
   const worker = program
     .command('worker')
@@ -60,7 +59,7 @@ export function addQueueing(program: Program, lazily: Lazily): void {
   schedule.argument('[file]', fileArgument)
   schedule
     .option('--enqueue', 'put the next run of each into the queue, as a worker does')
-    .option('--end <name>', 'end one that was set by enqueue --cron or in the studio: its next run is cancelled')
     .action(lazily(async () => (await import('../commands/queueing/schedule.ts')).schedule))
+  withRemoved(schedule, '--end <name>', `${scheduleInCode}; to end one, remove that call and cancel its next run`)
   example(schedule, 'reprise schedule claims.ts')
 }

@@ -77,6 +77,16 @@ export function withDecisions(program: Program): Program {
     .option('--removed <task>', 'a task that is given up, with its questions and nested runs; once for each', collect)
 }
 
+/**
+ * An option that was removed; `instead` names its replacement. Refused as soon as it is read, before unknown options
+ * beside it.
+ */
+export function withRemoved(command: Program, flags: string, instead: string): Program {
+  const option = new Option(flags).hideHelp()
+  const words = `error: ${command.name()} has no option ${option.long}: ${instead}`
+  return command.addOption(option).on(`option:${option.name()}`, () => command.error(words))
+}
+
 export function example(command: Program, line: string): void {
   command.addHelpText('after', `\nExample:\n  ${line}`)
 }

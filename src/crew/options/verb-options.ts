@@ -16,7 +16,6 @@ import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../g
 import type { OnPlan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
 import type { PriorityName } from '../queue/priority.ts'
-import type { RunScheduleOptions } from '../queue/run-schedule.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
   /** Stop after this task; a resume continues after it. */
@@ -89,8 +88,6 @@ export type EnqueueOptions<Names extends InputsBy = string> = {
   readonly priority?: PriorityName
   /** Seconds before which no worker begins it. */
   readonly delay?: number
-  /** Instead of `id` and `delay`: a run at its next time, and, whenever one begins, another for the time after it. */
-  readonly schedule?: RunScheduleOptions
   readonly reuse?: Reuse
 } & InputsOption<Names>
 

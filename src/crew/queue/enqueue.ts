@@ -7,19 +7,21 @@ import { isGivenUp } from '../../engine/read/due.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { ofOtherCrew } from '../../engine/read/run-not-found.ts'
-import type { CrewDefinition } from '../../engine/definition.ts'
+import { queueRun } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../errors.ts'
-import type { Priority, RunSchedule } from '../../journal/entries.ts'
+import type { Priority } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { checkKeys } from '../../options.ts'
+import { checkKeys, isRecord } from '../../options.ts'
 import type { InputsBy } from '../given/inputs.ts'
+import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
 import { checkSameInputs } from '../given/check-same-run.ts'
 import { readInputs, settled, type GivenInputs } from '../given/given-inputs.ts'
+import { beforeKickoff } from '../given/made-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readReuse, type EnqueueOptions } from '../options/verb-options.ts'
+import { announce } from '../result/log.ts'
 import { priorities, priorityNumber } from './priority.ts'
-import { queueNewRun } from './queue-new-run.ts'
-import { firstRun, readRunSchedule, scheduleTaken } from './run-schedule.ts'
+import { scheduleInCode } from './schedule-in-code.ts'
 
 export interface EnqueueRequest {
   readonly id: string | undefined
@@ -29,26 +31,21 @@ export interface EnqueueRequest {
   readonly priority: Priority
   /** When it comes due, or after how many seconds. */
   readonly due: Date | number | undefined
-  /** It is the first run of this one. */
-  readonly schedule?: RunSchedule | undefined
 }
 
 /** More than thirty years. */
 const longestDelay = 1_000_000_000
 
-/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. `declared`: the names of the schedules that the crew's code has. */
-export async function readEnqueue(
-  crew: CrewDefinition,
-  options: Partial<EnqueueOptions<InputsBy>> = {},
-  declared: ReadonlySet<string> = new Set(),
-): Promise<EnqueueRequest> {
-  checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse', 'schedule'], 'inputs')
+/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. */
+export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {}): Promise<EnqueueRequest> {
+  if (isRecord(options) && 'schedule' in options)
+    throw new RepriseError('OPTION_UNKNOWN', `enqueue has no option "schedule": ${scheduleInCode}`)
+  checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse'], 'inputs')
   const { id, inputs: given } = options
   const inputs = given === undefined ? undefined : await readInputs(given)
   return {
     id: id === undefined ? undefined : checkNewRunId(id),
     inputs,
-    schedule: options.schedule === undefined ? undefined : await readRunSchedule(crew, options, inputs, declared),
     reuse: readReuse(options.reuse),
     priority: priorityNumber(optional('priority', options.priority, oneOf(priorities)) ?? 'normal'),
     due: optional('delay in seconds', options.delay, number(0, longestDelay)) || undefined,
@@ -62,30 +59,22 @@ export interface Enqueued {
   readonly notBefore?: Date | undefined
 }
 
-/**
- * INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's.
- * OPTION_INVALID when there is such a schedule already.
- */
+/** INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's. */
 export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<Enqueued> {
   const { definition: crew } = open
-  const { id, inputs: given, reuse, priority, due, schedule } = request
+  const { id, inputs: given, reuse, priority, due } = request
   const engine = await open.engine()
-  const first = schedule && (await firstRun(engine, schedule))
-  const run = first?.runId ?? id ?? engine.world.newRunId()
+  const run = id ?? engine.world.newRunId()
   if (id === undefined || !(await engine.store.row(run))) {
     // by the store's clock, which says when it is due: that of this machine may be another
-    const notBefore =
-      first?.time ?? (typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due)
-    const created = await queueNewRun(engine, crew, {
-      run,
-      given: given ? settled(given) : {},
-      files: given?.files,
-      origin: defined({ reuse, module: open.module, schedule }),
-      priority,
-      notBefore,
-    })
+    const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
+    const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
+    await checkPlanned(crew, made.inputs, () => true)
+    await checkBudgetPrices(crew)
+    announce(crew, run, 'queued')
+    const origin = defined({ reuse, module: open.module })
+    const created = await queueRun(engine, crew, { run, origin, priority, notBefore, ...made })
     if (created) return { runId: run, created, notBefore }
-    if (schedule) throw scheduleTaken(schedule.name)
   }
   const { state } = await readRun(engine.store, run)
   if (state.crew !== crew.name) throw ofOtherCrew(run, state.crew, crew.name)

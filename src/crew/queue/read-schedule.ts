@@ -75,37 +75,18 @@ export async function readSchedule(
     timezone,
     priority,
     next: (after = new Date()) => times.after(after),
-    runId: (time) => runIdAt(name, time),
+    // in UTC, to the second: in autumn, one local time comes twice
+    runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
     inputs: (time) => (typeof given === 'function' ? (given as (time: Date) => unknown)(time) : (given ?? {})),
   }
   const first = schedule.next() as Date
-  named(whose, () => checkNewRunId(schedule.runId(first)))
-  const inputs = named(whose, () => schedule.inputs(first))
-  await checkScheduled(crew, inputs).catch((error: unknown) => {
-    throw wordedFor(whose, error)
-  })
-  return schedule
-}
-
-/** In UTC, to the second: in autumn, one local time comes twice. */
-export function runIdAt(name: string, time: Date): string {
-  return `${name}@${time.toISOString().replace('.000Z', 'Z')}`
-}
-
-/** What `beforeKickoff` makes of them is known only when it has been called. */
-export async function checkScheduled(crew: CrewDefinition, given: unknown): Promise<void> {
-  const inputs = unreadInputs(given, 'inputs')
-  if (!crew.callbacks?.before) await checkGiven(crew.tasks, await fitting(crew, inputs))
-}
-
-export function named<Found>(whose: string, check: () => Found): Found {
   try {
-    return check()
+    checkNewRunId(schedule.runId(first))
+    const inputs = unreadInputs(schedule.inputs(first), 'inputs')
+    // what `beforeKickoff` makes of them is known only when it has been called
+    if (!crew.callbacks?.before) await checkGiven(crew.tasks, await fitting(crew, inputs))
   } catch (error) {
-    throw wordedFor(whose, error)
+    throw RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error
   }
-}
-
-function wordedFor(whose: string, error: unknown): unknown {
-  return RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error
+  return schedule
 }

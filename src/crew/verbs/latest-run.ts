@@ -25,17 +25,14 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
   throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
 }
 
-/**
- * Undefined when the crew has no run of that kind. One that waits for its time is meant only where there is no other,
- * and the next run of a schedule, which is newer than the one that began before it, never.
- */
+/** Undefined when the crew has no run of that kind. A run that waits for its time is the last resort. */
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
   const now = await store.now()
   let delayed: string | undefined
   for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) }, 1)) {
-    const { dueAt, schedule } = summaryOf(row)
+    const { dueAt } = summaryOf(row)
     if (row.status !== 'queued' || dueAt === undefined || Date.parse(dueAt) <= now) return row.run
-    if (!schedule) delayed ??= row.run
+    delayed ??= row.run
   }
   return delayed
 }

@@ -14,8 +14,6 @@ import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { whenOthersAreDone } from '../result/wait-for-run.ts'
 import { checkBefore, checkBudgetPrices, hasBegun, isOpen } from '../given/check-before.ts'
-import { queueFollowing } from '../queue/run-schedule.ts'
-import { wakeRun } from '../queue/wake-run.ts'
 import { latestUnfinished } from './latest-run.ts'
 import { confirm, planOfResume } from './make-plan.ts'
 
@@ -56,8 +54,6 @@ export async function takeUp(
     const done = state.status === 'completed'
     if (!done) await checkBefore(crew, state.inputs, isOpen(state), hasBegun(state))
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices, { changes }))
-    const following = await queueFollowing(engine, crew, state)
-    if (following) await wakeRun(open, following.runId, following.time.getTime())
     if (changes) crew.logger.warn(`run ${run}: its tasks have changed: ${changeWords(changes)}`)
     announce(crew, run, done ? 'completed before' : state.lives === 0 ? 'begun' : `resume, life ${state.lives + 1}`)
   }

@@ -7,7 +7,7 @@ import type { Answer, Entry, NewEntry, Question } from '../../journal/entries.ts
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import type { Message, Store } from '../../stores/store.ts'
+import type { Message } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
 import { alreadyAnswered, checkAnswer } from './questions.ts'
@@ -105,11 +105,6 @@ async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   await hold.append(cancel ? [...entries, checkedEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
   if (cancel) hold.stop(runCancelled(hold.state.run))
   return { recorded: true, editsWait }
-}
-
-/** Whether somebody wants it cancelled, and nobody has recorded that yet. */
-export async function cancelWaits(store: Store, run: string): Promise<boolean> {
-  return (await store.inbox(run)).some((message) => parse(message)?.kind === 'cancel')
 }
 
 /** Cancels a run with the one that it works for. What is in its inbox would wait for ever, and is refused. */

@@ -12,12 +12,11 @@ import { briefly, reserve } from '../lease/held-here.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { cancelWithin } from './cancel-within.ts'
-import { answerTo, cancelWaits, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
+import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
 import { requestLease } from '../lease/lease-keeper.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
-import { handsOn, scheduledRows } from '../read/stored-schedules.ts'
 import { rootRun } from '../../journal/paths.ts'
 
 /**
@@ -76,23 +75,6 @@ async function leave(engine: Engine, state: RunState, message: InboxMessage, cre
 }
 
 /**
- * Cancels the runs of its schedule that come after one that is cancelled before it was begun: whoever handed it on was
- * killed, or is at it. To be called by whoever holds that one.
- */
-export async function cancelFollowing(
-  engine: Engine,
-  { run, crew, schedule, notBefore = '' }: RunState,
-): Promise<void> {
-  for await (const { row, time } of scheduledRows(engine.store, { crew, name: schedule?.name }))
-    if (row.run !== run && time > notBefore) await tell(engine, row.run, { kind: 'cancel' }).catch(unlessOver)
-}
-
-/** Somebody else was first. */
-export function unlessOver(error: unknown): void {
-  if (!RepriseError.isInstance(error) || !['RUN_ENDED', 'RUN_NOT_FOUND'].includes(error.code)) throw error
-}
-
-/**
  * A message posted while the lease was held could not be recorded by its sender, who relies on the holder: to be called
  * by a holder that has given it back, if there may be one for the run or those that work for it. Whether there was one.
  */
@@ -146,7 +128,6 @@ async function recordIn(engine: Engine, unit: Unit, run: string, posted?: string
     if (over && (await store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
     if (over) return
     if (!unit.has(unit.lease.run)) await wakeRoot(engine, unit, run)
-    if (handsOn(hold.state) && (await cancelWaits(store, run))) await cancelFollowing(engine, hold.state)
     await drainInbox(hold, { edits: true })
     if (hold.state.status === 'cancelled') await cancelWithin(engine, unit, hold.state)
   } finally {

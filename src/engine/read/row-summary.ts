@@ -1,7 +1,7 @@
 // What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command
 // line loads this at every start.
 import { defined } from '../../defined.ts'
-import type { RunSchedule, Usage } from '../../journal/entries.ts'
+import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import type { Spending } from '../../journal/state/spend.ts'
 import { noUsage, type RunState } from '../../journal/state/state.ts'
@@ -39,7 +39,6 @@ export interface RowSummary {
   readonly imported?: boolean
   /** It was put into the queue, or back into it: workers are expected to execute it. */
   readonly forWorkers?: boolean
-  readonly schedule?: RunSchedule
   /** Of a trial of a backtest: how many the backtest was to have. */
   readonly trials?: number
   readonly suspended?: RunState['suspended']

@@ -38,7 +38,6 @@ export function rowOf(state: RunState): RunRow {
       dueAt: dueTime(state),
       imported: state.imported,
       forWorkers: state.forWorkers,
-      schedule: state.schedule,
       trials: state.trials,
     }),
     ...defined({ suspended: state.suspended, woken: state.woken, error: state.error, module: state.module }),

@@ -62,7 +62,7 @@ export interface NewRun {
 
 export type Origin = Pick<
   EntryBodies['run.created'],
-  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'schedule' | 'trials'
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'trials'
 >
 
 /**

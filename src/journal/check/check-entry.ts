@@ -167,7 +167,6 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     trials: optional(amount),
     queued: optional(yes),
     notBefore: optional(time),
-    schedule: optional(object({ name: text, cron: text, timezone: text })),
     priority: optional(priority),
     through: optional(text),
     module: optional(object({ file: text, export: optional(text) })),

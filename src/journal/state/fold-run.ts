@@ -26,7 +26,6 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     if (entry.queued) state.forWorkers = true
     if (entry.notBefore !== undefined) state.notBefore = entry.notBefore
     if (entry.trials !== undefined) state.trials = entry.trials
-    if (entry.schedule) state.schedule = entry.schedule
     if (entry.through !== undefined) state.through = entry.through
     if (entry.parent) state.parent = entry.parent
     if (entry.effects) state.effects = entry.effects
@@ -88,8 +87,6 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   'run.imported': (state) => {
     state.imported = true
     delete state.forWorkers
-    // which is kept where the run comes from
-    delete state.schedule
   },
   'run.woken': (state) => wake(state),
   'run.completed': (state) => {

@@ -18,7 +18,6 @@ import type {
   PlannedTask,
   Priority,
   Question,
-  RunSchedule,
   RunStatus,
   StoredOutput,
   TaskListChanges,
@@ -55,8 +54,6 @@ export interface RunState {
   notBefore?: string
   /** Of a trial of a backtest: how many the backtest was to have. */
   trials?: number
-  /** The schedule that it is a run of. */
-  schedule?: RunSchedule
   /** The task after which it stops, as whoever executed it last wanted. */
   through?: string
   /** Where the command line found the crew that made it. */

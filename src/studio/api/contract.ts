@@ -35,14 +35,12 @@ import type {
   StartedRun,
 } from './acts.ts'
 import type { BacktestBody, BacktestPlan, BacktestSummary, BacktestView } from './backtests.ts'
-import type { CrewView, QueueView } from './crews-and-queue.ts'
-import type { ScheduleBody, SchedulePlan, ScheduleView } from './schedule-views.ts'
+import type { CrewView, QueueView, ScheduleView } from './crews-and-queue.ts'
 import type { SpendingView, StepView } from './steps.ts'
 
 export type * from './acts.ts'
 export type * from './backtests.ts'
 export type * from './crews-and-queue.ts'
-export type * from './schedule-views.ts'
 export type * from './steps.ts'
 
 /**
@@ -92,7 +90,7 @@ export interface Endpoints {
   'GET /crews': { response: { readonly crews: readonly CrewView[] } }
   'GET /crews/{crew}': { response: CrewView }
   'GET /queue': { response: QueueView }
-  /** Those that are handed on by runs, and those that the code at hand declares; the next to come first. */
+  /** Those that the code at hand declares; the next to come first. */
   'GET /schedules': { query: { readonly crew?: string }; response: { readonly schedules: readonly ScheduleView[] } }
 
   /** Plans spend nothing and write nothing. Role act; 409 NO_CODE where the crew's code is not at hand. */
@@ -106,14 +104,6 @@ export interface Endpoints {
   'POST /runs/{run}/replay': { body: ReplayBody; response: StartedRun }
   'POST /runs/{run}/fork': { body: ForkBody; response: StartedRun }
   'POST /runs/{run}/refresh': { body: NewRunBody; response: StartedRun }
-  /** Plans and sets: 409 NO_CODE where the crew's code is not at hand. The end needs none, but for a declared one. */
-  'POST /crews/{crew}/schedules/plan': { body: ScheduleBody; response: SchedulePlan }
-  'POST /crews/{crew}/schedules': { body: ScheduleBody; response: ScheduleView }
-  /** The runs that were cancelled by that. */
-  'POST /crews/{crew}/schedules/{schedule}/end': {
-    body: { readonly by?: string }
-    response: { readonly runs: readonly string[] }
-  }
   /** Role act; 409 NO_CODE. Executed here; it answers when it is about to begin, and its cases grow in its view. */
   'POST /crews/{crew}/backtests/plan': { body: BacktestBody; response: BacktestPlan }
   'POST /crews/{crew}/backtests': { body: BacktestBody; response: { readonly id: string; readonly total: number } }

@@ -1,4 +1,5 @@
-// Crews and the queue, as the API gives them.
+// Crews, their schedules and the queue, as the API gives them.
+import type { PriorityName } from '../../crew/queue/priority.ts'
 import type { Limit } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { Holder } from '../../runs/status.ts'
@@ -69,4 +70,18 @@ export interface QueueView {
   readonly workers: readonly (Holder & { readonly runs: readonly string[] })[]
   /** There are more runs than were counted. */
   readonly cut: boolean
+}
+
+/** A schedule that the crew's code declares. */
+export interface ScheduleView {
+  readonly crew: string
+  readonly name: string
+  readonly cron: string
+  readonly timezone: string
+  readonly priority: PriorityName
+  /** Its next time, and the id of the run at that time. Undefined if it has no time left. */
+  readonly next: string | undefined
+  readonly runId: string | undefined
+  /** Whether that run is in the queue, where a worker puts it. */
+  readonly queued: boolean
 }

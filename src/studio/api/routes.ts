@@ -4,7 +4,6 @@ import { backtestRoutes } from '../routes/backtesting.ts'
 import { crewRoutes } from '../routes/crews.ts'
 import { peopleRoutes } from '../routes/people.ts'
 import { runRoutes } from '../routes/runs.ts'
-import { scheduleRoutes } from '../routes/schedules.ts'
 import { sessionRoutes } from '../routes/session.ts'
 import { streamRoutes } from '../routes/streams.ts'
 import type { Endpoint } from './contract.ts'
@@ -25,7 +24,6 @@ const routes: Routes<Endpoint> = {
   ...streamRoutes,
   ...crewRoutes,
   ...actingRoutes,
-  ...scheduleRoutes,
   ...backtestRoutes,
 }
 

@@ -58,6 +58,10 @@ test('inputs that a kickoff refuses are refused before anything is recorded', as
   await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, priority: 2 } as never), /priority is 2; give 'low'/)
   await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, delay: -1 }), /delay in seconds is -1; give a number/)
   await assert.rejects(crew.enqueue({ notes: 'x' } as never), { code: 'OPTION_UNKNOWN' })
+  await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, schedule: { cron: '@daily' } } as never), {
+    code: 'OPTION_UNKNOWN',
+    message: /^enqueue has no option "schedule": schedules are declared in the code of a crew .* call crew\.schedule\(/,
+  })
   assert.deepEqual(await Array.fromAsync(crew.runs()), [])
 })
 

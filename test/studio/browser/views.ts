@@ -31,8 +31,9 @@ export async function sampleRuns(store: string): Promise<readonly Crew[]> {
   await claims.kickoff({ id: 'failed', inputs: { ...inputs, notes: 'unreadable' } }).catch(() => {})
   await checks.kickoff({ id: 'parallel', inputs: { company: 'North Mill' } })
   await checks.enqueue({ id: 'queued', inputs: { company: 'South Quay' } })
-  const nightly = { name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin' }
-  await checks.enqueue({ inputs: { company: 'West Gate' }, schedule: nightly })
+  const company = 'West Gate'
+  await checks.schedule({ name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs: { company } })
+  await checks['~enqueueNext']('nightly', new Date())
   await claims.backtest('facts', { id: 'backtest', runs: 3 })
   await tight.kickoff({ id: 'limit', inputs: { text: 'a long text' } })
   await briefings.kickoff({ id: 'within', inputs: { topic: 'tides' } })
@@ -68,6 +69,6 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   crews: ['/crews', '.main h2, .main h3'],
   'a crew': ['/crews/claims', 'form'],
   'a nested crew': ['/crews/research', '.crew-side'],
-  'a schedule': ['/crews/company-checks?how=schedule', '.schedule'],
+  'a schedule': ['/crews/company-checks', '.schedule'],
   'no such run': ['/runs/none', '.state-title'],
 }

@@ -2,7 +2,7 @@
 import type { EnqueueOptions as Enqueue } from '../../../crew/options/verb-options.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import { defined } from '../../../defined.ts'
-import { exitCodes, UsageError } from '../../exit-codes.ts'
+import { exitCodes } from '../../exit-codes.ts'
 import { loadCrew } from '../../find/load-crew.ts'
 import { storeOutside } from '../../find/open-runs.ts'
 import { askingForMissing } from '../../input/ask-missing.ts'
@@ -16,15 +16,11 @@ export interface EnqueueOptions extends InputOptions {
   readonly id?: string
   readonly priority?: Enqueue['priority']
   readonly delay?: string
-  readonly cron?: string
-  readonly timezone?: string
-  readonly name?: string
 }
 
 export async function enqueue({ args, options, terminal, commands }: Invocation<EnqueueOptions>): Promise<number> {
   const { id, priority } = options
   const delay = options.delay === undefined ? undefined : readDuration('--delay', options.delay)
-  const schedule = scheduleIn(options)
   const inputs = inputsOf(options)
   const found = await loadCrew(args[0], options.crew)
   const values = commands.file === undefined ? [] : [commands.file]
@@ -37,7 +33,7 @@ export async function enqueue({ args, options, terminal, commands }: Invocation<
     const run = await askingForMissing(terminal, crew, inputs, (all) =>
       // which inputs a crew takes is known to its file; here it is for the library to check
       crew.enqueue({
-        ...defined({ id, priority, delay, schedule }),
+        ...defined({ id, priority, delay }),
         ...(all === undefined ? {} : { inputs: all }),
       } as Enqueue),
     )
@@ -54,11 +50,4 @@ export async function enqueue({ args, options, terminal, commands }: Invocation<
   } finally {
     await store.close()
   }
-}
-
-function scheduleIn({ cron, timezone, name }: EnqueueOptions): Enqueue['schedule'] {
-  if (cron !== undefined) return { cron, ...defined({ timezone, name }) }
-  const unfit = timezone !== undefined ? '--timezone' : name === undefined ? undefined : '--name'
-  if (unfit !== undefined) throw new UsageError(`${unfit} is for a schedule; give --cron "0 2 * * *", or leave it out`)
-  return undefined
 }

@@ -1,12 +1,6 @@
 // `reprise schedule`: the schedules of a file's crews, when they come next, and whether that run is in the queue.
 import type { Crew } from '../../../crew/crew.ts'
-import { priorityName } from '../../../crew/queue/priority.ts'
-import { declaredSchedule } from '../../../crew/queue/run-schedule.ts'
-import { endSchedule } from '../../../engine/people/end-schedule.ts'
-import { storedSchedules } from '../../../engine/read/stored-schedules.ts'
-import { realWorld } from '../../../engine/world.ts'
 import type { Store } from '../../../stores/store.ts'
-import { signedBy } from '../../input/login-name.ts'
 import { crewFile } from '../../find/load-crew.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { loadServed } from '../../find/load-served.ts'
@@ -17,7 +11,6 @@ import { withCrewStore } from '../executing/execute.ts'
 
 export interface ScheduleOptions {
   readonly enqueue?: boolean
-  readonly end?: string
 }
 
 interface Row {
@@ -31,20 +24,17 @@ interface Row {
   readonly runId: string | null
   /** Of that run; null when it isn't in the queue. */
   readonly status: string | null
-  /** In the code of the crew; otherwise its runs hand it on, and it can be ended. */
-  readonly declared: boolean
 }
 
 export async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number> {
   const { args, options, terminal, commands } = invocation
   const file = crewFile(args[0])
   const crews = await loadServed([file])
-  if (options.end !== undefined) return endNamed(invocation, crews, options.end)
   const rows: Row[] = []
   for (const crew of crews) {
     if (options.enqueue && (await crew.schedules()).length > 0) await enqueueAll(crew, options.store)
     await withCrewStore(invocation, crew, async ({ crew: its, store }) => {
-      rows.push(...(await declaredIn(its, store)), ...(await storedIn(its, store)))
+      rows.push(...(await schedulesOf(its, store)))
       return exitCodes.done
     })
   }
@@ -61,7 +51,7 @@ export async function schedule(invocation: Invocation<ScheduleOptions>): Promise
   return exitCodes.done
 }
 
-async function declaredIn(crew: Crew, store: Store): Promise<Row[]> {
+async function schedulesOf(crew: Crew, store: Store): Promise<Row[]> {
   const rows: Row[] = []
   for (const one of await crew.schedules()) {
     const { name, cron, timezone, priority } = one
@@ -69,46 +59,9 @@ async function declaredIn(crew: Crew, store: Store): Promise<Row[]> {
     const runId = time ? one.runId(time) : null
     const status = runId === null ? null : ((await store.row(runId))?.status ?? null)
     const next = time?.toISOString() ?? null
-    rows.push({ crew: crew.name, schedule: name, cron, timezone, priority, next, runId, status, declared: true })
+    rows.push({ crew: crew.name, schedule: name, cron, timezone, priority, next, runId, status })
   }
   return rows
-}
-
-async function storedIn(crew: Crew, store: Store): Promise<Row[]> {
-  const found = await storedSchedules(store, { crew: crew.name })
-  return found.map(({ name, cron, timezone, priority, time, runId }) => ({
-    crew: crew.name,
-    schedule: name,
-    cron,
-    timezone,
-    priority: priorityName(priority),
-    next: time,
-    runId,
-    status: 'queued',
-    declared: false,
-  }))
-}
-
-/** OPTION_INVALID when none of the crews has it, or its code declares it. */
-async function endNamed(invocation: Invocation, crews: readonly Crew[], name: string): Promise<number> {
-  const { terminal } = invocation
-  const names = await Promise.all(crews.map(async (crew) => (await crew.schedules()).map((one) => one.name)))
-  const owner = crews.find((_, index) => names[index]?.includes(name))
-  if (owner) throw declaredSchedule(owner.name, name)
-  let ended: string[] = []
-  for (const crew of crews)
-    await withCrewStore(invocation, crew, async ({ crew: its, store }) => {
-      const [found] = await storedSchedules(store, { crew: its.name, name })
-      const last = ended.length === 0 && crew === crews.at(-1)
-      if (found || last)
-        ended = await endSchedule({ store, world: realWorld() }, { crew: its.name, name, ...signedBy(undefined) })
-      return exitCodes.done
-    })
-  for (const runId of ended) {
-    if (terminal.json) terminal.record({ schedule: name, runId, cancelled: true })
-    terminal.err.line(`ended schedule ${name}: cancelled run ${runId}`)
-  }
-  return exitCodes.done
 }
 
 async function enqueueAll(crew: Crew, store: string | undefined): Promise<void> {

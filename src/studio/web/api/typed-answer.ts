@@ -10,8 +10,8 @@ export interface TypedAnswer<T> {
   readonly busy: boolean
 }
 
-/** `key` says what is asked; while it is undefined, nothing is. */
-export function useTypedAnswer<T>(key: string | undefined, ask: (signal: AbortSignal) => Promise<T>): TypedAnswer<T> {
+/** `key` says what is asked. */
+export function useTypedAnswer<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): TypedAnswer<T> {
   const [state, setState] = useState<{ of: string | undefined; value: T | undefined; problem: unknown }>({
     of: undefined,
     value: undefined,
@@ -21,7 +21,6 @@ export function useTypedAnswer<T>(key: string | undefined, ask: (signal: AbortSi
   const newest = useRef(ask)
   newest.current = ask
   useEffect(() => {
-    if (key === undefined) return
     const stop = new AbortController()
     const timer = setTimeout(
       () => {
@@ -40,6 +39,5 @@ export function useTypedAnswer<T>(key: string | undefined, ask: (signal: AbortSi
       stop.abort()
     }
   }, [key])
-  if (key === undefined) return { value: undefined, problem: undefined, busy: false }
   return { value: state.value, problem: state.problem, busy: state.of !== key }
 }

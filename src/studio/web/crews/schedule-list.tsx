@@ -1,17 +1,13 @@
-// Schedules with their next runs, whether anybody keeps them as far as the store knows, and a way to end each.
+// Schedules with their next runs, and whether a worker has put those into the queue.
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { longTime } from '../../../text/words.ts'
 import type { ScheduleView } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
 import { call } from '../api/client.ts'
 import { useResource, type Resource } from '../api/resource.ts'
-import { mayAct, signature } from '../api/studio-session.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { notify } from '../parts/notices.tsx'
-import { Failed, Loading, wordsOf } from '../parts/states.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { now } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
-import { ScheduleTime } from './schedule-time.tsx'
 
 export function useSchedules(crew?: string): Resource<readonly ScheduleView[]> {
   return useResource(`schedules ${crew ?? ''}`, async (signal) => {
@@ -28,55 +24,39 @@ interface ListProps {
 
 export function ScheduleList({ resource, crews = false }: ListProps): JSX.Element {
   const { value, error, again } = resource
-  const [ending, setEnding] = useState<ScheduleView>()
   if (!value) return error === undefined ? <Loading what="schedules" /> : <Failed error={error} again={again} />
-  if (value.length === 0) return <p class="soft">None.</p>
+  if (value.length === 0)
+    return (
+      <p class="soft">
+        None. Schedules are declared in the code of a crew: <code>crew.schedule({'{ cron, inputs }'})</code>
+      </p>
+    )
   return (
-    <>
-      <ul class="schedules">
-        {value.map((schedule) => (
-          <li key={`${schedule.crew} ${schedule.name}`} class="schedule">
-            <div class="schedule-head">
-              <strong>{schedule.name}</strong>
-              {crews && schedule.crew !== schedule.name && <span class="soft">{schedule.crew}</span>}
-              {schedule.declared && <span class="status tone-quiet">in the code</span>}
-              {mayAct() && !schedule.declared && (
-                <button
-                  type="button"
-                  class="small"
-                  aria-label={`End the schedule ${schedule.name}`}
-                  onClick={() => setEnding(schedule)}
-                >
-                  End
-                </button>
-              )}
-            </div>
-            <p class="soft">
-              <code>{schedule.cron}</code> {schedule.timezone}
-              {schedule.priority !== 'normal' && `, ${schedule.priority} priority`}
-            </p>
-            <Next schedule={schedule} />
-          </li>
-        ))}
-      </ul>
-      {ending && <EndDialog schedule={ending} onClose={() => setEnding(undefined)} />}
-    </>
+    <ul class="schedules">
+      {value.map((schedule) => (
+        <li key={`${schedule.crew} ${schedule.name}`} class="schedule">
+          <div class="schedule-head">
+            <strong>{schedule.name}</strong>
+            {crews && schedule.crew !== schedule.name && <span class="soft">{schedule.crew}</span>}
+          </div>
+          <p class="soft">
+            <code>{schedule.cron}</code> {schedule.timezone}
+            {schedule.priority !== 'normal' && `, ${schedule.priority} priority`}
+          </p>
+          <Next schedule={schedule} />
+        </li>
+      ))}
+    </ul>
   )
 }
 
 function Next({ schedule }: { readonly schedule: ScheduleView }): JSX.Element {
-  const { crew, next, timezone, runId, queued, late } = schedule
+  const { crew, next, timezone, runId, queued } = schedule
   if (next === undefined || runId === undefined) return <p class="faint">It has no time any more.</p>
   const time = <ScheduleTime at={next} timezone={timezone} />
   return (
     <>
       <p>{queued ? <Link to={runPath(runId)}>{time}</Link> : time}</p>
-      {late && (
-        <p class="note">
-          It is late: nobody has begun it, so no worker serves {crew}, or all are busy. Start one:{' '}
-          <code>reprise worker</code>
-        </p>
-      )}
       {!queued && (
         <p class="note">
           Its next run isn’t in the queue: nobody keeps this schedule before a worker serves {crew}. Start one:{' '}
@@ -87,37 +67,36 @@ function Next({ schedule }: { readonly schedule: ScheduleView }): JSX.Element {
   )
 }
 
-function EndDialog({ schedule, onClose }: { readonly schedule: ScheduleView; onClose(): void }): JSX.Element {
-  const [problem, setProblem] = useState('')
-  const { crew, name } = schedule
-  const end = async (): Promise<void> => {
-    const by = signature.peek()
-    try {
-      const params = { crew, schedule: name }
-      await call('POST /crews/{crew}/schedules/{schedule}/end', { params, body: by === '' ? {} : { by } })
-      notify(`The schedule ${name} is over.`)
-      changes.value++
-      onClose()
-    } catch (error) {
-      setProblem(wordsOf(error))
-    }
-  }
+function ScheduleTime({ at, timezone }: { readonly at: string; readonly timezone: string }): JSX.Element {
   return (
-    <Dialog title={`End the schedule ${name}?`} onClose={onClose}>
-      <p>Its run that waits is cancelled, and no other follows. Runs that have begun are not touched.</p>
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div class="dialog-end">
-        <button type="button" onClick={onClose}>
-          Leave it
-        </button>
-        <button type="button" class="danger" onClick={() => void end()}>
-          End it
-        </button>
-      </div>
-    </Dialog>
+    <time dateTime={at} title={`${longTime(at)} here`}>
+      {zoned(at, timezone)} <span class="faint">{untilWords(Date.parse(at) - now.value)}</span>
+    </time>
   )
+}
+
+/** `Thu, 19 Nov 2026, 02:00` */
+function zoned(at: string, timeZone: string): string {
+  const shown = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+  try {
+    return new Intl.DateTimeFormat('en-GB', { ...shown, ...clock, timeZone }).format(new Date(at))
+  } catch {
+    // a name that the server knows and this browser doesn't
+    return longTime(at)
+  }
+}
+
+function untilWords(ms: number): string {
+  const minutes = Math.round(Math.abs(ms) / 60_000)
+  const hours = Math.round(minutes / 60)
+  const words =
+    minutes < 1
+      ? 'less than a minute'
+      : minutes < 60
+        ? `${minutes} min`
+        : hours < 48
+          ? `${hours} h`
+          : `${Math.round(hours / 24)} days`
+  return ms < 0 ? `${words} ago` : `in ${words}`
 }

@@ -15,7 +15,6 @@ import { shortId } from '../waiting/short-id.ts'
 import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
-  const { schedule } = detail
   const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, failed, total, error } = detail
   const caller = callerOf(runId)
   const copy = (): void => {
@@ -80,11 +79,6 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         {holder && (
           <Fact name="Executed by">
             {holder.name ?? `process ${holder.pid}`} on {holder.host}
-          </Fact>
-        )}
-        {schedule && (
-          <Fact name="Schedule">
-            {schedule.name} (<code>{schedule.cron}</code> {schedule.timezone})
           </Fact>
         )}
         {parent && (

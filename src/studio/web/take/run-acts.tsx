@@ -77,7 +77,7 @@ function classOf(act: RunAct, { status }: RunDetail): string {
 }
 
 function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose(): void }): JSX.Element {
-  const { runId, schedule, lives } = detail
+  const { runId } = detail
   const [problem, setProblem] = useState('')
   const cancel = async (): Promise<void> => {
     const by = signature.peek()
@@ -93,7 +93,6 @@ function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose
   return (
     <Dialog title="Cancel this run?" onClose={onClose}>
       <p>It ends for good, wherever it is executed. What it has done stays, and a fork can still be made from it.</p>
-      {schedule && lives === 0 && <p class="note">The schedule {schedule.name} ends with it: no other run follows.</p>}
       {problem !== '' && <p class="problem">{problem}</p>}
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
