@@ -13,11 +13,14 @@ import { claimSql, readyRunsSql } from '../../src/stores/postgres/leases/claim-i
 import { unitSql } from '../../src/stores/postgres/leases/postgres-leases.ts'
 import {
   applyMigrations,
+  formatNumber,
   layoutBefore,
   pendingMigrations,
   printedMigrations,
 } from '../../src/stores/postgres/migrations/migrate-postgres.ts'
+import { migrations } from '../../src/stores/postgres/migrations/postgres-migrations.ts'
 import { readySql } from '../../src/stores/postgres/ready-sql.ts'
+import type { Migration } from '../../src/stores/rules/migration.ts'
 import { readyAt } from '../../src/stores/rules/ready.ts'
 import {
   batch,
@@ -307,11 +310,48 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
       await client.query(`update ${own.schema}.oldest_writer set format = 99`)
       await refused(postgresStore(own.url), 'STORE_NEWER', /format 99/)
       await client.query(`update ${own.schema}.oldest_writer set format = 1`)
-      await client.query(`update ${own.schema}.reprise_migrations set checksum = 'x' || checksum where number = 1`)
+      await client.query(
+        `update ${own.schema}.reprise_migrations set checksum = 'x' || checksum where number = ${formatNumber}`,
+      )
       await refused(postgresStore(own.url), 'STORE_INVALID', /another build/)
     } finally {
       await client.query(`update ${own.schema}.oldest_writer set format = 1`)
       await client.query(`update ${own.schema}.reprise_migrations set checksum = replace(checksum, 'x', '')`)
+    }
+  })
+
+  test('refuses a schema of an earlier build with both numbers', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    await client.query(`update ${own.schema}.reprise_migrations set number = 7`)
+    try {
+      await refused(
+        postgresStore(own.url),
+        'STORE_INVALID',
+        new RegExp(`has layout 7, of an earlier build, and this build has layout ${formatNumber}: finish or delete`),
+      )
+    } finally {
+      await client.query(`update ${own.schema}.reprise_migrations set number = ${formatNumber}`)
+    }
+  })
+
+  test('applies later migrations, all of them or none', async () => {
+    const { url } = await sharedServer('postgres')
+    const schema = `later_${process.pid}`
+    await using client = await connected(url)
+    const pool = await openPool(readPostgresUrl(url, { schema }))
+    const later = (number: number, sql: string): Migration => ({ number, name: `${number}`, checksum: sql, sql })
+    const [next, last] = [later(98, 'create table ninetyeighth (a int)'), later(99, 'create table ninetyninth (a int)')]
+    try {
+      await applyMigrations(pool, schema)
+      await assert.rejects(applyMigrations(pool, schema, [...migrations, next, later(99, 'create nonsense')]), /syntax/)
+      assert.deepEqual(await pendingMigrations(pool, schema, [...migrations, next]), [next])
+      assert.deepEqual(await applyMigrations(pool, schema, [...migrations, next]), [next])
+      assert.deepEqual(await applyMigrations(pool, schema, [...migrations, next, last]), [last])
+      await client.query(`select * from ${schema}.ninetyeighth, ${schema}.ninetyninth`)
+    } finally {
+      await client.query(`drop schema if exists ${schema} cascade`)
+      await pool.close()
     }
   })
 

@@ -1,4 +1,4 @@
-// How a database keeps what is ready: what an append costs, how a claim searches, and what older databases become.
+// How a database keeps what is ready: what an append costs, and how a claim searches.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -13,15 +13,12 @@ import {
   selectReady,
   selectSuspects,
 } from '../../src/stores/sqlite/leases.ts'
-import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
 import {
   batch,
   claimed,
   deadOwner,
   elsewhere,
-  entry,
   lane,
-  linesOf,
   message,
   row,
   started,
@@ -124,59 +121,6 @@ test('a claim frees all that processes had which are gone, each with what waits 
   assert.deepEqual(await claimed(store), ['asleep'])
   await store.close()
 })
-
-test('a database of an older build is brought up to date: what was under way is due, and so is what has messages', async () => {
-  await using folder = await temporaryFolder()
-  const path = join(folder.path, 'runs.db')
-  makeOldDatabase(path)
-  const store = await sqliteStore(path)
-  const expected = row('running', { inputs: '{"claim":"roof"}', summary: '{"done":1}' })
-  assert.deepEqual(await store.row('running'), expected)
-  assert.deepEqual(await linesOf(store, 'running'), [entry(1)])
-  assert.deepEqual(await store.holder('held'), elsewhere('a'))
-  assert.deepEqual(await store.holder('held/a#1'), elsewhere('a'))
-  assert.deepEqual((await claimed(store)).toSorted(), ['queued', 'root', 'running', 'told'])
-  const lease = await store.acquire('asleep', thisOwner(), ttlMs)
-  assert.equal(await store.append(lease, 1, batch(2)), 0)
-  await store.close()
-  const again = new DatabaseSync(path)
-  assert.deepEqual(again.prepare('pragma foreign_key_check').all(), [])
-  assert.equal(again.prepare('select format from oldest_writer').get()?.['format'], 5)
-  again.close()
-})
-
-/** As the first released layout was written: with a lease of a child of its own, and messages to both. */
-function makeOldDatabase(path: string): void {
-  const [first] = migrations
-  assert.ok(first)
-  const db = new DatabaseSync(path)
-  db.exec(`pragma application_id = 1380995667; create table migrations
-    (number integer primary key, name text not null, checksum text not null, applied_at text not null)`)
-  db.exec(first.sql)
-  db.prepare('insert into migrations values (?, ?, ?, ?)').run(first.number, first.name, first.checksum, 'then')
-  const insert = db.prepare(`insert into runs (run, crew, version, status, created_at, updated_at, root, token, owner,
-    expires_at, last_seq, inputs, summary) values (?, 'claims', '1', ?, ?, ?, ?, 3, ?, ?, 1, '{"claim":"roof"}', '{"done":1}')`)
-  const at = row('r').createdAt
-  const add = (run: string, status: string, { root = run, held = false, messages = 0 } = {}): void => {
-    const owner = held ? JSON.stringify(elsewhere('a')) : null
-    const { lastInsertRowid: id } = insert.run(run, status, at, at, root, owner, held ? Date.now() + 60_000 : null)
-    db.prepare('insert into entries (run_id, seq, line) values (?, 1, ?)').run(id, entry(1).bytes)
-    const post = db.prepare("insert into messages (run_id, message, at, body, taken) values (?, ?, '', '', ?)")
-    post.run(id, 'taken', 1)
-    for (let index = 0; index < messages; index++) post.run(id, `m${index}`, 0)
-  }
-  add('running', 'running')
-  add('queued', 'queued')
-  add('held', 'running', { held: true })
-  add('held/a#1', 'running', { root: 'held', held: true })
-  add('asleep', 'suspended')
-  add('told', 'suspended', { messages: 2 })
-  add('root', 'suspended')
-  add('root/a#1', 'suspended', { root: 'root', messages: 1 })
-  add('done', 'completed', { messages: 1 })
-  add('failed', 'failed')
-  db.close()
-}
 
 function planOf(path: string, sql: string): string[] {
   const db = new DatabaseSync(path)

@@ -7,6 +7,9 @@ import { test } from 'node:test'
 import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
 import { embedded, embeddedText } from '../../scripts/embed-texts.ts'
 import { hashBytes } from '../../src/journal/hash.ts'
+import type { Migration } from '../../src/stores/rules/migration.ts'
+import { migrate } from '../../src/stores/sqlite/migrations/migrate.ts'
+import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
 import {
   batch,
   entry,
@@ -57,7 +60,7 @@ test('refuses a database that only newer code may write, and names both formats'
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
-  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 5\b/)
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 6\b/)
 })
 
 test('writes a database with later migrations that still allow this code', async () => {
@@ -73,7 +76,40 @@ test('refuses a database whose migrations are not the ones of this code', async 
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, "update migrations set checksum = 'other'")
-  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0001-runs-and-entries/)
+  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0006-runs-and-entries/)
+})
+
+test('refuses a database of an earlier build with both numbers, and leaves it as it was', async () => {
+  await using folder = await temporaryFolder()
+  const path = await closedDatabase(folder.path)
+  change(path, "update migrations set number = 5, name = '0005-deaths'; update oldest_writer set format = 5")
+  const before = await readFile(path)
+  await refused(
+    sqliteStore(path),
+    'STORE_INVALID',
+    /runs\.db has layout 5, of an earlier build, and this build has layout 6: finish or delete its runs with the build that made it/,
+  )
+  assert.deepEqual(await readFile(path), before)
+})
+
+test('applies later migrations, all of them or none', async () => {
+  await using folder = await temporaryFolder()
+  const path = await closedDatabase(folder.path)
+  const later = (number: number, sql: string): Migration => ({ number, name: `${number}`, checksum: sql, sql })
+  const [seventh, eighth] = [later(7, 'create table seventh (a)'), later(8, 'create table eighth (a)')]
+  const db = new DatabaseSync(path)
+  const tables = () =>
+    db
+      .prepare("select name from sqlite_master where name like '%th' order by name desc")
+      .all()
+      .map(({ name }) => name)
+  assert.throws(() => migrate(db, path, [...migrations, seventh, later(8, 'create nonsense')]), /syntax error/)
+  assert.deepEqual(tables(), [])
+  migrate(db, path, [...migrations, seventh])
+  migrate(db, path, [...migrations, seventh, eighth])
+  migrate(db, path, [...migrations, seventh, eighth])
+  assert.deepEqual(tables(), ['seventh', 'eighth'])
+  db.close()
 })
 
 test("refuses another program's database and leaves it as it was", async () => {

@@ -2,7 +2,7 @@
 // are not ours. To look takes no lock that anybody waits for; only when something is missing is it applied, in one
 // transaction, under a lock by which the second of two that start at once finds the work done.
 import { RepriseError } from '../../../errors.ts'
-import type { Migration } from '../../rules/migration.ts'
+import { lackingIn, lastNumber, type Migration } from '../../rules/migration.ts'
 import { storeNewer } from '../../rules/refusals.ts'
 import { escapeName } from '../connection/escape-name.ts'
 import { sqlState } from '../connection/postgres-errors.ts'
@@ -10,7 +10,7 @@ import type { PostgresPool, Statements } from '../connection/postgres-pool.ts'
 import { migrations } from './postgres-migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
-export const formatNumber: number = migrations.at(-1)?.number ?? 0
+export const formatNumber: number = lastNumber(migrations)
 
 /** The layout of a schema that lacks these, the last ones; undefined where it lacks all. */
 export function layoutBefore(pending: readonly Migration[]): number | undefined {
@@ -20,21 +20,29 @@ export function layoutBefore(pending: readonly Migration[]): number | undefined 
 const oldestServer = 140_000
 
 /** STORE_NEWER or STORE_INVALID when the schema is not one that this code may write. Nothing is changed. */
-export async function pendingMigrations(pool: PostgresPool, schema: string): Promise<readonly Migration[]> {
-  return pendingIn({ query: pool.read }, schema, pool.url)
+export async function pendingMigrations(
+  pool: PostgresPool,
+  schema: string,
+  known: readonly Migration[] = migrations,
+): Promise<readonly Migration[]> {
+  return pendingIn({ query: pool.read }, schema, pool.url, known)
 }
 
 /**
  * Applies what is missing, and says what that was. What `pendingMigrations` gives; STORE_INVALID without the rights.
  */
-export async function applyMigrations(pool: PostgresPool, schema: string): Promise<readonly Migration[]> {
-  if ((await pendingMigrations(pool, schema)).length === 0) return []
+export async function applyMigrations(
+  pool: PostgresPool,
+  schema: string,
+  known: readonly Migration[] = migrations,
+): Promise<readonly Migration[]> {
+  if ((await pendingMigrations(pool, schema, known)).length === 0) return []
   const applied = pool.transaction(async (statements) => {
     await statements.query('set local statement_timeout = 0')
     await statements.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', ['reprise migrations', schema])
     // whoever waits for a table in use makes everybody wait who comes after
     await statements.query("set local lock_timeout = '5s'")
-    const pending = await pendingIn(statements, schema, pool.url)
+    const pending = await pendingIn(statements, schema, pool.url, known)
     for (const text of statementsFor(schema, pending, await hasSchema(statements, schema))) await statements.query(text)
     return pending
   }, 'patient')
@@ -74,7 +82,12 @@ function statementsFor(schema: string, pending: readonly Migration[], schemaIsTh
   ]
 }
 
-async function pendingIn(statements: Statements, schema: string, url: string): Promise<readonly Migration[]> {
+async function pendingIn(
+  statements: Statements,
+  schema: string,
+  url: string,
+  known: readonly Migration[],
+): Promise<readonly Migration[]> {
   const table = `${escapeName(schema)}.reprise_migrations`
   const [server] = await statements.query<{ version: number; encoding: string; ours: boolean }>(
     // from the tables of the catalog: to_regclass may remember that it was not there before the lock
@@ -84,19 +97,16 @@ async function pendingIn(statements: Statements, schema: string, url: string): P
     [schema],
   )
   checkServer(url, server?.version ?? 0, server?.encoding ?? '')
-  if (!server?.ours) return migrations
+  if (!server?.ours) return known
   const applied = await statements.query<{ number: number; checksum: string; oldest: number }>(
     `select number, checksum, (select format from ${escapeName(schema)}.oldest_writer) as oldest from ${table}`,
   )
   const oldest = applied[0]?.oldest ?? 0
-  if (oldest > formatNumber) throw storeNewer(url, oldest, formatNumber)
-  const sums = new Map(applied.map(({ number, checksum }) => [number, checksum]))
-  const other = migrations.find(({ number, checksum }) => sums.has(number) && sums.get(number) !== checksum)
-  if (other === undefined) return migrations.filter(({ number }) => !sums.has(number))
-  throw new RepriseError(
-    'STORE_INVALID',
-    `schema ${schema} of ${url} was made by another build of reprise (migration ${other.name} differs): use the build that made it, or another schema by ?schema=name`,
-  )
+  if (oldest > lastNumber(known)) throw storeNewer(url, oldest, lastNumber(known))
+  return lackingIn(known, new Map(applied.map(({ number, checksum }) => [number, checksum])), {
+    store: `schema ${schema} of ${url}`,
+    instead: 'or use another schema by ?schema=name',
+  })
 }
 
 async function hasSchema(statements: Statements, schema: string): Promise<boolean> {

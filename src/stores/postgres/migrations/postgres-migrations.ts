@@ -3,9 +3,9 @@ import type { Migration } from '../../rules/migration.ts'
 
 export const migrations: readonly Migration[] = [
   {
-    number: 1,
-    name: '0001-runs-and-entries',
-    checksum: '4905acc5824a7ab609e78940dfd896f084bf364e4efe07cb8b222d5791a91ffa',
+    number: 8,
+    name: '0008-runs-and-entries',
+    checksum: '36dc0c500cea3a590b09c7fe03e5e73414cab678ac767530e3669eef37b652b5',
     sql: `-- Everything is made in the schema that the store was given. Ids and names are compared by their bytes, as everywhere in Reprise.
 -- Times are in milliseconds since 1970 by this server's clock, but for those that a journal says, which are ISO 8601.
 
@@ -32,6 +32,9 @@ create table heads (
   waiting integer not null default 0,
   -- How often the run was claimed since it last got further.
   tries integer not null default 0,
+  -- How many holders of the run ended without a release and without progress, and the token of the last of them.
+  deaths integer not null default 0,
+  died bigint not null default 0,
   -- When it is offered to a worker (src/stores/rules/ready.ts).
   ready_at bigint,
   crew text collate "C" not null,
@@ -46,6 +49,9 @@ create index heads_ready on heads (crew, version, format, priority, ready_at) wh
 create index heads_held on heads (owner) where owner is not null;
 -- How many of a crew's runs are held.
 create index heads_held_by_crew on heads (crew) where owner is not null;
+-- Few runs are suspects, and a claim gives them out one by one.
+create index heads_suspect on heads (crew, version, format, priority, ready_at) where deaths > 0 and ready_at is not null;
+create index heads_suspect_held on heads (owner) where deaths > 0;
 
 -- Of all acquisitions, so that the lease of a deleted run never counts for a new one of its id.
 create sequence tokens;
@@ -112,16 +118,16 @@ create table messages (
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id, id) where not taken;
 
--- The oldest code, by the number of the last migration that it knows, that may write this schema.
-create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (1);
-`,
-  },
-  {
-    number: 2,
-    name: '0002-runs-view',
-    checksum: '7a7e23161db84f3320ec99f1b58bcee477f426cae75ba4e4ae0b6971047e5bcc',
-    sql: `-- For people and dashboards: one row per run, without what was said in it. Reprise does not read this view. It shows the listing,
+-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self).
+-- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
+create table shards (
+  id text collate "C" primary key,
+  url text not null,
+  self boolean not null,
+  founder boolean not null
+);
+
+-- For people and dashboards: one row per run, without what was said in it. Reprise does not read this view. It shows the listing,
 -- which is written when a run's status changes or a task ends, and reads no journal.
 create view runs as
 select
@@ -150,39 +156,10 @@ cross join lateral (
   select regexp_replace(summary, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::jsonb as facts
 ) summaries;
 comment on view runs is 'One row per run. A run that is executing has used more since its last task ended';
-`,
-  },
-  {
-    number: 5,
-    name: '0005-shards',
-    checksum: '867d217dbe2d388049ac0864ec5a5111a606b451e51f157f44f9b92d5748451d',
-    sql: `-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self).
--- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
-create table shards (
-  id text collate "C" primary key,
-  url text not null,
-  self boolean not null,
-  founder boolean not null
-);
 
--- Code that knows nothing of this would make runs that exist in another shard.
-update oldest_writer set format = 5;
-`,
-  },
-  {
-    number: 7,
-    name: '0007-deaths',
-    checksum: '0bc1cbc2f0fd13de9a28500baf0aa8e9e9d1db58fd62995b3283c98379efe54b',
-    sql: `-- How many holders of a run ended without a release and without progress, and the token of the last of them (src/stores/rules/ready.ts).
-alter table heads add column deaths integer not null default 0;
-alter table heads add column died bigint not null default 0;
-
--- There are few of them, and a claim gives them out one by one.
-create index heads_suspect on heads (crew, version, format, priority, ready_at) where deaths > 0 and ready_at is not null;
-create index heads_suspect_held on heads (owner) where deaths > 0;
-
--- Code that knows nothing of this would not count them.
-update oldest_writer set format = 7;
+-- The oldest code, by the number of the last migration that it knows, that may write this schema.
+create table oldest_writer (format integer not null);
+insert into oldest_writer (format) values (8);
 `,
   },
 ]

@@ -3,21 +3,22 @@
 // processes which open a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../../errors.ts'
+import { lackingIn, lastNumber, type AppliedMigrations, type Migration } from '../../rules/migration.ts'
 import { storeNewer } from '../../rules/refusals.ts'
 import { migrations } from './sqlite-migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
-export const formatNumber: number = migrations.at(-1)?.number ?? 0
+export const formatNumber: number = lastNumber(migrations)
 
 /** Marks a file as ours ("RPRS"), so that another program's database is not filled with our tables. */
 const applicationId = 0x52505253
 
 /** STORE_NEWER or STORE_INVALID when the database is not one that this code may write. */
-export function migrate(db: DatabaseSync, path: string): void {
-  if (upToDate(db, path)) return
+export function migrate(db: DatabaseSync, path: string, known: readonly Migration[] = migrations): void {
+  if (pendingIn(db, path, known).length === 0) return
   db.exec('begin immediate')
   try {
-    if (!upToDate(db, path)) apply(db)
+    apply(db, pendingIn(db, path, known))
     db.exec('commit')
   } catch (error) {
     if (db.isTransaction) db.exec('rollback')
@@ -26,50 +27,46 @@ export function migrate(db: DatabaseSync, path: string): void {
 }
 
 /**
- * Which migrations a database of ours has seen, as the number of the last; undefined for one that is empty or of
- * another program. STORE_INVALID when they are not the ones of this code.
+ * The number of the last migration that a database of ours has seen; undefined for one that is empty or of another
+ * program. STORE_INVALID when this code cannot bring it up to date.
  */
 export function layoutOf(db: DatabaseSync, path: string): number | undefined {
   if (numberOf(db, 'pragma application_id') !== applicationId) return undefined
-  return Math.max(...appliedTo(db, path))
+  const applied = appliedTo(db)
+  lackingIn(migrations, applied, named(path))
+  return Math.max(...applied.keys())
 }
 
-function upToDate(db: DatabaseSync, path: string): boolean {
+function pendingIn(db: DatabaseSync, path: string, known: readonly Migration[]): readonly Migration[] {
   const id = numberOf(db, 'pragma application_id')
   if (id !== applicationId) {
-    if (id === 0 && numberOf(db, 'select count(*) from sqlite_master') === 0) return false
+    if (id === 0 && numberOf(db, 'select count(*) from sqlite_master') === 0) return known
     throw new RepriseError(
       'STORE_INVALID',
       `${path} is the database of another program: give Reprise a file of its own, by REPRISE_STORE or \`store\``,
     )
   }
   const oldest = numberOf(db, 'select format from oldest_writer')
-  if (oldest > formatNumber) throw storeNewer(path, oldest, formatNumber)
-  const applied = appliedTo(db, path)
-  return migrations.every(({ number }) => applied.has(number))
+  if (oldest > lastNumber(known)) throw storeNewer(path, oldest, lastNumber(known))
+  return lackingIn(known, appliedTo(db), named(path))
 }
 
-/** The numbers of the migrations that the database has seen. STORE_INVALID when one of ours was another then. */
-function appliedTo(db: DatabaseSync, path: string): Set<number> {
+function named(path: string): { readonly store: string; readonly instead: string } {
+  return { store: path, instead: 'or move the file aside' }
+}
+
+function appliedTo(db: DatabaseSync): AppliedMigrations {
   const rows = db.prepare('select number, checksum from migrations').all()
-  const applied = new Map(rows.map((row) => [Number(row['number']), row['checksum']]))
-  const other = migrations.find(({ number, checksum }) => applied.has(number) && applied.get(number) !== checksum)
-  if (other === undefined) return new Set(applied.keys())
-  throw new RepriseError(
-    'STORE_INVALID',
-    `${path} was made by another build of reprise (migration ${other.name} differs): use the build that made it, or move the file aside`,
-  )
+  return new Map(rows.map((row) => [Number(row['number']), String(row['checksum'])]))
 }
 
-function apply(db: DatabaseSync): void {
+function apply(db: DatabaseSync, pending: readonly Migration[]): void {
   db.exec(`pragma application_id = ${applicationId}`)
   db.exec(
     'create table if not exists migrations (number integer primary key, name text not null, checksum text not null, applied_at text not null)',
   )
-  const isApplied = db.prepare('select 1 from migrations where number = ?')
   const record = db.prepare('insert into migrations (number, name, checksum, applied_at) values (?, ?, ?, ?)')
-  for (const { number, name, checksum, sql } of migrations) {
-    if (isApplied.get(number) !== undefined) continue
+  for (const { number, name, checksum, sql } of pending) {
     db.exec(sql)
     record.run(number, name, checksum, new Date().toISOString())
   }

@@ -24,6 +24,9 @@ create table heads (
   waiting integer not null default 0,
   -- How often the run was claimed since it last got further.
   tries integer not null default 0,
+  -- How many holders of the run ended without a release and without progress, and the token of the last of them.
+  deaths integer not null default 0,
+  died bigint not null default 0,
   -- When it is offered to a worker (src/stores/rules/ready.ts).
   ready_at bigint,
   crew text collate "C" not null,
@@ -38,6 +41,9 @@ create index heads_ready on heads (crew, version, format, priority, ready_at) wh
 create index heads_held on heads (owner) where owner is not null;
 -- How many of a crew's runs are held.
 create index heads_held_by_crew on heads (crew) where owner is not null;
+-- Few runs are suspects, and a claim gives them out one by one.
+create index heads_suspect on heads (crew, version, format, priority, ready_at) where deaths > 0 and ready_at is not null;
+create index heads_suspect_held on heads (owner) where deaths > 0;
 
 -- Of all acquisitions, so that the lease of a deleted run never counts for a new one of its id.
 create sequence tokens;
@@ -104,6 +110,45 @@ create table messages (
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id, id) where not taken;
 
+-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self).
+-- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
+create table shards (
+  id text collate "C" primary key,
+  url text not null,
+  self boolean not null,
+  founder boolean not null
+);
+
+-- For people and dashboards: one row per run, without what was said in it. Reprise does not read this view. It shows the listing,
+-- which is written when a run's status changes or a task ends, and reads no journal.
+create view runs as
+select
+  run as run_id,
+  crew,
+  version,
+  status,
+  root as root_id,
+  parent as parent_id,
+  priority,
+  created_at::timestamptz as created_at,
+  updated_at::timestamptz as updated_at,
+  (facts -> 'done')::int as done,
+  (facts -> 'total')::int as total,
+  (facts -> 'questions')::int as open_questions,
+  facts #>> '{suspended,reason}' as suspended_reason,
+  facts #>> '{error,code}' as error_code,
+  facts #>> '{error,task}' as error_task,
+  (facts ->> 'dueAt')::timestamptz as due_at,
+  (facts #> '{usage,calls}')::int8 as calls,
+  (facts #> '{usage,input}')::int8 as input_tokens,
+  (facts #> '{usage,output}')::int8 as output_tokens
+from listing
+-- jsonb takes neither NUL nor half a character, which JSON has as escapes
+cross join lateral (
+  select regexp_replace(summary, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'gi')::jsonb as facts
+) summaries;
+comment on view runs is 'One row per run. A run that is executing has used more since its last task ended';
+
 -- The oldest code, by the number of the last migration that it knows, that may write this schema.
 create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (1);
+insert into oldest_writer (format) values (8);

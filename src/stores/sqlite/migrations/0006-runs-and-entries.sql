@@ -1,19 +1,34 @@
--- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
--- token only grows, owner is null when nobody holds the run. An id is never given again: whoever reads a run while it is deleted
--- finds nothing more of it, and not the entries of the run that was made next.
+-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other.
+-- A run tree is under the lease of its root: token to ready_at are those of roots, and ready_at of a child run is null. An id is
+-- never used again: a reader of a run that is deleted meanwhile finds nothing more of it, and no entries of the next run.
 create table runs (
   id integer primary key autoincrement,
   run text not null,
   crew text not null,
   version text not null,
+  format integer not null,
+  priority integer not null,
   status text not null,
   created_at text not null,
   updated_at text not null,
   parent text,
   root text not null,
+  -- It only grows. A lease counts by its token and by the id of its acquisition. Without an owner the run is free.
   token integer not null,
+  lease text,
   owner text,
   expires_at integer,
+  -- When the journal says that the run wants a worker.
+  due_at integer,
+  -- Messages to the run tree that are not recorded yet.
+  waiting integer not null default 0,
+  -- How often the run was claimed since it last got further.
+  tries integer not null default 0,
+  -- How many holders of the run ended without a release and without progress, and the token of the last of them.
+  deaths integer not null default 0,
+  died integer not null default 0,
+  -- When the run is offered to a worker: every write keeps it right, so a claim is a search in an index (src/stores/rules/ready.ts).
+  ready_at integer,
   -- The last entry when the row was last written, with its hash: in the same transaction as its line, so that a line which somebody
   -- took away since, or changed, is noticed. Steps in between do not write the row, and so are not noted.
   last_seq integer not null,
@@ -31,8 +46,15 @@ create index runs_by_status on runs (status, created_at desc, run desc);
 create index runs_by_parent on runs (parent, created_at desc, run desc) where parent is not null;
 -- A run and the runs that work for it.
 create index runs_by_root on runs (root);
--- What a worker may claim: small, since ended runs are not in it.
-create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
+-- What a claim searches.
+create index runs_ready on runs (crew, version, format, priority, ready_at) where ready_at is not null;
+-- Few processes hold many runs: from one owner to the next is one step.
+create index runs_held on runs (owner) where owner is not null;
+-- For crews that limit how many of their runs are held: a claim looks at as many rows as the limit.
+create index runs_held_by_crew on runs (crew, expires_at) where owner is not null;
+-- Few runs are suspects, and a claim gives them out one by one.
+create index runs_suspect on runs (crew, version, format, priority, ready_at) where deaths > 0 and ready_at is not null;
+create index runs_suspect_held on runs (owner) where deaths > 0;
 
 -- A run's lines. The index finds them and guards the journal: whatever a program gets wrong, no number is there twice.
 create table entries (
@@ -80,6 +102,15 @@ create index messages_waiting on messages (run_id) where taken = 0;
 create table tokens (floor integer not null);
 insert into tokens (floor) values (0);
 
+-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self = 1).
+-- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
+create table shards (
+  id text primary key,
+  url text not null,
+  self integer not null,
+  founder integer not null
+) without rowid;
+
 -- The oldest code, by the number of the last migration that it knows, that may write this database.
 create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (1);
+insert into oldest_writer (format) values (6);
