@@ -1,7 +1,7 @@
 // For those who open stores by hand or write their own. The drivers are loaded when first used: a program that keeps
 // its runs elsewhere never loads node:sqlite.
 import '../node-version.ts'
-import type { FileStoreOptions } from './file/file-store.ts'
+import type { FileStoreOptions } from './file/store.ts'
 import { openStore } from './open-store.ts'
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
 import type { RedisStoreOptions } from './redis/redis-store.ts'
@@ -22,7 +22,7 @@ export async function sqliteStore(path: string, options?: SqliteStoreOptions): P
 
 /** Opens a folder of one JSON-lines file per run, making it when missing. STORE_INVALID. */
 export async function fileStore(folder: string, options?: FileStoreOptions): Promise<Store> {
-  const driver = await import('./file/file-store.ts')
+  const driver = await import('./file/store.ts')
   return driver.fileStore(folder, options)
 }
 

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { leasesName } from './file/file-names.ts'
-import { formatNumber as fileFormat } from './file/roots/lease-database.ts'
+import { formatNumber as fileFormat } from './file/database.ts'
 import { layoutOf, formatNumber as sqliteFormat } from './sqlite/migrations/migrate.ts'
 
 export interface StoreInspection {

@@ -36,7 +36,7 @@ export async function openStore(url: string | Store): Promise<Store> {
     }
     case 'file': {
       const folder = await realFolder(pathOf(url, rest))
-      return share(`file:${folder}`, async () => (await import('./file/file-store.ts')).fileStore(folder))
+      return share(`file:${folder}`, async () => (await import('./file/store.ts')).fileStore(folder))
     }
     case 'postgres':
     case 'postgresql':

@@ -4,9 +4,9 @@ import { runNotFound, storeClosed } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
 import { fileError } from './durable-files.ts'
 import { leasesName } from './file-names.ts'
-import type { JournalState } from './journal-file.ts'
-import { openLeaseDatabase } from './roots/lease-database.ts'
-import type { Roots, StoredRoot } from './roots/root-table.ts'
+import type { JournalState } from './journal.ts'
+import { openLeaseDatabase } from './database.ts'
+import type { Roots, StoredRoot } from './roots.ts'
 import { runFolder, type RunFolder } from './run-folder.ts'
 
 export interface FolderAccess {

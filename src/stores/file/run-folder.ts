@@ -15,7 +15,7 @@ import {
   runPart,
 } from './file-names.ts'
 import { appendMessage, loadInbox } from './inbox-file.ts'
-import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
+import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal.ts'
 
 export interface RunFolder {
   /**

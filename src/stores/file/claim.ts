@@ -1,15 +1,15 @@
 // Claiming under the lock. The table finds what is ready; before a run is given away, its files are asked whether that
 // is so. What the table cannot know is found out first: journals that people put there, and runs whose last change may
 // not have reached it.
-import { rootRun } from '../../../journal/paths.ts'
-import { isGone, sameOwner } from '../../owner.ts'
-import { highestFirst, isSameLane } from '../../rules/claim-order.ts'
-import { afterDeath } from '../../rules/ready.ts'
-import { crewsOf, placesIn } from '../../rules/room.ts'
-import type { Lane, Lease, Owner, Priority, Room, RunId } from '../../store.ts'
-import type { RunFolder } from '../run-folder.ts'
-import { manyDeaths, type Roots, type StoredRoot } from './root-table.ts'
-import { settle } from './said-by-files.ts'
+import { rootRun } from '../../journal/paths.ts'
+import { isGone, sameOwner } from '../owner.ts'
+import { highestFirst, isSameLane } from '../rules/claim-order.ts'
+import { afterDeath } from '../rules/ready.ts'
+import { crewsOf, placesIn } from '../rules/room.ts'
+import type { Lane, Lease, Owner, Priority, Room, RunId } from '../store.ts'
+import type { RunFolder } from './run-folder.ts'
+import { manyDeaths, type Roots, type StoredRoot } from './roots.ts'
+import { settle } from './root-files.ts'
 
 export interface Claim {
   readonly owner: Owner

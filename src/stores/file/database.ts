@@ -3,12 +3,12 @@
 // one. A rollback journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory
 // does not work.
 import type { DatabaseSync } from 'node:sqlite'
-import { RepriseError } from '../../../errors.ts'
-import { storeClosed, storeNewer } from '../../rules/refusals.ts'
-import { sameFile } from '../../same-file.ts'
-import { openDatabase } from '../../sqlite/open-database.ts'
-import { whileBusy } from '../../sqlite/sqlite-errors.ts'
-import { addDeaths, createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
+import { RepriseError } from '../../errors.ts'
+import { storeClosed, storeNewer } from '../rules/refusals.ts'
+import { sameFile } from '../same-file.ts'
+import { openDatabase } from '../sqlite/open-database.ts'
+import { whileBusy } from '../sqlite/sqlite-errors.ts'
+import { addDeaths, createTable, rootTable, takeOverLeases, type Roots } from './roots.ts'
 
 /** A build that knows no deaths (format 3) would count none. */
 export const formatNumber = 4

@@ -2,12 +2,12 @@
 // Of the latter the journals are the truth. A row that may differ from them says `unsure`, and is found out about by
 // whoever claims next.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { callerOf } from '../../../journal/paths.ts'
-import { readOwner } from '../../owner.ts'
-import { byClaim, highestFirst, isSameLane } from '../../rules/claim-order.ts'
-import { neverTried, readyAt, type Counted } from '../../rules/ready.ts'
-import type { Holding } from '../../rules/refusals.ts'
-import type { Lane, Priority, ReadyRun, RunId } from '../../store.ts'
+import { callerOf } from '../../journal/paths.ts'
+import { readOwner } from '../owner.ts'
+import { byClaim, highestFirst, isSameLane } from '../rules/claim-order.ts'
+import { neverTried, readyAt, type Counted } from '../rules/ready.ts'
+import type { Holding } from '../rules/refusals.ts'
+import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
 /** What the files say of a root and the runs that work for it. */
 export interface Said {

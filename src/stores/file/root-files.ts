@@ -1,13 +1,13 @@
 // What the files say of a root and the runs that work for it. People put files there, change them and take them away,
 // so a file that cannot be read says nothing, and is looked at again the next time.
 import { isDeepStrictEqual } from 'node:util'
-import { rootRun } from '../../../journal/paths.ts'
-import { isEnded } from '../../../journal/state/state.ts'
-import { recordsMessages } from '../../rules/ready.ts'
-import type { Message, RunId } from '../../store.ts'
-import { completeRow, dueIn, type JournalState } from '../journal-file.ts'
-import type { RunFolder } from '../run-folder.ts'
-import { nothingSaid, type Roots, type Said, type StoredRoot } from './root-table.ts'
+import { rootRun } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { recordsMessages } from '../rules/ready.ts'
+import type { Message, RunId } from '../store.ts'
+import { completeRow, dueIn, type JournalState } from './journal.ts'
+import type { RunFolder } from './run-folder.ts'
+import { nothingSaid, type Roots, type Said, type StoredRoot } from './roots.ts'
 
 /** All but the messages. */
 export function saidBy(state: JournalState): Omit<Said, 'waiting'> {

@@ -1,0 +1,31 @@
+// Messages for runs: leaving one, which wakes the root, and those that no line of the journal has taken.
+import { rootRun } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import type { Message, RunId } from '../store.ts'
+import { unsureFirst, type FolderAccess } from './folder-access.ts'
+import { settle, waitingMessages as waitingIn } from './root-files.ts'
+
+type Posted = 'posted' | 'exists' | 'ended'
+
+export async function postMessage(access: FolderAccess, run: RunId, message: Message): Promise<Posted> {
+  const { files } = access
+  const { is } = await access.lockedAfter<{ is: Posted }>(rootRun(run), async (roots, root) => {
+    const state = await access.existing(run)
+    const top = await access.existing(rootRun(run))
+    const known = await files.messages(run)
+    if (state.taken.has(message.id) || known.some(({ id }) => id === message.id)) return { is: 'exists' }
+    if (isEnded(state.row.status) || isEnded(top.row.status)) return { is: 'ended' }
+    if (!root.unsure) return unsureFirst
+    await files.post(run, message)
+    await settle(files, roots, rootRun(run))
+    return { is: 'posted' }
+  })
+  return is
+}
+
+export function waitingMessages(access: FolderAccess, run: RunId): Promise<Message[]> {
+  return access.guarded(async () => {
+    const state = await access.undamaged(run)
+    return state === undefined ? [] : waitingIn(access.files, run, state)
+  })
+}

@@ -1,0 +1,103 @@
+// Who holds a run: taking, renewing and returning the lease of a root, and deleting a run that nobody holds.
+import { rootRun, worksFor } from '../../journal/paths.ts'
+import { afterReturn, neverTried } from '../rules/ready.ts'
+import { checkFree, checkToken, isLive } from '../rules/refusals.ts'
+import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
+import type { FolderAccess } from './folder-access.ts'
+import { take } from './claim.ts'
+import { settle } from './root-files.ts'
+import { nothingSaid, type Roots, type StoredRoot } from './roots.ts'
+
+export function acquireLease(access: FolderAccess, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
+  return access.locked(async (roots) => {
+    await access.existing(run)
+    return acquireRoot(access, roots, run, owner, ttlMs)
+  })
+}
+
+/** RUN_HELD, and RUN_NOT_FOUND for a run whose root is not there. */
+export async function acquireRoot(
+  { existing, files, now }: FolderAccess,
+  roots: Roots,
+  run: RunId,
+  owner: Owner,
+  ttlMs: number,
+): Promise<Lease> {
+  const root = rootRun(run)
+  await existing(root)
+  checkFree(run, roots.get(root).holding, now(), owner)
+  const { tries } = await settle(files, roots, root)
+  return take(roots, root, owner, now() + ttlMs, Math.max(1, tries))
+}
+
+export function checkLease(roots: Roots, lease: Lease, isThere: boolean): void {
+  const { token, holding } = roots.get(lease.run)
+  checkToken(lease, isThere ? token : undefined, holding)
+}
+
+export function renewLeases(
+  { locked, now }: FolderAccess,
+  leases: readonly Lease[],
+  ttlMs: number,
+): Promise<Renewed[]> {
+  return locked((roots) =>
+    leases.flatMap((lease) => {
+      const root = heldRoot(roots, lease)
+      if (root?.holding === undefined) return []
+      roots.put(lease.run, { ...root, holding: { ...root.holding, expiresAt: now() + ttlMs } })
+      return [{ lease, waiting: root.waiting }]
+    }),
+  )
+}
+
+/** How many messages wait for the unit; undefined when the lease was no longer held. */
+export async function releaseLease({ files, locked }: FolderAccess, lease: Lease): Promise<number | undefined> {
+  const released = await locked(async (roots) => {
+    if (heldRoot(roots, lease) === undefined) {
+      const root = roots.get(lease.run)
+      const alive = afterReturn(root, lease.token)
+      if (alive.deaths !== undefined) roots.put(lease.run, { ...root, ...alive })
+      return undefined
+    }
+    const root = await settle(files, roots, lease.run)
+    roots.put(lease.run, { ...root, holding: undefined })
+    return root
+  })
+  return released?.waiting
+}
+
+function heldRoot(roots: Roots, { run, token, id }: Lease): StoredRoot | undefined {
+  const root = roots.get(run)
+  return root.token === token && root.holding?.id === id ? root : undefined
+}
+
+export async function findHolder({ look, now }: FolderAccess, run: RunId): Promise<Owner | undefined> {
+  const { holding } = await look((roots) => roots.get(rootRun(run)))
+  return isLive(holding, now()) ? holding?.owner : undefined
+}
+
+export function findTries({ look }: FolderAccess, run: RunId): Promise<Tries> {
+  return look((roots) => {
+    const { tries, deaths } = roots.get(rootRun(run))
+    return { tries, deaths }
+  })
+}
+
+const untried = { ...neverTried, holding: undefined, unsure: false } as const
+
+/** All runs that are gone. */
+export function deleteRun({ files, locked, now }: FolderAccess, run: RunId): Promise<RunId[]> {
+  return locked(async (roots) => {
+    const root = roots.get(rootRun(run))
+    checkFree(run, root.holding, now())
+    const there = (await files.ids()).filter((id) => worksFor(id, run))
+    // Itself first: without it, its child runs belong to no root, and no other run of this id takes them for its own.
+    const unit = [run, ...there.filter((id) => id !== run)]
+    for (const id of unit) await files.remove(id)
+    // The token stays, so that a new run of this id continues after it and an old holder stays fenced out.
+    if (rootRun(run) !== run && there.length > 0) await settle(files, roots, rootRun(run))
+    else if (rootRun(run) === run && (root.token > 0 || root.lane !== undefined))
+      roots.put(run, { ...root, ...nothingSaid, ...untried })
+    return unit
+  })
+}

@@ -1,0 +1,45 @@
+// What is found without a lease: the row of a run, pages of rows, and outputs by what they depend on. All of it is
+// read from the journals: people put files there and take them away.
+import { listPage } from '../rules/list-page.ts'
+import type { RunId, RunRow, Store } from '../store.ts'
+import type { FolderAccess } from './folder-access.ts'
+import { completeRow } from './journal.ts'
+
+/** JOURNAL_DAMAGED where the lines of a damaged journal say too little. */
+export function findRow({ files, guarded }: FolderAccess, run: RunId): Promise<RunRow | undefined> {
+  return guarded(async () => {
+    const state = await files.load(run)
+    const row = state && completeRow(state)
+    if (row === undefined && state?.damage !== undefined) throw state.damage
+    return row
+  })
+}
+
+export function listRows(
+  { files, guarded }: FolderAccess,
+  ...[filter, page]: Parameters<Store['list']>
+): ReturnType<Store['list']> {
+  return guarded(async () => {
+    const rows = (await files.all()).map(({ row }) => row)
+    return listPage(rows, filter, page)
+  })
+}
+
+export function findOutput(
+  { files, guarded }: FolderAccess,
+  ...[crew, task, fingerprint, since = 0]: Parameters<Store['findOutput']>
+): ReturnType<Store['findOutput']> {
+  return guarded(async () => {
+    const [newest] = (await files.all())
+      .filter(({ row }) => row.crew === crew)
+      .flatMap(({ row, state }) => {
+        const present = new Set(state.seqs)
+        return state.outputs
+          .filter((output) => output.task === task && output.fingerprint === fingerprint)
+          .filter((output) => output.at >= since && present.has(output.seq))
+          .map(({ at, seq }) => ({ at, seq, run: row.run }))
+      })
+      .toSorted((a, b) => b.at - a.at || b.seq - a.seq)
+    return newest && { run: newest.run, seq: newest.seq, completedAt: newest.at }
+  })
+}
