@@ -5,9 +5,7 @@ import { outputOf } from '../engine/run/so-far.ts'
 import type { ChatMessage, Failure, MadeFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
-import { inText } from '../journal/files.ts'
-import { own } from '../options.ts'
-import { fillIn } from '../text/fill-in.ts'
+import { fillInInputs } from '../journal/state/fill-in-inputs.ts'
 import type { Unit } from './unit.ts'
 
 export interface TaskView<Output = unknown> {
@@ -101,16 +99,14 @@ export function isDone({ status }: TaskState): boolean {
 export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
   const { state, held, questions } = unit
   const { name, id, output: stored } = task
-  const text = (template: string): string => fillIn(template, (input) => inTextOf(state, input))
-  const description = text(task.description)
-  const expectedOutput = task.expectedOutput === undefined ? undefined : text(task.expectedOutput)
+  const description = fillInInputs(task.description, state)
   const messages = messagesOf(state, task)
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []))
   return {
     name,
     id,
     description,
-    expectedOutput,
+    expectedOutput: task.expectedOutput === undefined ? undefined : fillInInputs(task.expectedOutput, state),
     summary: firstWords(description, 10),
     agent: stored?.agent ?? task.agent,
     status: taskViewStatus(state, task, held, questions),
@@ -129,11 +125,6 @@ export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefin
     error: task.error ?? failureOf(state, name),
     child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
   }
-}
-
-function inTextOf({ inputs }: RunState, name: string): string | undefined {
-  const value = own(inputs, name)
-  return value === undefined ? undefined : inText(value)
 }
 
 /** Of the run, if it failed at this task. */

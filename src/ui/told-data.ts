@@ -3,6 +3,7 @@ import { decisions } from '../engine/people/questions.ts'
 import { defined } from '../defined.ts'
 import type { Answer, Question } from '../journal/entries.ts'
 import { attemptNumber, taskOf } from '../journal/paths.ts'
+import { fillInInputs } from '../journal/state/fill-in-inputs.ts'
 import type { AskingTask } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import { taskViewStatus } from '../runs/status.ts'
@@ -31,7 +32,7 @@ export function taskData(
     attempt: newest ? attemptNumber(newest.path) : 0,
     refusals: refused,
     ...defined({
-      description: exposure.prompts ? task.description : undefined,
+      description: exposure.prompts ? fillInInputs(task.description, state) : undefined,
       agent: output?.agent ?? task.agent,
       output: shown?.raw,
       structured: shown?.structured,

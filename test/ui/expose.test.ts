@@ -183,7 +183,7 @@ describe('expose', () => {
   test('shows prompts where it is asked to, and the inputs that a question is about', async () => {
     const message = await read(await claim(), { prompts: true })
     const descriptions = message.parts.flatMap((part) => (part.type === 'data-task' ? [part.data.description] : []))
-    assert.deepEqual(descriptions, ['INNER prompt about {notes}', 'Write the INNER letter', 'Pay the INNER amount'])
+    assert.deepEqual(descriptions, ['INNER prompt about INNER input', 'Write the INNER letter', 'Pay the INNER amount'])
     const question = message.parts.findLast((part) => part.type === 'data-question')?.data
     assert.deepEqual(question?.asking[0]?.inputs, { notes: 'INNER input' })
   })

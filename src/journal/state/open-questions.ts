@@ -4,6 +4,7 @@ import type { Question } from '../entries.ts'
 import { plainInputs } from '../files.ts'
 import type { Json } from '../json.ts'
 import { taskNameAt } from './at-path.ts'
+import { fillInInputs } from './fill-in-inputs.ts'
 import type { RunState } from './state.ts'
 
 /** A task that asks, or whose run asks. */
@@ -11,7 +12,7 @@ export interface AskingTask {
   readonly runId: string
   readonly crew: string
   readonly task: string
-  /** As it is declared. */
+  /** With the inputs of its run in place of the placeholders. */
   readonly description: string
   readonly agent: string | undefined
   /** Of its run. */
@@ -46,7 +47,7 @@ export function askingTask(state: RunState, path: string, at?: string): AskingTa
     runId: state.run,
     crew: state.crew,
     task: name,
-    description,
+    description: fillInInputs(description, state),
     agent,
     inputs: plainInputs(state.inputs),
     outputs,

@@ -170,7 +170,7 @@ describe('a task that is a crew', () => {
     const onQuestion = (question: AskedQuestion): undefined => void asked.push(question)
     const { questions } = await crew.kickoff({ id: 'r', inputs, onQuestion })
     const above = { runId: 'r', crew: 'nested', task: 'research', description: 'the crew research', agent: undefined }
-    const inner = { runId: 'r/research#1', crew: 'research', task: 'find', description: 'Find {topic}', agent: 'A' }
+    const inner = { runId: 'r/research#1', crew: 'research', task: 'find', description: 'Find the plan', agent: 'A' }
     const asking = [
       { ...above, inputs, outputs: [{ task: 'plan', raw: 'the plan' }] },
       { ...inner, inputs: { topic: 'the plan' }, outputs: [] },
