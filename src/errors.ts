@@ -30,7 +30,7 @@ export const errorCodes = {
   INPUT_INVALID: { retry: false },
   /** A text has a placeholder for which no input was given. */
   INPUT_MISSING: { retry: false },
-  /** An input of a replay, fork or refresh replaces none of the old run's, and nothing in the crew uses it. */
+  /** Nothing in the crew can use an input, and it replaces none of the run that a new one is made from. */
   INPUT_UNKNOWN: { retry: false },
   /** A run id was used again with other inputs. */
   INPUTS_DIFFER: { retry: false },

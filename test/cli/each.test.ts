@@ -85,6 +85,28 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 4)
   })
 
+  test('leaves out of the lines what no text of the crew uses, with one warning, and refuses it where it was typed', async () => {
+    const lines = ['fire', 'water'].map(
+      (topic) => `${JSON.stringify({ topic, reader: 'us', customer: 7, since: 1 })}\n`,
+    )
+    await using folder = await withLines(...lines)
+    const typed = await folder.reprise('run', '--each', 'in.jsonl', '--input', 'priority=high')
+    assert.equal(typed.code, 2)
+    assert.match(typed.stderr, /error: line 1 of in\.jsonl: crew topics has no input priority; it has topic, reader; /)
+    const ended = await folder.reprise('run', '--each', 'in.jsonl', '--json')
+    assert.equal(ended.code, 0)
+    const warned = 'warning: crew topics has no input customer, since; left out of the lines of in.jsonl\n'
+    assert.ok(ended.stderr.startsWith(warned), ended.stderr)
+    const runs = records(await folder.reprise('runs', '--json'))
+    assert.deepEqual(
+      runs.map(({ inputs }) => Object.keys(inputs as object)),
+      [
+        ['topic', 'reader'],
+        ['topic', 'reader'],
+      ],
+    )
+  })
+
   test('that stopped where it was asked to advises the command without that', async () => {
     await using folder = await withLines(line('fire'), line('water'))
     const ended = await folder.reprise('run', '--each', 'in.jsonl', '--through', 'find')

@@ -51,7 +51,8 @@ describe('reprise run', { concurrency: 4 }, () => {
   })
 
   test('takes texts of files, JSON and a file of inputs, and lets --input go over that file', async () => {
-    await using folder = await project(claims)
+    const code = `new Task({ name: 'code', effect: 'read', run: () => 'done' })`
+    await using folder = await project(`${imports}export const crew = new Crew({ name: 'c', tasks: [${code}] })`)
     await folder.write('notes.txt', 'from a file')
     await folder.write('inputs.json', '{ "notes": "replaced", "tone": "kept" }')
     const given = [

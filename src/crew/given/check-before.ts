@@ -5,7 +5,6 @@ import { RepriseError, reworded } from '../../errors.ts'
 import { costOf } from '../../models/cost.ts'
 import { checkModel, checkModelKind, modelName, parseModel } from '../../models/resolve/resolve-model.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { guess, nearest } from '../../options.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import { agentsFor, modelsOf } from '../define/crew-models.ts'
 import { checkInputs } from './inputs.ts'
@@ -20,10 +19,7 @@ export async function checkBefore(...planned: Parameters<typeof checkPlanned>): 
   checkModels(crew.tasks.filter(executed))
 }
 
-/**
- * INPUT_MISSING, INPUT_INVALID, MODEL_INVALID: what can be wrong with what is only planned, which needs no key. Inputs
- * that nothing uses are warned of.
- */
+/** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID: what can be wrong with what is only planned, which needs no key. */
 export async function checkPlanned(
   crew: CrewDefinition,
   inputs: Inputs,
@@ -31,38 +27,6 @@ export async function checkPlanned(
   begun?: Executed,
 ): Promise<void> {
   await checkGiven(crew.tasks.filter(executed), inputs, begun)
-  if (crew.inputs || codeMayUse(crew)) return
-  const used = namesIn(crew)
-  for (const name of Object.keys(inputs).filter((input) => !used.includes(input)))
-    crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}${guess(name, used)}`)
-}
-
-/**
- * INPUT_UNKNOWN for an input that is given over those of a run and replaces none: the new run would be executed with
- * the old value of the one that was meant. Where code may use any input, only a name that is nearly that of a text's
- * input is refused, unless that one is given as well. What a schema says
- * of other inputs is its own business.
- */
-export function checkOver(crew: CrewDefinition, { inputs, given = {} }: RunState, over: Inputs): void {
-  if (crew.inputs) return
-  const used = namesIn(crew)
-  const known = new Set([...used, ...Object.keys(inputs), ...Object.keys(given)])
-  const missing = used.filter((name) => !Object.hasOwn(over, name))
-  for (const name of Object.keys(over).filter((input) => !known.has(input))) {
-    const near = nearest(name, missing)
-    const code = codeMayUse(crew)
-    if (code && near === undefined) continue
-    const has = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
-    const declare = code ? `; if its code uses ${name}, give the crew a schema of its inputs` : ''
-    const words = `crew ${crew.name} has no input ${name}; ${near === undefined ? has : `did you mean ${near}?`}${declare}`
-    throw new RepriseError('INPUT_UNKNOWN', words)
-  }
-}
-
-/** Functions, conditions and nested crews may use any input. */
-function codeMayUse({ tasks, callbacks }: CrewDefinition): boolean {
-  const judges = ({ guardrails }: TaskDefinition): boolean => guardrails.some((guardrail) => 'judge' in guardrail)
-  return callbacks?.before !== undefined || tasks.some((task) => task.when || task.code || task.child || judges(task))
 }
 
 /** Tasks that a resume of the run may execute. */
@@ -120,11 +84,6 @@ export async function checkBudgetPrices(
     const words = `the budget has a cost, but the price of model ${model} of task ${task} is not known; give it: prices: { '${model}': { input: …, output: … } }`
     throw new RepriseError('OPTION_INVALID', words)
   }
-}
-
-/** The inputs that texts use, also those of crews that are tasks. */
-function namesIn({ tasks }: CrewDefinition): string[] {
-  return [...new Set(tasks.flatMap((task) => [...task.inputs, ...(task.child ? namesIn(task.child.crew) : [])]))]
 }
 
 function checkModelName(model: AgentModel): void {

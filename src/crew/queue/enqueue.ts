@@ -16,6 +16,7 @@ import type { InputsBy } from '../given/inputs.ts'
 import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
 import { checkSameInputs } from '../given/check-same-run.ts'
 import { readInputs, settled, type GivenInputs } from '../given/given-inputs.ts'
+import { checkInputNames } from '../given/input-names.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readReuse, type EnqueueOptions } from '../options/verb-options.ts'
@@ -66,9 +67,11 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   const engine = await open.engine()
   const run = id ?? engine.world.newRunId()
   if (id === undefined || !(await engine.store.row(run))) {
+    const inputs = given ? settled(given) : {}
+    checkInputNames(crew, inputs)
     // by the store's clock, which says when it is due: that of this machine may be another
     const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
-    const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
+    const made = await beforeKickoff(crew, inputs, given?.files)
     await checkPlanned(crew, made.inputs, () => true)
     await checkBudgetPrices(crew)
     announce(crew, run, 'queued')

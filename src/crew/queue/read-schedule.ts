@@ -7,6 +7,7 @@ import { RepriseError, reworded } from '../../errors.ts'
 import { checkKeys, describe } from '../../options.ts'
 import { checkGiven } from '../given/check-before.ts'
 import { unreadInputs } from '../given/given-inputs.ts'
+import { checkInputNames } from '../given/input-names.ts'
 import type { InputsBy, InputsFor, NeedsInputs } from '../given/inputs.ts'
 import { fitting } from '../given/made-inputs.ts'
 import { readCron, readTimezone } from './cron.ts'
@@ -83,6 +84,7 @@ export async function readSchedule(
   try {
     checkNewRunId(schedule.runId(first))
     const inputs = unreadInputs(schedule.inputs(first), 'inputs')
+    checkInputNames(crew, inputs)
     // what `beforeKickoff` makes of them is known only when it has been called
     if (!crew.callbacks?.before) await checkGiven(crew.tasks, await fitting(crew, inputs))
   } catch (error) {

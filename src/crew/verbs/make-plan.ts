@@ -14,6 +14,7 @@ import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
 import { checkPlanned, hasBegun, isOpen } from '../given/check-before.ts'
 import { settled } from '../given/given-inputs.ts'
+import { checkInputNames } from '../given/input-names.ts'
 import { latestRun, latestUnfinished } from './latest-run.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
 import { planNewRun, planOfNewRun, type NewRunRequest } from './plan-new-run.ts'
@@ -34,7 +35,9 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
   const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
   switch (of) {
     case 'kickoff': {
-      const { inputs } = await beforeKickoff(crew, settled(request.given))
+      const given = settled(request.given)
+      checkInputNames(crew, given)
+      const { inputs } = await beforeKickoff(crew, given)
       await checkPlanned(crew, inputs, () => true)
       return planOfKickoff(engine, crew, inputs, { reuse, through })
     }

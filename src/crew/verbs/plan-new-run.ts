@@ -11,8 +11,9 @@ import { withChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type Plan } from '../result/plan.ts'
-import { checkBudgetPrices, checkOver, checkPlanned } from '../given/check-before.ts'
+import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
+import { checkInputNames } from '../given/input-names.ts'
 import { latestAtRest } from './latest-run.ts'
 import { inputsOver, type MadeInputs } from '../given/made-inputs.ts'
 
@@ -42,7 +43,7 @@ export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRun
   const compared = await compareTasks(crew, state, request.decisions)
   const parent = withChanges(state, compared.changes)
   const over = settled(request.given, parent.given ?? parent.inputs)
-  checkOver(crew, parent, over)
+  checkInputNames(crew, over, parent)
   const made = await inputsOver(crew, parent, over, request.given.files)
   await checkBudgetPrices(crew)
   const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })

@@ -19,6 +19,7 @@ import { checkSameInputs, hasSameInputs } from '../given/check-same-run.ts'
 import { isDefaultPlace } from './default-store.ts'
 import { confirm, planOfKickoff } from './make-plan.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
+import { checkInputNames } from '../given/input-names.ts'
 import { beforeKickoff, fitting } from '../given/made-inputs.ts'
 import { takeUpOrFollow } from './resume.ts'
 
@@ -42,7 +43,9 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Begu
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
   if (id === undefined || !(await engine.store.row(run))) {
-    const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
+    const inputs = given ? settled(given) : {}
+    checkInputNames(crew, inputs)
+    const made = await beforeKickoff(crew, inputs, given?.files)
     await checkBefore(crew, made.inputs, () => true)
     await checkBudgetPrices(crew)
     if (onPlan) await confirm(onPlan, await planOfKickoff(engine, crew, made.inputs, { reuse, ...choices }))
@@ -71,6 +74,7 @@ async function startWithin(open: OpenCrew, call: FunctionCall, request: StartReq
     options: choices,
     isSame: (state) => !given || hasSameInputs(state, given),
     async make() {
+      checkInputNames(crew, inputs)
       const made = await beforeKickoff(crew, inputs, given?.files)
       await checkBefore(crew, made.inputs, () => true)
       await checkBudgetPrices(crew)
@@ -121,13 +125,14 @@ function createInTurn(engine: Engine, crew: CrewDefinition, created: NewRun): Pr
 }
 
 /**
- * INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would be refused
- * for.
+ * INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would
+ * be refused for.
  */
 export async function checkStart(open: OpenCrew, given: GivenInputs, id: string | undefined): Promise<void> {
   const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined
   const inputs = settled(given, stored, true)
   const { tasks, callbacks } = open.definition
+  checkInputNames(open.definition, inputs)
   // what the callback will make of them is not known yet
   if (callbacks?.before) return
   await checkGiven(tasks, await fitting(open.definition, inputs))

@@ -1,7 +1,8 @@
 // Inputs that nothing seems to use.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task } from 'reprise'
+import { Agent, Crew, file, Task } from 'reprise'
+import { z } from 'zod'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { newStore } from '../../engine/support.ts'
 
@@ -10,32 +11,85 @@ const agent = (): Agent => new Agent({ role: 'A', goal: 'g', model })
 const text = (): Task => new Task({ name: 'say', description: 'Say {topic}', agent: agent() })
 const code = new Task({ name: 'code', effect: 'read', run: () => 'x' })
 
-function crewOf(...tasks: Task[]) {
-  const warnings: string[] = []
-  const logger = { info() {}, warn: (words: string) => void warnings.push(words) }
-  return { crew: new Crew({ name: 'c', tasks, store: newStore(), logger }), warnings }
+type Inputs = { readonly [name: string]: string }
+
+function crewOf(...tasks: Task[]): { readonly crew: Crew } {
+  const logger = { info() {}, warn() {} }
+  return { crew: new Crew({ name: 'c', tasks, store: newStore(), logger }) }
 }
 
 describe('an input that no text uses', () => {
-  const warned = async (tasks: Task[], inputs: object): Promise<string[]> => {
-    const { crew, warnings } = crewOf(...tasks)
-    await crew.kickoff({ inputs: inputs as never })
-    return warnings
+  const verbs = {
+    kickoff: (crew: Crew, inputs: Inputs) => crew.kickoff({ id: 'new', inputs }),
+    kickoffForEach: (crew: Crew, inputs: Inputs) => crew.kickoffForEach([{ topic: 'x' }, inputs], { id: 'new' }),
+    enqueue: (crew: Crew, inputs: Inputs) => crew.enqueue({ id: 'new', inputs }),
+    plan: (crew: Crew, inputs: Inputs) => crew.plan({ of: 'kickoff', inputs }),
   }
 
-  test('is warned about in a crew of texts, with what was meant', async () => {
-    assert.deepEqual(await warned([text()], { topic: 'x', topci: 'y', other: 1 }), [
-      'input topci is used by no text of crew c; did you mean topic?',
-      'input other is used by no text of crew c',
-    ])
+  for (const [verb, make] of Object.entries(verbs)) {
+    test(`is refused by ${verb} in a crew of texts, before a model is asked or a run is made`, async () => {
+      const { crew } = crewOf(text())
+      const asked = model.calls.length
+      await assert.rejects(async () => make(crew, { topci: 'y' }), {
+        code: 'INPUT_UNKNOWN',
+        message: /crew c has no input topci; did you mean topic\?$/,
+      })
+      await assert.rejects(async () => make(crew, { topic: 'x', audience: 'y' }), {
+        code: 'INPUT_UNKNOWN',
+        message: /crew c has no input audience; it has topic; leave audience out, or give the crew a schema/,
+      })
+      assert.equal(model.calls.length, asked)
+      assert.deepEqual(await crew.runs().page(), [])
+    })
+  }
+
+  test('is refused by a schedule of the code, and is named with it', async () => {
+    const { crew } = crewOf(text())
+    const schedule = { name: 'nightly', cron: '@daily', inputs: { topic: 'x', audience: 'y' } }
+    await assert.rejects(async () => crew.schedule(schedule), {
+      code: 'INPUT_UNKNOWN',
+      message: /schedule "nightly" of crew c: .*audience/,
+    })
   })
 
-  test('gives no warning where a function, a condition, a guardrail or a nested crew may use it', async () => {
+  test('is accepted where a function, a condition, a guardrail, a nested crew or a callback may use it', async () => {
     const within = new Task({ name: 'within', crew: new Crew({ name: 'inner', tasks: [text()] }) })
     const when = new Task({ name: 'when', description: 'Say it', agent: agent(), when: () => true })
     const judged = new Task({ name: 'judged', description: 'Say it', agent: agent(), guardrails: () => true })
-    for (const task of [code, within, when, judged])
-      assert.deepEqual(await warned([text(), task], { topic: 'x', topics: 'y', other: 1 }), [])
+    const inputs = { topic: 'x', topics: 'y', other: 1 }
+    for (const task of [code, within, when, judged]) await crewOf(text(), task).crew.kickoff({ inputs })
+    const beforeKickoff = ({ topics }: { readonly [name: string]: unknown }) => ({ topic: String(topics) })
+    await new Crew({ name: 'c', tasks: [text()], store: newStore(), beforeKickoff }).kickoff({
+      inputs: { topics: 'y' },
+    })
+  })
+
+  test('is accepted when it holds a file, which a tool may read', async () => {
+    const { crew } = crewOf(text())
+    const scan = file(new Uint8Array([1]), { name: 'scan.pdf' })
+    const inputs = { topic: 'x', scan }
+    await crew.kickoff({ id: 'r', inputs })
+    await crew.fork({ runId: 'r', inputs: { second: [scan] } })
+  })
+
+  test('is accepted by a call that finds its run made, also when the crew used it then', async () => {
+    const { crew } = crewOf(text())
+    const inputs = { topic: 'x', reader: 'y' }
+    const store = newStore()
+    const reading = new Task({ name: 'say', description: 'Say {topic} to {reader}', agent: agent() })
+    await new Crew({ name: 'c', tasks: [reading], store }).kickoff({ id: 'r', inputs })
+    await crew.with({ store }).kickoff({ id: 'r', inputs })
+  })
+
+  test('is left to the schema of the inputs', async () => {
+    const of = (inputs: z.ZodObject) => new Crew({ name: 'c', tasks: [text()], inputs, store: newStore() })
+    const topic = z.string()
+    await of(z.object({ topic })).kickoff({ inputs: { topic: 'x', other: 1 } })
+    await of(z.looseObject({ topic })).kickoff({ inputs: { topic: 'x', other: 1 } })
+    await assert.rejects(of(z.strictObject({ topic })).kickoff({ inputs: { topic: 'x', other: 1 } }), {
+      code: 'INPUT_INVALID',
+      message: /other/,
+    })
   })
 
   test('is named when the input that it seems to be misspelt for is missing', async () => {

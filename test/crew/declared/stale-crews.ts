@@ -167,7 +167,9 @@ export function team(parts: TeamParts = {}, store: Store = memoryStore(), hierar
   const boss = new Agent({ role: 'Boss', goal: 'Rule', model, ...parts.boss })
   const work = new Task({ name: 'work', description: 'Work', ...(hierarchical ? {} : { agent: lead }) })
   const led = hierarchical ? ({ process: 'hierarchical', manager: boss } as const) : {}
-  return new Crew({ name: 'team', tasks: [work], agents, store, logger: silent, ...led })
+  // one that no text uses, too
+  const given = z.looseObject({})
+  return new Crew({ name: 'team', tasks: [work], inputs: given, agents, store, logger: silent, ...led })
 }
 
 export const inputs = { topic: 'water', other: { a: 1, b: 2 } }

@@ -17,7 +17,7 @@ const silent: Logger = { info() {}, warn() {} }
 function crewOf(store: string, names: readonly string[], script: readonly ScriptEntry[] = [], logger = silent) {
   const model = scriptedModel([...script, { when: 'Task:', reply: (text) => `by ${/Task: (\w+)/.exec(text)?.[1]}` }])
   const agent = new Agent({ role: 'A', goal: 'g', model, maxRetries: 0 })
-  const tasks = names.map((name) => new Task({ name, description: `${name} on {topic}`, agent }))
+  const tasks = names.map((name) => new Task({ name, description: `${name} on {topic} for {reader}`, agent }))
   return { crew: new Crew({ name: 'c', tasks, store, logger }), model }
 }
 
@@ -200,7 +200,7 @@ describe('new inputs over outputs that were made from old ones', () => {
     const logger: Logger = { info() {}, warn: (message) => void warnings.push(message) }
     const { crew, model } = crewOf(store, ['a', 'b'], [], logger)
     await using _ = crew
-    await crew.kickoff({ id: 'r', inputs: { topic: 'water' } })
+    await crew.kickoff({ id: 'r', inputs })
     const changed = { runId: 'r', inputs: { topic: 'fire' } }
     const planned = await crew.plan({ from: 'b', ...changed })
     assert.deepEqual(planned.tasks[0]?.reasons, ['its output is there', 'stale: input topic changed'])

@@ -107,7 +107,7 @@ const refused: readonly (readonly [given: object, code: string, words: RegExp])[
   ],
   [{ inputs: {} }, 'INPUT_MISSING', /schedule "nightly" of crew reports: .*day/],
   [{ inputs: undefined }, 'INPUT_MISSING', /day/],
-  [{ inputs: () => ({ days: 1 }) }, 'INPUT_MISSING', /day/],
+  [{ inputs: () => ({ days: 1 }) }, 'INPUT_UNKNOWN', /schedule "nightly" of crew reports: .*days; did you mean day\?/],
   [{ inputs: { day: 1n } }, 'INPUT_INVALID', /schedule "nightly" of crew reports: inputs\.day is a bigint/],
   [{ name: 'night\u0007ly' }, 'OPTION_INVALID', /the run id is/],
   [{ name: ' ' }, 'OPTION_INVALID', /name of a schedule is " "/],

@@ -387,18 +387,6 @@ describe('looking at runs', () => {
   })
 })
 
-test('an input that no text uses is said', async () => {
-  const warnings: string[] = []
-  const task = new Task({
-    name: 'a',
-    description: 'Task: Facts',
-    agent: new Agent({ role: 'A', goal: 'g', model: scriptedModel(standard) }),
-  })
-  const crew = new Crew({ tasks: [task], store: 'memory:', logger: { info() {}, warn: (line) => warnings.push(line) } })
-  await crew.kickoff({ inputs: { bogus: 1 } })
-  assert.match(warnings.join(), /input bogus is used by no text/)
-})
-
 test('results are in the order of the crew, whatever order the run was made in', async () => {
   const { crew, store, facts, note } = claims()
   await crew.kickoff({ id: 'r', inputs })

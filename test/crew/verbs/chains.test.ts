@@ -67,7 +67,9 @@ function crewOf(definition: Definition, store: Store, paid: string[]) {
       }),
     )
   }
-  return new Crew({ name: 'chain', tasks, store, logger: { info() {}, warn() {} } })
+  // the texts of some definitions use only one
+  const inputs = z.object({ in0: z.string(), in1: z.string() })
+  return new Crew({ name: 'chain', tasks, inputs, store, logger: { info() {}, warn() {} } })
 }
 
 const each = <T>(of: fc.Arbitrary<T>) => fc.array(of, { minLength: numbers.length, maxLength: numbers.length })

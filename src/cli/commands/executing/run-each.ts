@@ -1,6 +1,7 @@
 // `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, a run is
 // known by its crew and its inputs, so that a line gives the same run wherever it stands; with --id, by its line.
 import type { Crew } from '../../../crew/crew.ts'
+import { usableInputs } from '../../../crew/given/input-names.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
 import type { ForEachResult } from '../../../crew/verbs/for-each.ts'
@@ -23,8 +24,8 @@ import type { RunOptions } from './run.ts'
 export async function runEach(invocation: Invocation<RunOptions>, file: string): Promise<ExitCode> {
   const { terminal, args, options, commands } = invocation
   const lines = await readInputLines(file)
-  const list = lines.map(inputsWith(options))
   const found = await loadCrew(args[0], options.crew)
+  const list = usedInputs(invocation, found, lines, placeOf(file)).map(inputsWith(options))
   const through = await taskNameOf(found, options.through)
   commands.keptIn(storeOutside(found.store, commands.file))
   adviseWith(commands.advice)
@@ -62,10 +63,27 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
 }
 
 /** What all lines share is under a line's own inputs when a file gives it, and over them when it was typed. */
-function inputsWith({ inputs, input }: RunOptions): (line: InputLine) => object {
+function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) => object {
   const shared = inputsOf(defined({ inputs }))
   const typed = inputsOf(defined({ input }))
-  return (line) => ({ ...shared, ...line.inputs, ...typed })
+  return (line) => ({ ...shared, ...line, ...typed })
+}
+
+/** Such a file is often made elsewhere, and has more than the crew uses: that is left out, with a warning. */
+function usedInputs(
+  { terminal }: Invocation<RunOptions>,
+  crew: Crew,
+  lines: readonly InputLine[],
+  place: string,
+): InputLine['inputs'][] {
+  const names = usableInputs(crew['~open'].definition)
+  if (!names) return lines.map(({ inputs }) => inputs)
+  const others = [...new Set(lines.flatMap(({ inputs }) => Object.keys(inputs)))].filter(
+    (name) => !names.includes(name),
+  )
+  if (others.length > 0)
+    terminal.err.line(`warning: crew ${crew.name} has no input ${others.join(', ')}; left out of the lines of ${place}`)
+  return lines.map(({ inputs }) => Object.fromEntries(Object.entries(inputs).filter(([name]) => names.includes(name))))
 }
 
 /** Made when the inputs are read, in the order of the lines. */
