@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { environment } from '../environment.ts'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from '../text/shell-word.ts'
 
 /** `script`: what Node was given to run, links not followed; a name alone stands for the installed command. */
 export function runnerOf(script: string): string {

@@ -1,6 +1,6 @@
 // What an older Node is told by the command: what it needs, and the same command under a Node that has it.
 import { readFileSync } from 'node:fs'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from '../text/shell-word.ts'
 
 /** `words`: what was typed after `reprise`. */
 export function tooOld(words: readonly string[]): string {

@@ -7,7 +7,7 @@ import type { CrewModule } from '../journal/entries.ts'
 import { purposes, type Act, type Next } from '../next.ts'
 import { own } from '../options.ts'
 import { usualFile } from './find/usual-file.ts'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from '../text/shell-word.ts'
 
 /** What only the command line can say: the same command with more words, or any other. */
 export type CommandNext =

@@ -97,7 +97,8 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
   }
 }
 
-async function orphanedWork(
+/** Without the crew's code, as it was when the run was last taken up. */
+export async function orphanedWork(
   { state, store }: Unit,
   crew: CrewDefinition | undefined,
 ): Promise<readonly OrphanedTask[]> {

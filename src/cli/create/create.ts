@@ -8,7 +8,7 @@ import { defaultName } from './project-name.ts'
 import { writeProject } from './write-project.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Invocation } from '../invocation.ts'
-import { shellWord } from '../shell-word.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { canAsk, thePerson } from '../terminal/ask-line.ts'
 import type { Channel } from '../terminal/terminal.ts'
 

@@ -3,9 +3,14 @@ import type { Next } from '../../next.ts'
 import type { OrphanedTask, TaskListChanges } from '../entries.ts'
 
 /** `book (2 recorded steps, an open question; is it post now?)` */
-export function orphanWords({ task, holds, because, nearest: meant }: OrphanedTask): string {
+export function orphanWords(orphan: OrphanedTask): string {
+  return `${orphan.task} (${holdsWords(orphan)})`
+}
+
+/** `2 recorded steps, an open question; is it post now?` */
+export function holdsWords({ holds, because, nearest: meant }: OrphanedTask): string {
   const more = because ?? (meant === undefined ? undefined : `is it ${meant} now?`)
-  return `${task} (${holds.join(', ')}${more === undefined ? '' : `; ${more}`})`
+  return `${holds.join(', ')}${more === undefined ? '' : `; ${more}`}`
 }
 
 /** `added audit; removed note; renamed book to post` */

@@ -92,5 +92,6 @@ const conflicts: ReadonlySet<ErrorCode> = new Set([
   'RUN_HELD',
   'RUN_NEEDED',
   'SEQ_CONFLICT',
+  'TASKS_CHANGED',
 ])
 const away: ReadonlySet<ErrorCode> = new Set(['DISPATCHER_FAILED', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE'])

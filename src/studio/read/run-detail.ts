@@ -5,7 +5,7 @@ import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { canWake, isParked, isReady } from '../../engine/read/due.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { viewOf, type RunView } from '../../runs/run-view.ts'
+import { orphanedWork, viewOf, type RunView } from '../../runs/run-view.ts'
 import { readUnit, type Unit } from '../../runs/unit.ts'
 import type { Role, RunAct, RunDetail, TaskDetail } from '../api/contract.ts'
 import { allows } from '../guard/roles.ts'
@@ -20,8 +20,10 @@ export async function runDetail(place: Place, runId: string, role: Role): Promis
   const prices = await pricesOf(place, runId, state.crew)
   // without the code, outputs are plain JSON: what a schema makes of them may be anything
   const view = await viewOf(unit)
+  const orphaned = await orphanedWork(unit, shown)
   return {
     ...view,
+    orphaned,
     cost: await costOfRun(state, prices),
     stale: shown ? staleTasks(shown, state) : [],
     tasks: await Promise.all(view.tasks.map((task) => taskDetail(unit, task, shown, prices))),
@@ -29,7 +31,7 @@ export async function runDetail(place: Place, runId: string, role: Role): Promis
     seq: state.seq,
     code: shown !== undefined,
     here: isHere(place, runId),
-    can: actsOn(view, unit, role, place.crews.has(state.crew)),
+    can: actsOn({ ...view, orphaned }, unit, role, place.crews.has(state.crew)),
   }
 }
 
@@ -50,14 +52,19 @@ async function taskDetail(
 }
 
 /** What would be refused anyway is not offered. */
-function actsOn({ status, caller, crew }: RunView, { state, questions }: Unit, role: Role, code: boolean): RunAct[] {
+function actsOn(
+  { status, caller, crew, orphaned }: RunView,
+  { state, questions }: Unit,
+  role: Role,
+  code: boolean,
+): RunAct[] {
   const acts: RunAct[] = []
   if (questions.length > 0 && allows(role, 'answer')) acts.push('answer')
   // a run that works for another one is continued, cancelled and made anew with that
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return acts
   const ended = isEnded(state.status)
-  // one that only an answer helps would wait as before
-  const waits = status === 'waiting' && canWake(state) && !isReady(state)
+  // a resume would wait as before, unless it says what became of an orphaned task
+  const waits = status === 'waiting' && canWake(state) && !isReady(state) && orphaned.length === 0
   if (code && !ended && status !== 'running' && !waits) acts.push('resume')
   if (status !== 'waiting' && isParked(state) && !isReady(state)) acts.push('requeue')
   if (!ended) acts.push('cancel')

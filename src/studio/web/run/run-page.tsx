@@ -14,6 +14,7 @@ import { Link } from '../routing/link.tsx'
 import { navigate, place, withQuery } from '../routing/router.ts'
 import { childRuns, type ChildRuns } from './child-runs.ts'
 import { chosenOf, chosenPath, type Chosen } from './chosen.ts'
+import { OrphansBar } from './orphans-bar.tsx'
 import { RunQuestions } from './run-questions.tsx'
 import { DetailPanel } from './detail-panel.tsx'
 import { followRun, type LiveRun } from './live-run.ts'
@@ -92,6 +93,7 @@ function Run({ run, detail, inner }: RunProps): JSX.Element {
   return (
     <div class="page run">
       <RunHead run={run} detail={detail} />
+      {detail.orphaned.length > 0 && <OrphansBar detail={detail} />}
       {detail.questions.length > 0 && <RunQuestions detail={detail} />}
       <nav ref={tabBar} class="segments run-tabs" aria-label="Parts of the run">
         {names.map((name) => (

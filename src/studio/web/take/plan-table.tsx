@@ -44,10 +44,9 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
       {changes && <p class="note">Tasks changed: {changeWords(changes)}.</p>}
       {orphaned.map((orphan) => (
         <p key={orphan.task} class="note">
-          The crew has no task for recorded work of {orphanWords(orphan)}.{' '}
           {plan.of === 'resume'
-            ? 'The run is not resumed before that is decided: by `was` in the code, or with reprise resume --renamed or --removed.'
-            : 'The new run does not use it.'}
+            ? `The crew has no task for the work of ${orphan.task}. The run is resumed once you choose what becomes of it.`
+            : `The crew has no task for recorded work of ${orphanWords(orphan)}. The new run does not use it.`}
         </p>
       ))}
       {warnings.map((warning) => (

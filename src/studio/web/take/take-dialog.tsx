@@ -1,7 +1,8 @@
 // Taking a run from where it stands: resume, replay from a task, fork with other inputs or outputs, refresh what is
 // stale. The plan is made anew with every change, and nothing is spent before somebody has seen it.
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import type { OrphanedTask } from '../../../journal/entries.ts'
 import type { ForkBody, PlanBody, RunDetail, StartedRun } from '../../api/contract.ts'
 import { changes } from '../api/changes.ts'
 import { call } from '../api/client.ts'
@@ -11,6 +12,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { wordsOf } from '../parts/states.tsx'
 import { navigate, place, runPath } from '../routing/router.ts'
+import { decided, OrphanDecisions, type Decisions } from './orphan-decisions.tsx'
 import { PlanTable } from './plan-table.tsx'
 import { Edits, type Edited } from './edits.tsx'
 
@@ -40,7 +42,8 @@ export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.E
   const { query } = place.value
   const [from, setFrom] = useState(query.get('from') ?? detail.tasks.at(-1)?.name ?? '')
   const [edited, setEdited] = useState<Edited>({ inputs: {}, outputs: {}, effects: 'reuse' })
-  const body = bodyOf(take, from, edited)
+  const [decisions, setDecisions] = useState<Decisions>({})
+  const body = take === 'resume' ? resumeBody(decisions) : bodyOf(take, from, edited)
   const {
     value: plan,
     problem,
@@ -48,6 +51,10 @@ export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.E
   } = useTypedAnswer(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
     call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
   )
+  // those with a decision are no longer in the plan
+  const orphaned = useRef(new Map<string, OrphanedTask>())
+  for (const orphan of [...detail.orphaned, ...(plan?.orphaned ?? [])]) orphaned.current.set(orphan.task, orphan)
+  const decides = take === 'resume' && orphaned.current.size > 0
   const [starting, setStarting] = useState(false)
   const [failure, setFailure] = useState('')
   const first = query.get('edit')
@@ -71,7 +78,15 @@ export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.E
   return (
     <Dialog title={titles[take]} onClose={onClose} wide>
       <p class="soft">{means[take]}</p>
-      <div class={take === 'resume' ? 'take is-plain' : 'take'}>
+      <div class={take === 'resume' && !decides ? 'take is-plain' : 'take'}>
+        {decides && (
+          <OrphanDecisions
+            detail={detail}
+            orphaned={[...orphaned.current.values()]}
+            decisions={decisions}
+            onChange={setDecisions}
+          />
+        )}
         {take !== 'resume' && (
           <div class="form">
             {take === 'replay' && (
@@ -141,20 +156,25 @@ export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.E
   )
 }
 
-function bodyOf(take: Take, task: string, { inputs, outputs, effects }: Edited): PlanBody {
+function signed(): { readonly by?: string } {
   const by = signature.peek()
-  const signed = by === '' ? {} : { by }
+  return by === '' ? {} : { by }
+}
+
+function resumeBody(decisions: Decisions): PlanBody {
+  return { of: 'resume', ...decided(decisions), ...signed() }
+}
+
+function bodyOf(take: Exclude<Take, 'resume'>, task: string, { inputs, outputs, effects }: Edited): PlanBody {
   const changed = {
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...(effects === 'reuse' ? {} : { effects }),
   }
   switch (take) {
-    case 'resume':
-      return { of: 'resume', ...signed }
     case 'replay':
       return { of: 'replay', task, ...changed }
     case 'fork': {
-      const body: ForkBody = { ...changed, ...(Object.keys(outputs).length === 0 ? {} : { outputs, ...signed }) }
+      const body: ForkBody = { ...changed, ...(Object.keys(outputs).length === 0 ? {} : { outputs, ...signed() }) }
       return { of: 'fork', ...body }
     }
     case 'refresh':

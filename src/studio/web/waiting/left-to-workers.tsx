@@ -10,7 +10,7 @@ import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { wordsOf } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
+import { navigate, runPath } from '../routing/router.ts'
 import { shortId } from './short-id.ts'
 
 const left = signal<readonly string[]>([])
@@ -66,6 +66,11 @@ function LeftRun({ runId }: { readonly runId: string }): JSX.Element {
       // somebody was first: that is what was wanted
       if (problem instanceof ApiError && problem.code === 'RUN_HELD') dismiss()
       else notify(wordsOf(problem), { bad: true })
+      // the page of the run has what decides
+      if (problem instanceof ApiError && problem.code === 'TASKS_CHANGED') {
+        dismiss()
+        navigate(runPath(runId))
+      }
       setBusy(false)
     }
     changes.value++

@@ -1,0 +1,102 @@
+// What becomes of recorded work that the crew has no task for. Nothing is chosen beforehand: a wrong choice may give up
+// work that was paid for, or make a call again.
+import type { JSX } from 'preact'
+import type { OrphanedTask } from '../../../journal/entries.ts'
+import { holdsWords } from '../../../journal/state/change-words.ts'
+import type { CrewView, ResumeBody, RunDetail } from '../../api/contract.ts'
+import { call } from '../api/client.ts'
+import { useResource } from '../api/resource.ts'
+
+/** By the orphaned task: the task that continues its work, or `null` if the work is given up. */
+export type Decisions = { readonly [task: string]: string | null }
+
+/** As a resume takes them. */
+export function decided(decisions: Decisions): Pick<ResumeBody, 'renamed' | 'removed'> {
+  const renamed = Object.entries(decisions).filter((each): each is [string, string] => isName(each[1]))
+  const removed = Object.keys(decisions).filter((task) => decisions[task] === null)
+  return {
+    ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
+    ...(removed.length > 0 ? { removed } : {}),
+  }
+}
+
+interface OrphanDecisionsProps {
+  readonly detail: RunDetail
+  readonly orphaned: readonly OrphanedTask[]
+  readonly decisions: Decisions
+  onChange(decisions: Decisions): void
+}
+
+export function OrphanDecisions({ detail, orphaned, decisions, onChange }: OrphanDecisionsProps): JSX.Element {
+  const names = orphaned.map(({ task }) => task)
+  const { value: tasks } = useResource(`tasks for ${names.join()} ${JSON.stringify(decisions)}`, async (signal) =>
+    Object.fromEntries(
+      await Promise.all(names.map(async (name) => [name, await tasksFor(detail, name, decisions, signal)] as const)),
+    ),
+  )
+  const choose = (task: string, choice: string): void => {
+    const { [task]: _, ...others } = decisions
+    if (choice === '') onChange(others)
+    else onChange({ ...others, [task]: choice === given ? null : choice.slice(continued.length) })
+  }
+  return (
+    <div class="form" role="group" aria-label="Work without a task">
+      {orphaned.map((orphan) => {
+        const { task } = orphan
+        const choice = decisions[task]
+        const id = `fate-of-${task}`
+        return (
+          <div key={task} class="field">
+            <label for={id}>Recorded work of {task}</label>
+            <p class="hint">{holdsWords(orphan)}</p>
+            <select
+              id={id}
+              value={choice === undefined ? '' : choice === null ? given : `${continued}${choice}`}
+              onChange={(event) => choose(task, event.currentTarget.value)}
+            >
+              <option value="">Choose …</option>
+              {[...new Set([orphan.nearest, ...(tasks?.[task] ?? []), choice])].filter(isName).map((name) => (
+                <option key={name} value={`${continued}${name}`}>
+                  {name} continues it
+                </option>
+              ))}
+              <option value={given}>It is given up</option>
+            </select>
+          </div>
+        )
+      })}
+    </div>
+  )
+}
+
+const given = 'given up'
+const continued = 'to '
+
+function isName(name: string | null | undefined): name is string {
+  return typeof name === 'string'
+}
+
+/** The tasks that may continue the work: those of its crew, which may be a nested one, without work of their own. */
+async function tasksFor(
+  { crew, tasks }: RunDetail,
+  orphan: string,
+  decisions: Decisions,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const path = orphan.split('/')
+  const own = path.pop()
+  const names = await path.reduce(
+    async (tasksBefore, name, depth) => {
+      const renamed = depth === 0 ? decisions[name] : undefined
+      const inner = (await tasksBefore).find((task) => task.name === (renamed ?? name))?.crew
+      return inner === undefined ? [] : tasksOf(inner, signal)
+    },
+    tasksOf(crew, signal),
+  )
+  const busy = path.length > 0 ? [] : tasks.filter(({ status }) => status !== 'pending').map(({ name }) => name)
+  return names.map(({ name }) => name).filter((name) => name !== own && !busy.includes(name))
+}
+
+async function tasksOf(crew: string, signal: AbortSignal): Promise<CrewView['tasks']> {
+  return (await call('GET /crews/{crew}', { params: { crew }, signal })).tasks
+}
