@@ -9,7 +9,7 @@ import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { providers } from '../src/models/resolve/providers.ts'
 import { purposes } from '../src/next.ts'
 import { formatNumber as postgresFormat } from '../src/stores/postgres/migrations/migrate-postgres.ts'
-import { formatNumber as redisFormat } from '../src/stores/redis/redis-server.ts'
+import { formatNumber as redisFormat } from '../src/stores/redis/server.ts'
 import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 
 const pages = [...globSync('*.md'), 'llms.txt', ...globSync('docs/**/*.md')]

@@ -4,12 +4,12 @@ import '../node-version.ts'
 import type { FileStoreOptions } from './file/store.ts'
 import { openStore } from './open-store.ts'
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
-import type { RedisStoreOptions } from './redis/redis-store.ts'
+import type { RedisStoreOptions } from './redis/store.ts'
 import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
 export { openStore }
-export { memoryStore, type MemoryStoreOptions } from './memory-store.ts'
+export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { describeOwner, isGone, sameOwner, thisOwner } from './owner.ts'
 export type * from './store.ts'
 export type { FileStoreOptions, PostgresStoreOptions, RedisStoreOptions, SqliteStoreOptions }
@@ -40,7 +40,7 @@ export async function postgresStore(url: string, options?: PostgresStoreOptions)
  * STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
  */
 export async function redisStore(url: string, options?: RedisStoreOptions): Promise<Store> {
-  const driver = await import('./redis/redis-store.ts')
+  const driver = await import('./redis/store.ts')
   return driver.redisStore(url, options)
 }
 

@@ -3,8 +3,8 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RepriseError } from '../errors.ts'
 import type { Check } from '../checks.ts'
+import { RepriseError } from '../errors.ts'
 import { describe } from '../options.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
@@ -27,7 +27,7 @@ export async function openStore(url: string | Store): Promise<Store> {
   const { scheme, rest } = splitUrl(url)
   switch (scheme) {
     case 'memory': {
-      const { memoryStore } = await import('./memory-store.ts')
+      const { memoryStore } = await import('./memory/store.ts')
       return rest === '' ? memoryStore() : share(`memory:${rest}`, () => memoryStore({ url: `memory:${rest}` }))
     }
     case 'sqlite': {
@@ -44,7 +44,7 @@ export async function openStore(url: string | Store): Promise<Store> {
       return share(url, async () => (await import('./postgres/postgres-store.ts')).postgresStore(url))
     case 'redis':
     case 'rediss':
-      return share(url, async () => (await import('./redis/redis-store.ts')).redisStore(url))
+      return share(url, async () => (await import('./redis/store.ts')).redisStore(url))
     default:
       throw invalid(url, 'it is not a store that Reprise knows')
   }

@@ -2,7 +2,7 @@
 import type { Crew, Question, RunResult } from 'reprise'
 import { RepriseError } from 'reprise'
 import { readRun } from '../../src/engine/read/read-run.ts'
-import { memoryStore } from '../../src/stores/memory-store.ts'
+import { memoryStore } from '../../src/stores/memory/store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { buildCrew } from './build-crew.ts'
 import type { CrewPlan } from './crew-plan.ts'

@@ -7,9 +7,9 @@ import { highestFirst, isSameLane } from '../rules/claim-order.ts'
 import { afterDeath } from '../rules/ready.ts'
 import { crewsOf, placesIn } from '../rules/room.ts'
 import type { Lane, Lease, Owner, Priority, Room, RunId } from '../store.ts'
-import type { RunFolder } from './run-folder.ts'
-import { manyDeaths, type Roots, type StoredRoot } from './roots.ts'
 import { settle } from './root-files.ts'
+import { manyDeaths, type Roots, type StoredRoot } from './roots.ts'
+import type { RunFolder } from './run-folder.ts'
 
 export interface Claim {
   readonly owner: Owner

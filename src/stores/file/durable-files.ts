@@ -1,6 +1,6 @@
 // Writing so that it survives a power cut: the bytes are synced, and so is the folder when a name in it is new.
-import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf, RepriseError } from '../../errors.ts'
 

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { runNotFound, storeClosed } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
+import { openLeaseDatabase } from './database.ts'
 import { fileError } from './durable-files.ts'
 import { leasesName } from './file-names.ts'
 import type { JournalState } from './journal.ts'
-import { openLeaseDatabase } from './database.ts'
 import type { Roots, StoredRoot } from './roots.ts'
 import { runFolder, type RunFolder } from './run-folder.ts'
 

@@ -6,8 +6,8 @@ import { isEnded } from '../../journal/state/state.ts'
 import { recordsMessages } from '../rules/ready.ts'
 import type { Message, RunId } from '../store.ts'
 import { completeRow, dueIn, type JournalState } from './journal.ts'
-import type { RunFolder } from './run-folder.ts'
 import { nothingSaid, type Roots, type Said, type StoredRoot } from './roots.ts'
+import type { RunFolder } from './run-folder.ts'
 
 /** All but the messages. */
 export function saidBy(state: JournalState): Omit<Said, 'waiting'> {

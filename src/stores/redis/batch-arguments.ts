@@ -3,7 +3,7 @@ import { rootRun } from '../../journal/paths.ts'
 import { endOf } from '../rules/noted-end.ts'
 import { rowValues } from '../rules/run-record.ts'
 import type { Batch, RunId, RunRow } from '../store.ts'
-import type { Argument } from './connection/redis-connection.ts'
+import type { Argument } from './connection.ts'
 
 export function batchArguments(run: RunId, batch: Batch, row: RunRow | undefined = batch.row): Argument[] {
   const { lines, taken = [], blobs = [], outputs = [], due } = batch

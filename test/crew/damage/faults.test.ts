@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { chatReply, environmentOf, openServer, sendJson } from '../../models/support.ts'
 
 type Fault = (response: ServerResponse) => void

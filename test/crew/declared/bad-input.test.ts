@@ -6,7 +6,7 @@ import { Agent, Crew, RepriseError, Task, tool, type ErrorCode } from 'reprise'
 import { openStore } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { environmentOf } from '../../models/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 

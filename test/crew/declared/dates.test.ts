@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, type AgentOptions } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { formatDate } from '../../../src/text/date-format.ts'
 

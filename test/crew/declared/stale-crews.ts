@@ -13,7 +13,7 @@ import {
 } from 'reprise'
 import { z } from 'zod'
 import type { Inputs } from '../../../src/engine/definition.ts'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type Logger, type Tool } from 'reprise'
 import { z } from 'zod'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 import { dyingRightAfter, dyingStore, entriesOf, ofGoneProcess, stateOf } from '../../engine/support.ts'
 

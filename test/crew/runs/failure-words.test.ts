@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { stateOf } from '../../engine/support.ts'
 

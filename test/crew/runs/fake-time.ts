@@ -3,7 +3,7 @@ import { openCrew, type OpenCrew } from '../../../src/crew/open-crew.ts'
 import { leaseKeeper } from '../../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../../src/engine/world.ts'
 import type { Crew } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 
 export interface FakeTime {

@@ -24,7 +24,7 @@ import {
   type Tracer,
 } from 'reprise'
 import { z } from 'zod'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 import { dyingRightAfter, entriesOf, newStore } from '../../engine/support.ts'
 import { environmentOf } from '../../models/support.ts'

@@ -1,6 +1,6 @@
 // A crew of six tasks, four of them in a diamond, whose texts and answers a test can change between two runs.
 import { Agent, Crew, Task, type CrewOptions, type Logger } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel, type ScriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 

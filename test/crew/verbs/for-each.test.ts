@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 
 function topics(script: readonly ScriptEntry[] = [], store = memoryStore()) {

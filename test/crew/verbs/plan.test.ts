@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Plan, type RunResult } from 'reprise'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { entriesOf, newStore } from '../../engine/support.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { crewFromYaml, loadAgents, loadTasks, type YamlCrewOptions } from 'reprise/yaml'
-import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { crewOf, refusal, search, small, withFiles, type Files } from './yaml-files.ts'
 

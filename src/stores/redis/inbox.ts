@@ -2,7 +2,7 @@
 import { rootRun } from '../../journal/paths.ts'
 import { runNotFound } from '../rules/refusals.ts'
 import type { Message, RunId } from '../store.ts'
-import type { Database } from './redis-database.ts'
+import type { Database } from './database.ts'
 
 export async function postMessage(
   { script, url }: Database,

@@ -1,8 +1,8 @@
 // Looking at a Redis store without opening it as one: what its server is like, and whether there are runs of ours.
 import { isAway } from '../patient/patience.ts'
-import { openConnection } from './connection/redis-connection.ts'
-import { readRedisUrl } from './connection/redis-url.ts'
-import { askServer, cautionOf, checkServer, formatNumber, layoutCommand, type RedisServer } from './redis-server.ts'
+import { openConnection } from './connection.ts'
+import { askServer, cautionOf, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
+import { readRedisUrl } from './url.ts'
 
 export interface RedisInspection extends RedisServer {
   readonly url: string

@@ -1,13 +1,12 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one
 // synchronous step, which makes it the plainest statement of what the port means.
-import { callerOf, rootRun, worksFor } from '../journal/paths.ts'
-import { isEnded } from '../journal/state/state.ts'
-import { isGone, sameOwner } from './owner.ts'
-import { isLease, type Asked } from './rules/asked-lease.ts'
-import { byClaim, isSameLane } from './rules/claim-order.ts'
-import { listPage } from './rules/list-page.ts'
-import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages, type Counted } from './rules/ready.ts'
-import { crewsOf, placesIn } from './rules/room.ts'
+import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { isGone, sameOwner } from '../owner.ts'
+import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { byClaim, isSameLane } from '../rules/claim-order.ts'
+import { listPage } from '../rules/list-page.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages, type Counted } from '../rules/ready.ts'
 import {
   checkFree,
   checkInbox,
@@ -20,9 +19,10 @@ import {
   runNotFound,
   storeClosed,
   type Holding,
-} from './rules/refusals.ts'
-import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from './store.ts'
-import { createWatchers } from './watchers.ts'
+} from '../rules/refusals.ts'
+import { crewsOf, placesIn } from '../rules/room.ts'
+import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from '../store.ts'
+import { createWatchers } from '../watchers.ts'
 
 export interface MemoryStoreOptions {
   /** The clock that leases expire by; Date.now unless a test brings its own. */

@@ -1,8 +1,9 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit.
-import { readOwner } from '../../owner.ts'
-import type { Holding } from '../../rules/refusals.ts'
-import type { RunId } from '../../store.ts'
-import type { Database } from '../redis-database.ts'
+import { RepriseError } from '../../errors.ts'
+import { readOwner } from '../owner.ts'
+import { checkToken, type Holding } from '../rules/refusals.ts'
+import type { Lease, RunId } from '../store.ts'
+import type { Database } from './database.ts'
 
 /** As the server has them. Nobody holds a root whose lease, owner and end are empty. */
 export type RootValues = [token: number | string, lease: string, owner: string, expiresAt: number | string]
@@ -30,4 +31,14 @@ export function rootOf([token, lease, owner, expiresAt]: RootValues): Root {
 export function holdingOf({ owner: text, lease, expiresAt }: Root): Holding | undefined {
   const owner = readOwner(text)
   return owner && { owner, id: lease, expiresAt }
+}
+
+/** Who may write instead, of a root; nothing when there is none. */
+export type Refused = ['lease', ...values: RootValues | []]
+
+/** LEASE_LOST. */
+export function refuse(lease: Lease, [, ...values]: Refused): never {
+  const root = values.length === 0 ? undefined : rootOf(values)
+  checkToken(lease, root?.token, root && holdingOf(root))
+  throw new RepriseError('STORE_FAILED', `the lease of run ${lease.run} was refused although it counts: try again`)
 }

@@ -1,7 +1,7 @@
 // What tells whether runs have changed: all that somebody follows are looked at with one question.
 import type { RunId } from '../store.ts'
 import type { Seen } from '../watch-server.ts'
-import type { Database } from './redis-database.ts'
+import type { Database } from './database.ts'
 
 export async function lookAt({ readBytes, key }: Database, runs: readonly RunId[]): Promise<Map<RunId, Seen>> {
   const asked = runs.map((run) => ['HMGET', key('run', run), 'seq', 'inbox', 'waiting'])

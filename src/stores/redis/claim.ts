@@ -1,10 +1,10 @@
 // Claiming: the runs of a lane that are ready are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
-import { goneAmong, ownersHere, writtenOwner } from '../../owner.ts'
-import type { Lane, Lease, Owner, Priority, ReadyRun, Room, RunId } from '../../store.ts'
-import { list } from '../batch-arguments.ts'
-import type { Argument } from '../connection/redis-connection.ts'
-import type { Database } from '../redis-database.ts'
+import { goneAmong, ownersHere, writtenOwner } from '../owner.ts'
+import type { Lane, Lease, Owner, Priority, ReadyRun, Room, RunId } from '../store.ts'
+import { list } from './batch-arguments.ts'
+import type { Argument } from './connection.ts'
+import type { Database } from './database.ts'
 
 /** The most that a claim gives. */
 const mostAtOnce = 10_000

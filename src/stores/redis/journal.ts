@@ -1,6 +1,6 @@
 // Reading a run back: its lines, its blobs, and the end that is noted beside them.
 import type { Line, NotedEnd, RunId } from '../store.ts'
-import type { Database } from './redis-database.ts'
+import type { Database } from './database.ts'
 
 /** How many lines one answer has. A line seldom has more than 64 KB, since larger values are blobs. */
 const pageLines = 256

@@ -6,7 +6,7 @@ import { pageOf } from '../rules/list-page.ts'
 import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import { list } from './batch-arguments.ts'
-import type { Database } from './redis-database.ts'
+import type { Database } from './database.ts'
 
 export async function findRow({ read, key, url }: Database, run: RunId): Promise<RunRow | undefined> {
   const values = await read<(string | null)[]>(['HMGET', key('run', run), ...rowColumns])

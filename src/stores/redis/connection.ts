@@ -3,14 +3,13 @@
 // whoever waits for a store that is away tries again (patient/).
 import { createHash } from 'node:crypto'
 import type { RedisClient } from 'redis'
-import { RepriseError } from '../../../errors.ts'
-import { whenMissing } from '../../../optional-package.ts'
-import type { Sent } from '../../patient/away-error.ts'
-import { storeClosed } from '../../rules/refusals.ts'
-import { scripts, type ScriptName } from '../scripts/redis-scripts.ts'
-import { findServer } from './find-server.ts'
-import { isAnswer, redisError, replyCode } from './redis-errors.ts'
-import type { RedisAddress, RedisPlace } from './redis-url.ts'
+import { RepriseError } from '../../errors.ts'
+import { whenMissing } from '../../optional-package.ts'
+import type { Sent } from '../patient/away-error.ts'
+import { storeClosed } from '../rules/refusals.ts'
+import { isAnswer, redisError, replyCode } from './errors.ts'
+import { scripts, type ScriptName } from './scripts/redis-scripts.ts'
+import type { RedisAddress, RedisPlace } from './url.ts'
 
 export type Argument = string | Buffer
 type MakeClient = ReturnType<typeof RedisClient.factory>
@@ -251,4 +250,24 @@ function prepared(name: ScriptName): Prepared {
   const found = known.get(name) ?? { text: scripts[name], sha: createHash('sha1').update(scripts[name]).digest('hex') }
   known.set(name, found)
   return found
+}
+
+/** Asks one sentinel, and does not wait for long. */
+type Ask = <Reply>(address: RedisAddress, command: readonly string[]) => Promise<Reply>
+
+/** Rejects with what the last sentinel said. */
+async function findServer({ addresses, sentinel, shown }: RedisPlace, ask: Ask): Promise<RedisAddress> {
+  if (sentinel === undefined) return addresses[0] as RedisAddress
+  let why: unknown
+  for (const address of addresses) {
+    try {
+      const found = await ask<[string, string] | null>(address, ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', sentinel])
+      if (found) return { host: found[0], port: Number(found[1]) }
+      const words = `the sentinel ${address.host}:${address.port} knows no server "${sentinel}": check sentinel=name in ${shown}`
+      why = new RepriseError('STORE_INVALID', words)
+    } catch (error) {
+      why = error
+    }
+  }
+  throw why
 }

@@ -1,7 +1,7 @@
 // An open store of ours: what its keys are called, whose clock counts, and the connection to it.
-import type { Argument, RedisConnection } from './connection/redis-connection.ts'
-import type { RedisPlace } from './connection/redis-url.ts'
+import type { Argument, RedisConnection } from './connection.ts'
 import type { ScriptName } from './scripts/redis-scripts.ts'
+import type { RedisPlace } from './url.ts'
 
 export interface Database extends RedisConnection {
   readonly limits: Pick<RedisPlace, 'maxBlobBytes' | 'maxRunBytes'>

@@ -2,10 +2,10 @@
 // for journals, and neither is one that keeps nothing on disk, unless that is asked for.
 import { RepriseError } from '../../errors.ts'
 import { storeNewer } from '../rules/refusals.ts'
-import type { Client } from './connection/redis-connection.ts'
-import { clusterAdvice } from './connection/redis-errors.ts'
-import type { RedisPlace } from './connection/redis-url.ts'
+import type { Client } from './connection.ts'
+import { clusterAdvice } from './errors.ts'
 import { scripts } from './scripts/redis-scripts.ts'
+import type { RedisPlace } from './url.ts'
 
 /** What this code writes. A store says which code may write it. */
 export const formatNumber = 1

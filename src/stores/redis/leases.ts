@@ -1,13 +1,13 @@
 // Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
-import { rootRun, worksFor } from '../../../journal/paths.ts'
-import { writtenOwner } from '../../owner.ts'
-import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId, Tries } from '../../store.ts'
-import { list } from '../batch-arguments.ts'
-import { findTime, type Database } from '../redis-database.ts'
-import { findRoot, holdingOf } from './redis-roots.ts'
+import { rootRun, worksFor } from '../../journal/paths.ts'
+import { writtenOwner } from '../owner.ts'
+import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
+import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
+import { list } from './batch-arguments.ts'
+import { findTime, type Database } from './database.ts'
+import { findRoot, holdingOf } from './roots.ts'
 
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   const root = rootRun(run)

@@ -3,17 +3,18 @@
 import { isAway } from '../patient/patience.ts'
 import type { Store } from '../store.ts'
 import { watchServer } from '../watch-server.ts'
-import { openConnection } from './connection/redis-connection.ts'
-import { readRedisUrl, type RedisOptions } from './connection/redis-url.ts'
-import { claimRuns, findReady } from './leases/claim-in-redis.ts'
-import { databaseOf, findTime, type Database } from './redis-database.ts'
-import { postMessage, waitingMessages } from './redis-inbox.ts'
-import { findNoted, readBlob, readLines } from './redis-journal.ts'
-import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/redis-leases.ts'
-import { findOutput, findRow, listRows } from './redis-listing.ts'
-import { askServer, cautionOf, checkLayout, checkRights, checkServer } from './redis-server.ts'
-import { lookAt } from './redis-watch.ts'
-import { appendToRun, createRun } from './write-runs.ts'
+import { appendBatch } from './append.ts'
+import { claimRuns, findReady } from './claim.ts'
+import { openConnection } from './connection.ts'
+import { createRun } from './create.ts'
+import { databaseOf, findTime, type Database } from './database.ts'
+import { postMessage, waitingMessages } from './inbox.ts'
+import { findNoted, readBlob, readLines } from './journal.ts'
+import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
+import { findOutput, findRow, listRows } from './listing.ts'
+import { askServer, cautionOf, checkLayout, checkRights, checkServer } from './server.ts'
+import { readRedisUrl, type RedisOptions } from './url.ts'
+import { lookAt } from './watch.ts'
 
 export interface RedisStoreOptions extends RedisOptions {
   /** The clock that leases expire by: the server's, unless a test brings its own. */
@@ -50,7 +51,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
       return result
     },
     async append(lease, after, batch) {
-      const waiting = await appendToRun(database, lease, after, batch)
+      const waiting = await appendBatch(database, lease, after, batch)
       watchers.changed(batch.run ?? lease.run)
       return waiting
     },

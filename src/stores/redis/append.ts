@@ -1,0 +1,65 @@
+// Appending to a journal: a script checks and writes, or answers with what is in the way, which is put here into the
+// words that every store has.
+import { RepriseError } from '../../errors.ts'
+import { rootRun } from '../../journal/paths.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
+import type { Batch, Lease, RunStatus } from '../store.ts'
+import { batchArguments } from './batch-arguments.ts'
+import type { Database } from './database.ts'
+import { checkBlobs, runTooLarge } from './limits.ts'
+import { findRoot, holdingOf, refuse, type Refused } from './roots.ts'
+
+type Appended =
+  | ['appended', waiting: number]
+  | Refused
+  | ['unknown']
+  | ['seq', last: number]
+  | ['ended', status: RunStatus]
+  | ['inbox', message: string]
+  | ['full', bytes: number]
+
+/** How many messages wait for the unit. */
+export async function appendBatch(database: Database, lease: Lease, after: number, batch: Batch): Promise<number> {
+  const { url, limits } = database
+  const run = batch.run ?? lease.run
+  checkNumbers(run, after, batch)
+  checkBlobs(database, run, batch)
+  if (rootRun(run) !== lease.run) {
+    const root = await findRoot(database, lease.run)
+    checkToken(lease, root?.token, root && holdingOf(root))
+    checkUnit(lease, run)
+  }
+  const reply = await database.script<Appended>('append', [
+    ...batchArguments(run, batch),
+    String(lease.token),
+    lease.id,
+    String(after),
+    batch.progress ? '1' : '',
+    String(limits.maxRunBytes),
+  ])
+  switch (reply[0]) {
+    case 'appended':
+      return reply[1]
+    case 'lease':
+      return refuse(lease, reply)
+    case 'unknown':
+      throw runNotFound(run, url)
+    case 'seq':
+      checkSeq(run, reply[1], after, batch)
+      break
+    case 'ended':
+      checkOpen(run, reply[1], batch)
+      break
+    case 'inbox': {
+      const [, message] = reply
+      checkInbox(run, batch, () => [message])
+      break
+    }
+    case 'full':
+      throw runTooLarge(database, run, reply[1])
+  }
+  throw new RepriseError(
+    'STORE_FAILED',
+    `${url} refused entry ${after + 1} of run ${run} without a reason (${reply[0]})`,
+  )
+}
