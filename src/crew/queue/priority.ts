@@ -9,7 +9,3 @@ const numbers: { readonly [name in PriorityName]: Priority } = { low: -1, normal
 export function priorityNumber(name: PriorityName): Priority {
   return numbers[name]
 }
-
-export function priorityName(number: Priority): PriorityName {
-  return priorities[number + 1] ?? 'normal'
-}
