@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { agentTable } from '../src/crew/options/agent-options.ts'
 import { crewTable } from '../src/crew/options/crew-options.ts'
 import { taskRows } from '../src/crew/options/task-table.ts'
-import type { Option } from '../src/option-table.ts'
+import type { Option } from '../src/base/options.ts'
 import { toolTable } from '../src/tools/tool-options.ts'
 
 type Rows = { readonly [name: string]: Option & { readonly of?: { readonly [kind: string]: 'may' | 'must' } } }

@@ -1,5 +1,5 @@
 // The public root: what `import { … } from 'reprise'` gives.
-import './node-version.ts'
+import './base/node-version.ts'
 
 export type { Advanced, AdvanceOptions } from './crew/advance/advance.ts'
 export type { ResumeAllOptions, ResumedRun } from './crew/advance/resume-all.ts'
@@ -55,8 +55,8 @@ export type {
 export type { CaughtUp, Delta, RunEvent } from './engine/follow/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
 export type { StaleTask } from './engine/plan/stale-tasks.ts'
-export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
-export type { Act, Next } from './next.ts'
+export { errorCodes, RepriseError, type ErrorCode } from './base/errors.ts'
+export type { Act, Next } from './base/next.ts'
 export type {
   Answer,
   Entry,

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Crew, errorCodes, Run } from 'reprise'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { providers } from '../src/models/resolve/providers.ts'
-import { purposes } from '../src/next.ts'
+import { purposes } from '../src/base/next.ts'
 import { formatNumber as postgresFormat } from '../src/stores/postgres/migrations/migrate-postgres.ts'
 import { formatNumber as redisFormat } from '../src/stores/redis/server.ts'
 import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
@@ -19,7 +19,7 @@ test('the page of errors says what the table of codes says', () => {
   const rows = [...textOf('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (.*) \| (yes|no) \|$/gm)]
   const documented = Object.fromEntries(rows.map(([, code, , again]) => [code, { retry: again === 'yes' }]))
   assert.deepEqual(documented, errorCodes)
-  const commented = [...textOf('src/errors.ts').matchAll(/^ {2}\/\*\* (.*)\. \*\/\n {2}([A-Z_]+): /gm)]
+  const commented = [...textOf('src/base/errors.ts').matchAll(/^ {2}\/\*\* (.*)\. \*\/\n {2}([A-Z_]+): /gm)]
   assert.deepEqual(
     rows.map(([, code, meaning = '']) => [code, meaning.charAt(0).toUpperCase() + meaning.slice(1)]),
     commented.map(([, meaning, code]) => [code, meaning]),
@@ -93,7 +93,7 @@ test('every table of the docs has the row of dashes without which it is shown as
 
 test('every code of an error is used', () => {
   const source = globSync('src/**/*.ts')
-    .filter((file) => file !== 'src/errors.ts')
+    .filter((file) => file !== 'src/base/errors.ts')
     .map(textOf)
     .join('\n')
   assert.deepEqual(

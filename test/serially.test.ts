@@ -1,8 +1,8 @@
 // Queues of work: order, failures, and what is kept of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defined } from '../src/defined.ts'
-import { serially, seriallyByName } from '../src/serially.ts'
+import { defined } from '../src/base/defined.ts'
+import { serially, seriallyByName } from '../src/base/serially.ts'
 
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -1,5 +1,5 @@
 // What the process says to its caller when it ends. Documented in docs/reference/cli.md; a test holds the two equal.
-import { RepriseError, type ErrorCode } from '../errors.ts'
+import { RepriseError, type ErrorCode } from '../base/errors.ts'
 import type { CommandNext } from './write-command.ts'
 
 export const exitCodes = {

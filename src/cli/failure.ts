@@ -1,6 +1,6 @@
 // How a command says that it could not do what it was asked: one line, which ends with what to type next, and below it
 // where the user's own code threw, if that is why.
-import { messageOf, RepriseError, type ErrorCode } from '../errors.ts'
+import { messageOf, RepriseError, type ErrorCode } from '../base/errors.ts'
 import { redact } from '../secrets/redact.ts'
 import { thrownStack } from '../secrets/thrown-stack.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'

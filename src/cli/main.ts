@@ -2,7 +2,7 @@
 // The command `reprise`. An older Node is told so in one sentence, before anything that it could not even parse is
 // loaded.
 try {
-  await import('../node-version.ts')
+  await import('../base/node-version.ts')
 } catch {
   const { tooOld } = await import('./too-old.ts')
   process.stderr.write(`error: ${tooOld(process.argv.slice(2))}\n`)

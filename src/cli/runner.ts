@@ -1,7 +1,7 @@
 // How this program was started, and so what the commands that it prints begin with.
 import { realpathSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { environment } from '../environment.ts'
+import { environment } from '../base/environment.ts'
 import { shellWord } from '../text/shell-word.ts'
 
 /** `script`: what Node was given to run, links not followed; a name alone stands for the installed command. */

@@ -1,7 +1,7 @@
 // An agent: who does a task, with which model and tools. Made once, never changed.
 import type { Json } from '../journal/json.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
-import { readOptions } from '../option-table.ts'
+import { readOptions } from '../base/options.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Placeholders } from './define/placeholders.ts'
 import type { Guardrail } from './guardrails.ts'

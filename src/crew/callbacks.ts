@@ -2,7 +2,7 @@
 // its end. It is called for kickoffs, replays, forks and resumes alike; for what is inherited it is not called, since
 // that happened in another run.
 import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import type { EntryBodies, Usage } from '../journal/entries.ts'
 import { noFiles, plainInputs, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'

@@ -4,13 +4,13 @@ import { readFileSync, statSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import type { StoredFile } from '../journal/entries.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
-import { isTextType, mediaTypeOf } from '../media-types.ts'
-import { optional, text, whole, wrong } from '../checks.ts'
-import { checkKeys, describe } from '../options.ts'
+import { isTextType, mediaTypeOf } from '../base/media-types.ts'
+import { optional, text, whole, wrong } from '../base/checks.ts'
+import { checkKeys, describe } from '../base/options.ts'
 
 export interface FileOptions {
   /** Left out, the end of the name says it, else the first bytes. */

@@ -1,11 +1,11 @@
 // Guardrails as users write them: a function that accepts, changes or refuses an answer, or a sentence that a model
 // judges by.
 import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
-import { listOf, type Check } from '../checks.ts'
-import { describe } from '../options.ts'
+import { listOf, type Check } from '../base/checks.ts'
+import { describe } from '../base/options.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import { parseValue } from '../schema/parse-value.ts'
 

@@ -2,7 +2,7 @@
 // options, and all that is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
-import { serially, seriallyByName, type Queue, type Queues } from '../serially.ts'
+import { serially, seriallyByName, type Queue, type Queues } from '../base/serially.ts'
 import { earlierCalls, type EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'

@@ -1,5 +1,5 @@
 // A warning that says what to do next: in the library's words, and as data for our own loggers.
-import { nextWords } from '../next.ts'
+import { nextWords } from '../base/next.ts'
 import type { CrewDefinition, Told } from './definition.ts'
 
 export function warnOf({ logger }: Pick<CrewDefinition, 'logger'>, { facts, next }: Told): void {

@@ -1,6 +1,6 @@
 // The real world: clocks, ids and this process.
-import { realClock } from '../clock.ts'
-import { environment } from '../environment.ts'
+import { realClock } from '../base/clock.ts'
+import { environment } from '../base/environment.ts'
 import { thisOwner } from '../stores/owner.ts'
 import type { World } from './definition.ts'
 import { uuidV7 } from './uuid-v7.ts'

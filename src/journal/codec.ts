@@ -2,7 +2,7 @@
 // JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to
 // as {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never mistaken for a
 // reference.
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import { checkEntry } from './check/check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
 import { hashBytes } from './hash.ts'

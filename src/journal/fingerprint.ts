@@ -1,7 +1,7 @@
 // Comparing fingerprints, and saying in words what changed. A fingerprint has one digest per field, so that a stale
 // output can always be explained; fields with a colon name one of many ("tool:lookup_policy", "input:notes",
 // "context:facts"). Doesn't need Node, for the page.
-import { own } from '../options.ts'
+import { own } from '../base/options.ts'
 import type { Fingerprint } from './entries.ts'
 
 /** The fields that differ, sorted; a field that only one side has differs. */

@@ -1,6 +1,6 @@
 // JSON values, and the two ways into them. Everything that a run sees passes through here first, so that a resumed run
 // sees exactly what the live one saw.
-import { kindOf } from '../options.ts'
+import { kindOf } from '../base/options.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 

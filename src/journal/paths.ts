@@ -1,6 +1,6 @@
 // Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn,
 // and `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
-import { describe, hidden } from '../options.ts'
+import { describe, hidden } from '../base/options.ts'
 
 export function attemptPath(task: string, number: number, under?: string): string {
   return `${under === undefined ? '' : `${under}/`}${task}#${number}`

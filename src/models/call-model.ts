@@ -2,7 +2,7 @@
 // recorded, the clock is a parameter, and a server that asks for a long wait can be distinguished from one that is
 // briefly busy.
 import { setTimeout as wait } from 'node:timers/promises'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'

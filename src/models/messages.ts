@@ -1,7 +1,7 @@
 // Makes the AI SDK's messages from the journal's own. What a provider needs to continue came in as its metadata, was
 // kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
 import type { ModelMessage } from 'ai'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { ChatMessage, MadeFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'

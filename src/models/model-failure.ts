@@ -1,8 +1,8 @@
 // What went wrong with a model call, in words that help: the model, the HTTP status, what the server said (shortened,
 // without keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be
 // installed.
-import { defined } from '../defined.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { defined } from '../base/defined.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import type { FailedTry, Usage } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ResolvedModel } from './resolve/resolve-model.ts'

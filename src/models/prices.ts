@@ -1,8 +1,8 @@
 // Prices that a user gives: data, keyed by the model as it is written. They are checked before anything is spent,
 // since a bad price would show as a wrong bill and never as an error.
-import { RepriseError } from '../errors.ts'
-import { wrong, type Check } from '../checks.ts'
-import { checkKeys, describe, isRecord } from '../options.ts'
+import { RepriseError } from '../base/errors.ts'
+import { wrong, type Check } from '../base/checks.ts'
+import { checkKeys, describe, isRecord } from '../base/options.ts'
 import { readModelName } from './resolve/model-names.ts'
 import { findProvider } from './resolve/providers.ts'
 

@@ -2,7 +2,7 @@
 // itself gave and not from what the AI SDK makes of that: the SDK would fetch files from their addresses, and give up a
 // whole reply, which was paid for, over a result whose call it cannot find.
 import type { ContentPart, ToolSet } from 'ai'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { MadeFile, ProviderResult, ReplyPart, Source, ToolDefinition, ToolRequest } from '../journal/entries.ts'
 import { readJson, throughJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'

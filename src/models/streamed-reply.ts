@@ -1,7 +1,7 @@
 // A streamed reply, put together into what the same model gives in one piece, while somebody listens. Everything after
 // that, from calls that aren't JSON to usage and failures, is then the same code for both, and so is what gets
 // recorded.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { Usage } from '../journal/entries.ts'
 import { isCommentary } from './messages.ts'
 import { brokenStream, isConnectionLost, offProtocol, unfinishedStream } from './model-failure.ts'

@@ -1,7 +1,7 @@
 // How the outcome of a tool call is told to a model. Images go inside the result, where the provider's protocol has
 // room for them, or after it as a message of the user, since tool messages of the chat protocol take only text.
 import type { ModelMessage } from 'ai'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { UserContent } from './user-content.ts'

@@ -1,10 +1,10 @@
 // What a user's message holds: its text and its files. A text file becomes part of the message's text, which every
 // model accepts; any other is a separate part, and the provider decides whether the model accepts that kind.
 import type { ModelMessage } from 'ai'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import type { ChatMessage, StoredFile } from '../journal/entries.ts'
 import { fileMark, type Files } from '../journal/files.ts'
-import { isTextType } from '../media-types.ts'
+import { isTextType } from '../base/media-types.ts'
 import { findProvider } from './resolve/providers.ts'
 
 export type UserContent = Extract<ModelMessage, { role: 'user' }>['content']

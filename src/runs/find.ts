@@ -1,12 +1,12 @@
 // From what names a run to its row: its id, the beginning of its id, or `latest`. Who is meant when several begin alike
 // is for those to decide who can ask.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
 import { isReady } from '../engine/read/due.ts'
 import { summaryOf } from '../engine/read/row-summary.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import { callerOf } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
 import type { RunRow, Store } from '../stores/store.ts'

@@ -1,5 +1,5 @@
 // Runs as a list shows them, newest first.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { Engine } from '../engine/definition.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import type { Prices } from '../models/prices.ts'

@@ -2,7 +2,7 @@
 import { isReady } from '../engine/read/due.ts'
 import { isRowOf } from '../engine/read/incarnation.ts'
 import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'

@@ -1,8 +1,8 @@
 // Everything that waits for a person, over all runs of a store.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import { callerOf, taskOf } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import type { RunRow, Store } from '../stores/store.ts'

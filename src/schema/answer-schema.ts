@@ -1,7 +1,7 @@
 // Turns a user's schema into the two things that Reprise needs: the JSON Schema that the model is shown, and
 // a parser. The JSON Schema is that of the input side, since a model writes what comes before the schema's transforms.
 // It is made at once, so that a schema without one is refused when a crew is created, not after money was spent.
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 import { foreignTypeIn } from './zod-three.ts'

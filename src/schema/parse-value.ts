@@ -1,7 +1,7 @@
 // A value held against a schema, as the engine does it: whatever the schema's own code does, the answer is data. Apart
 // from the schemas themselves, since taking credentials out of texts needs more code than all the rest that a bundle
 // with one tool has.
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
 import type { Parsed, ValueSchema } from './answer-schema.ts'

@@ -1,6 +1,6 @@
 // The credentials that this process knows of: those of the environment, read at use, and those given in code, which
 // their users register here. They belong to the process, not to a run: an error of one run may repeat a key of another.
-import { addresses, secrets } from '../environment.ts'
+import { addresses, secrets } from '../base/environment.ts'
 import { isTelling, isToken } from './credential-shapes.ts'
 
 /** Enough for the keys of a program; tokens that are renewed every hour push the oldest out. */

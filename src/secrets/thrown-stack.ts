@@ -3,7 +3,7 @@
 // where it threw. Messages are not part of it, and it has a limit: it is stored with the run.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import { redact } from './redact.ts'
 
 const mostFrames = 8

@@ -1,6 +1,6 @@
 // For those who open stores by hand or write their own. The drivers are loaded when first used: a program that keeps
 // its runs elsewhere never loads node:sqlite.
-import '../node-version.ts'
+import '../base/node-version.ts'
 import type { FileStoreOptions } from './file/store.ts'
 import { openStore } from './open-store.ts'
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts'

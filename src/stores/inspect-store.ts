@@ -1,7 +1,7 @@
 // Looking at the place of a store without opening it as one: nothing is made, brought up to date or left behind.
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../base/errors.ts'
 import { leasesName } from './file/file-names.ts'
 import { formatNumber as fileFormat } from './file/database.ts'
 import { layoutOf, formatNumber as sqliteFormat } from './sqlite/migrations/migrate.ts'

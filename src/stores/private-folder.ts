@@ -3,7 +3,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { access, constants, mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 
 /** STORE_INVALID, naming the folder, when it cannot be made or written. */
 export async function makePrivateFolder(folder: string): Promise<void> {

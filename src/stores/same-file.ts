@@ -1,7 +1,7 @@
 // A file that is open stays open when somebody removes it or puts another in its place: what is written then reaches no
 // path any more.
 import { statSync } from 'node:fs'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 
 /**
  * Of a file that this process has just opened, and one beside it that is there from the first check on. What this gives

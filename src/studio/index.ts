@@ -1,5 +1,5 @@
 // What `import { … } from 'reprise/studio'` gives.
-import '../node-version.ts'
+import '../base/node-version.ts'
 
 export { studio, type Caller, type Studio, type StudioOptions } from './studio.ts'
 export { serveStudio, type ServedStudio, type ServeOptions } from './serve-studio.ts'

@@ -5,15 +5,15 @@
 import type { Crew } from '../crew/crew.ts'
 import { waitForRun } from '../crew/result/wait-for-run.ts'
 import type { Run, Started } from '../crew/run.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { Engine } from '../engine/definition.ts'
 import { canWake, isAwake } from '../engine/read/due.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import { summaryOf } from '../engine/read/row-summary.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import { openQuestionsOf } from '../runs/summary.ts'
 import { redact } from '../secrets/redact.ts'
-import { seriallyByName } from '../serially.ts'
+import { seriallyByName } from '../base/serially.ts'
 import type { RunRow } from '../stores/store.ts'
 
 export interface OwnRuns {

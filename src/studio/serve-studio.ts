@@ -2,8 +2,8 @@
 // a token.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { text, whole } from '../checks.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { text, whole } from '../base/checks.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import { isLoopback } from './guard/origin.ts'
 import { studio, type StudioOptions } from './studio.ts'
 

@@ -1,8 +1,8 @@
 // The options of a studio, read and checked.
-import { check, func, optional, text, type Check } from '../checks.ts'
+import { check, func, optional, text, type Check } from '../base/checks.ts'
 import { Crew } from '../crew/crew.ts'
-import { RepriseError } from '../errors.ts'
-import { checkKeys } from '../options.ts'
+import { RepriseError } from '../base/errors.ts'
+import { checkKeys } from '../base/options.ts'
 import type { StudioOptions } from './studio.ts'
 
 export interface ReadStudioOptions extends Omit<StudioOptions, 'crews' | 'base' | 'hosts'> {

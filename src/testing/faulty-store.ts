@@ -1,7 +1,7 @@
 // A store that misbehaves on demand, around any store: calls that fail before or after they did their work, slow ones,
 // a store that is away for a while, a lease that somebody else takes. Crews must end as if nothing had happened.
 import { setTimeout as wait } from 'node:timers/promises'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import { worksFor } from '../journal/paths.ts'
 import type { Lease, Owner, RunId, Store } from '../stores/store.ts'
 

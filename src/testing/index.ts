@@ -1,5 +1,5 @@
 // `reprise/testing`: what users and our own tests share.
-import '../node-version.ts'
+import '../base/node-version.ts'
 
 export {
   faultyStore,

@@ -1,9 +1,9 @@
 // A model that answers from a script, by what the conversation says and not by how often it was asked. So it gives the
 // same answers in a second process that resumes what a first one started, whatever was already done.
 import { createHash } from 'node:crypto'
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import type { Json } from '../journal/json.ts'
-import { describe } from '../options.ts'
+import { describe } from '../base/options.ts'
 import type { LanguageModelV4 } from '../models/resolve/resolve-model.ts'
 import { readConversation, type Conversation } from '../models/read-conversation.ts'
 

@@ -1,5 +1,5 @@
 // Plain AI SDK tools: told apart by their inputSchema, and run one call at a time.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { ToolSendOptions } from '../journal/entries.ts'
 import type { ToolContext } from './tool.ts'
 

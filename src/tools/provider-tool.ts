@@ -1,7 +1,7 @@
 // Tools that a provider defines, as the AI SDK's packages give them: openai.tools.webSearch(), anthropic.tools.bash().
 // A model knows them by an id and by how they are set up. In a journal and in fingerprints they are kept without the
 // credentials that they are set up with, which are put in again when a request is sent.
-import { RepriseError } from '../errors.ts'
+import { RepriseError } from '../base/errors.ts'
 import type { ProviderTool, ToolDefinition, ToolSendOptions } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { strictJson, type Json } from '../journal/json.ts'

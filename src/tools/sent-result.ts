@@ -1,9 +1,9 @@
 // What a tool of the AI SDK wants a model to be sent instead of its result, from the SDK's format to the journal's own.
-import { defined } from '../defined.ts'
-import { RepriseError } from '../errors.ts'
+import { defined } from '../base/defined.ts'
+import { RepriseError } from '../base/errors.ts'
 import type { SentFile, SentPart, SentResult } from '../journal/entries.ts'
 import { throughJson, type Json } from '../journal/json.ts'
-import { describe, isRecord } from '../options.ts'
+import { describe, isRecord } from '../base/options.ts'
 
 /** CREW_INVALID for what no version of the AI SDK knows. */
 export function readSentResult(output: unknown): SentResult {

@@ -1,7 +1,7 @@
 // The options of a tool: the interface that editors show, and the table that everything else is made from.
-import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check } from '../checks.ts'
-import { RepriseError } from '../errors.ts'
-import type { Table } from '../option-table.ts'
+import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check } from '../base/checks.ts'
+import { RepriseError } from '../base/errors.ts'
+import type { Table } from '../base/options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { isObjectSchema } from '../schema/json-schema.ts'
 import type { Effect, Settlement, ToolContext, ToolLabel } from './tool.ts'

@@ -1,12 +1,11 @@
 // What a tool is to the engine: a name, a schema, an effect and a function. The effect says what calling it again
 // means, and so what may be done about a call whose outcome was not recorded.
-import { wrong } from '../checks.ts'
-import { defined } from '../defined.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { wrong } from '../base/checks.ts'
+import { defined } from '../base/defined.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
 import type { ProviderTool, ToolSendOptions } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
-import { readOptions } from '../option-table.ts'
-import { describe, isRecord } from '../options.ts'
+import { describe, isRecord, readOptions } from '../base/options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { aiApproval, descriptionOf, isAiTool, runAiTool, sendOptionsOf, type AiTool } from './ai-tool.ts'
 import { checkOptions, keptProvider } from './provider-tool.ts'

@@ -1,11 +1,11 @@
 // What a front-end is shown of a run. A page belongs to its readers: instructions, results between tasks, the data of
 // tools, thoughts and the causes of failures stay on the server unless the server chooses to show them. What a person
 // has to decide is always shown.
-import { flag, optional, wrong, type Check } from '../checks.ts'
+import { flag, optional, wrong, type Check } from '../base/checks.ts'
 import { attemptsIn } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { ToolOutcome } from '../journal/entries.ts'
-import { checkKeys } from '../options.ts'
+import { checkKeys } from '../base/options.ts'
 import type { PartOrigin } from './message.ts'
 
 export interface ExposeOptions {

@@ -4,7 +4,7 @@
 // over when all calls that were made in it are.
 import type { AskedWithin } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
 import { attemptsIn } from '../journal/paths.ts'
 import { taskNameAt } from '../journal/state/at-path.ts'

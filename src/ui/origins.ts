@@ -1,5 +1,5 @@
 // Whose words a path is about: of a task's agent, of a coworker, or of somebody who only works inside a step.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import { attemptsIn } from '../journal/paths.ts'
 import { taskNameAt } from '../journal/state/at-path.ts'
 import type { RunState } from '../journal/state/state.ts'

@@ -1,6 +1,6 @@
 // Tasks and questions as data for a page: what it shows of them, and nothing of the process that works on them.
 import { decisions } from '../engine/people/questions.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { Answer, Question } from '../journal/entries.ts'
 import { attemptNumber, taskOf } from '../journal/paths.ts'
 import { fillInInputs } from '../journal/state/fill-in-inputs.ts'

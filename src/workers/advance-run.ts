@@ -2,10 +2,10 @@
 // later each time.
 import type { Advanced } from '../crew/advance/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { World } from '../engine/definition.ts'
 import type { TimedLease } from '../engine/lease/lease-keeper.ts'
-import type { RepriseError } from '../errors.ts'
+import type { RepriseError } from '../base/errors.ts'
 import type { Via } from '../journal/entries.ts'
 import type { Hear, Outcome } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore } from './served.ts'

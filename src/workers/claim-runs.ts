@@ -1,7 +1,7 @@
 // Claiming: as many ready runs as there is room for. Crews without a limit of their own are asked for together, so that
 // priorities count among all of their runs; one with a limit is asked for by itself, and the store counts for it what
 // every process has.
-import { defined } from '../defined.ts'
+import { defined } from '../base/defined.ts'
 import type { TimedLease } from '../engine/lease/lease-keeper.ts'
 import type { Lane, RunId } from '../stores/store.ts'
 import type { InProgress } from './in-progress.ts'

@@ -1,5 +1,5 @@
 // What `import { … } from 'reprise/workers'` gives.
-import '../node-version.ts'
+import '../base/node-version.ts'
 
 export {
   againAt,

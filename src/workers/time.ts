@@ -1,6 +1,6 @@
 // The time that a run has in this process. Made by hand, since AbortSignal.any knows its signals only weakly: one that
 // nobody else keeps is forgotten when memory is cleaned up, and the slice never ends (Node 24.21).
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** `until`: the run is handed back between two steps. `signal`: at once. To be disposed of when it has left. */
 export interface Time extends Disposable {

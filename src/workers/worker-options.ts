@@ -1,10 +1,10 @@
 // What a worker may be told.
-import { flag, func, number, oneOf, optional, seconds, shortName, text, whole, wrong } from '../checks.ts'
+import { flag, func, number, oneOf, optional, seconds, shortName, text, whole, wrong } from '../base/checks.ts'
 import { Crew } from '../crew/crew.ts'
 import { dispatcherCheck, type Dispatcher } from '../crew/queue/dispatcher.ts'
 import { changedPolicies, type ChangedPolicy } from '../engine/definition.ts'
-import { RepriseError } from '../errors.ts'
-import { checkKeys } from '../options.ts'
+import { RepriseError } from '../base/errors.ts'
+import { checkKeys } from '../base/options.ts'
 import type { WorkerEvent } from './report/events.ts'
 
 export interface WorkerOptions {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { runnerOf } from '../../src/cli/runner.ts'
 import { writeCommands, type Call } from '../../src/cli/write-command.ts'
-import { nextWords, purposes, type Next } from '../../src/next.ts'
+import { nextWords, purposes, type Next } from '../../src/base/next.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 
 const runId = "ada's claim"

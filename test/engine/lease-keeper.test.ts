@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { World } from '../../src/engine/definition.ts'
 import { leaseKeeper, requestLease, type LeaseKeeper, type TimedLease } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
-import { RepriseError } from '../../src/errors.ts'
+import { RepriseError } from '../../src/base/errors.ts'
 import type { Lease, Renewed, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
 

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { conversation } from '../../src/engine/talk/conversation.ts'
 import { callsFor } from '../../src/engine/calls/once.ts'
 import { outputKeys, rowOf } from '../../src/engine/read/row.ts'
-import { RepriseError } from '../../src/errors.ts'
+import { RepriseError } from '../../src/base/errors.ts'
 import { decodePlain } from '../../src/journal/codec.ts'
 import { diffRuns } from '../../src/runs/diff/diff-runs.ts'
 import {

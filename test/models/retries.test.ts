@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RepriseError } from '../../src/errors.ts'
+import { RepriseError } from '../../src/base/errors.ts'
 import { callModel } from '../../src/models/call-model.ts'
 import { isModelFailure } from '../../src/models/model-failure.ts'
 import { backoff, retryAfter } from '../../src/models/retry-after.ts'

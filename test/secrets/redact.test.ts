@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { environment, secrets } from '../../src/environment.ts'
+import { environment, secrets } from '../../src/base/environment.ts'
 import { providers } from '../../src/models/resolve/providers.ts'
 import { redact } from '../../src/secrets/redact.ts'
 import { openStore } from '../../src/stores/open-store.ts'

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { memoryStore, thisOwner, type Message, type Store } from 'reprise/stores'
 import { RepriseError } from 'reprise'
 import { faultyStore, nthCall, type Fault, type Faults, type FaultyStore, type StoreCallName } from 'reprise/testing'
-import { realClock } from '../../src/clock.ts'
+import { realClock } from '../../src/base/clock.ts'
 import { patientStore } from '../../src/stores/patient/patient-store.ts'
 import type { Patience } from '../../src/stores/patient/patience.ts'
 import {

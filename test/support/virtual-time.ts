@@ -1,6 +1,6 @@
 // Time that passes only when everything waits for it: an hour takes as long as what happens in it.
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 
 export interface VirtualTime extends Clock {
   /** In ms since 1970. */

@@ -1,6 +1,6 @@
 // The runs, tasks, questions and crews that a store has, for the word that somebody types.
 import { existsSync } from 'node:fs'
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/people/questions.ts'

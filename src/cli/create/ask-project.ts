@@ -1,5 +1,5 @@
 // What `reprise create` asks a person: what no option has said, each with the answer that Enter gives.
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { askLine, type Person } from '../terminal/ask-line.ts'
 import { pick } from '../terminal/pick.ts'
 import { wrap } from '../../text/wrap.ts'

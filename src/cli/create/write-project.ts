@@ -2,7 +2,7 @@
 // written.
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { ProjectFile } from './project-files.ts'
 

@@ -1,8 +1,8 @@
 // Whether the crews of this folder can be loaded, and have what their models and telemetry need. No model is asked.
 import type { Crew } from '../../crew/crew.ts'
-import { RepriseError, messageOf } from '../../errors.ts'
+import { RepriseError, messageOf } from '../../base/errors.ts'
 import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
-import { isInstalled } from '../../optional-package.ts'
+import { isInstalled } from '../../base/optional-package.ts'
 import { loadCrew, loadCrews } from '../find/load-crew.ts'
 import { usualFile } from '../find/usual-file.ts'
 import { plural } from '../terminal/entries-word.ts'

@@ -1,6 +1,6 @@
 // What a Redis store is like: whether it can be reached and written, and what its server's settings mean for what it
 // keeps.
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { inspectRedis, type RedisInspection } from '../../stores/redis/inspect.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { sizeWords } from '../terminal/size-words.ts'

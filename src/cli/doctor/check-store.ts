@@ -2,8 +2,8 @@
 // Nothing is made, and nothing is left behind.
 import type { Crew } from '../../crew/crew.ts'
 import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
-import { environment } from '../../environment.ts'
-import { messageOf } from '../../errors.ts'
+import { environment } from '../../base/environment.ts'
+import { messageOf } from '../../base/errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isGivenUp } from '../../engine/read/due.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'

@@ -1,8 +1,8 @@
 // What there is around the project: Node, the package, the terminal, the environment. Keys are told by name alone.
 import { existsSync, readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { environment, firstSet } from '../../environment.ts'
-import { messageOf } from '../../errors.ts'
+import { environment, firstSet } from '../../base/environment.ts'
+import { messageOf } from '../../base/errors.ts'
 import { providers } from '../../models/resolve/providers.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { packageVersion as version } from '../../studio/package-version.ts'

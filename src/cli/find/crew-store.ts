@@ -3,7 +3,7 @@
 // its text, or that of a file which it imports from beside it, says something of a store.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { storePath } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'

@@ -1,9 +1,9 @@
 // From what a person types to a run: its id, the beginning of its id, or `latest`. Where that is missing or fits
 // several, the person at the terminal picks one.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { openQuestionsOf, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'

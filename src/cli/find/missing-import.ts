@@ -1,7 +1,7 @@
 // What a crew's file needs and does not find, in our own words: Node's say where in Node that was noticed.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 
 /** Which import of which file leads nowhere, and what to do; undefined for any other error. */
 export function missingImport(error: unknown): string | undefined {

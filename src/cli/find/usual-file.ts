@@ -1,6 +1,6 @@
 // Where the crew of a folder is looked for when nobody names its file.
 import { existsSync, readFileSync } from 'node:fs'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 
 export const usualPlaces: readonly string[] = ['crew.ts', 'crew.mts', 'crew.js', 'src/crew.ts', 'src/crew.js']

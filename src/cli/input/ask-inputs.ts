@@ -1,7 +1,7 @@
 // Inputs that a crew needs and was not given, asked of the person at the terminal.
-import { messageOf } from '../../errors.ts'
-import type { Next } from '../../next.ts'
-import { own } from '../../options.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { Next } from '../../base/next.ts'
+import { own } from '../../base/options.ts'
 import { parsePair } from './typed-inputs.ts'
 import { askLine, thePerson, type Person } from '../terminal/ask-line.ts'
 import type { Channel } from '../terminal/terminal.ts'

@@ -1,7 +1,7 @@
 // Starting a run with what was typed: what is missing is asked for, where somebody is there to ask.
 import type { Crew } from '../../crew/crew.ts'
 import { inputsToGive } from '../../crew/given/inputs.ts'
-import { RepriseError, reworded } from '../../errors.ts'
+import { RepriseError, reworded } from '../../base/errors.ts'
 import { canAsk } from '../terminal/ask-line.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { askInputs } from './ask-inputs.ts'

@@ -1,6 +1,6 @@
 // The inputs of many runs, from a file or the standard input: JSON Lines, an object of inputs on each line. Empty lines
 // are passed over, and count for the numbers of the others.
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 import { readText } from './typed-inputs.ts'
 

@@ -2,7 +2,7 @@
 // for anything else that is not a text.
 import { readFileSync } from 'node:fs'
 import { file as inputFile } from '../../crew/file.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 
 export interface InputOptions {

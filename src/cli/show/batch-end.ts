@@ -1,7 +1,7 @@
 // What is said of many runs when they end: a line for each, as data for those who asked for it, and the sum with what
 // can be done next.
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { viewRun } from '../../runs/run-view.ts'
 import type { Store } from '../../stores/store.ts'
 import { columns, shorten } from '../../text/plain-text.ts'

@@ -3,7 +3,7 @@
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
-import type { Next } from '../../next.ts'
+import type { Next } from '../../base/next.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { wrap } from '../../text/wrap.ts'

@@ -1,5 +1,5 @@
 // What a worker does, a line for each event: for people and for logs.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { WorkerEvent } from '../../workers/report/events.ts'
 import { duration, plural } from '../terminal/entries-word.ts'

@@ -1,7 +1,7 @@
 // Where a command prints: data to the standard output, progress and prose to the standard error output. Only here are
 // escape sequences written, and whatever is printed was made plain before.
 import { styleText } from 'node:util'
-import { environment } from '../../environment.ts'
+import { environment } from '../../base/environment.ts'
 import { openBlock, type Block } from './block.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 

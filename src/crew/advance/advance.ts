@@ -1,7 +1,7 @@
 // Takes a run as far as it can get, or as time allows, if it wants somebody to: what a worker, a function that is
 // called for a run, and a process that starts again do. A run that waits is only looked at: what people left for it is
 // recorded, and it is taken up if that is what it waited for.
-import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../checks.ts'
+import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../base/checks.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
 import type { Until } from '../../engine/limits/slice.ts'
 import { timed, type TimedLease } from '../../engine/lease/lease-keeper.ts'
@@ -11,11 +11,11 @@ import { isServed } from '../../engine/read/lanes.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { runNotFound } from '../../engine/read/run-not-found.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Via } from '../../journal/entries.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
-import { checkKeys } from '../../options.ts'
+import { checkKeys } from '../../base/options.ts'
 import type { Lease } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
 import { recordedFailure } from '../result/stored-result.ts'

@@ -1,7 +1,7 @@
 // From an agent, as users write it, to what the engine executes: itself, and those whom it may hand work to.
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { delegationTools } from '../../engine/task/delegation-tools.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { formatDate } from '../../text/date-format.ts'

@@ -2,10 +2,10 @@
 // taken. A crew that cannot work is refused here, when it is put together.
 import type { TaskDefinition } from '../../engine/definition.ts'
 import { missingAmong } from '../../engine/run/given-fields.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { own } from '../../options.ts'
+import { own } from '../../base/options.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { agentTaskFingerprint, textsFrom } from './agent-task-fingerprint.ts'

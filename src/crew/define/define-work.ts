@@ -7,7 +7,7 @@ import type {
   TaskDefinition,
 } from '../../engine/definition.ts'
 import { givenFields } from '../../engine/run/given-fields.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { ChildOf } from '../options/task-options.ts'

@@ -1,6 +1,6 @@
 // The manager of a hierarchical crew: given as an agent or as a model for one.
-import { RepriseError } from '../../errors.ts'
-import { describe } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { describe } from '../../base/options.ts'
 import { Agent } from '../agent.ts'
 import { isAgent } from '../options/crew-checks.ts'
 import type { CrewOptions } from '../options/crew-options.ts'

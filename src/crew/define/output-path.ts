@@ -2,11 +2,11 @@
 // without looking at the disk is checked here, of the template when the task is made and of the path before anything is
 // spent.
 import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { fileOf } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
-import { text, type Check } from '../../checks.ts'
-import { describe, own } from '../../options.ts'
+import { text, type Check } from '../../base/checks.ts'
+import { describe, own } from '../../base/options.ts'
 import { placeholders } from '../../text/fill-in.ts'
 import { interpolate } from './placeholders.ts'
 import type { Task } from '../task.ts'

@@ -1,9 +1,9 @@
 // Placeholders of texts, filled in when a task is executed; and their names as types. The parser exists twice, for
 // values (`fill-in.ts`) and for types, and both must agree.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { inText } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
-import { nearest, own } from '../../options.ts'
+import { nearest, own } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 
 /**

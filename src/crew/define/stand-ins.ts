@@ -1,7 +1,7 @@
 // What stands in for the models and tools of a crew in a copy of it, for tests.
 import type { CrewDefinition } from '../../engine/definition.ts'
-import { RepriseError } from '../../errors.ts'
-import { nearest } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { nearest } from '../../base/options.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'

@@ -1,7 +1,7 @@
 // Everything that can be known to be wrong with a run before a model is asked.
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { checkOutputFile } from '../../engine/run/write-output-files.ts'
-import { RepriseError, reworded } from '../../errors.ts'
+import { RepriseError, reworded } from '../../base/errors.ts'
 import { costOf } from '../../models/cost.ts'
 import { checkModel, checkModelKind, modelName, parseModel } from '../../models/resolve/resolve-model.ts'
 import type { RunState } from '../../journal/state/state.ts'

@@ -1,7 +1,7 @@
 // Whether a run that is there already is the one that a call means: one with the same inputs, or made in the same way.
 import type { Inputs } from '../../engine/definition.ts'
 import { isRowOf } from '../../engine/read/incarnation.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Parent } from '../../journal/entries.ts'
 import { withFileWords } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
@@ -9,7 +9,7 @@ import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { NewRunRequest } from '../verbs/plan-new-run.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
-import { own } from '../../options.ts'
+import { own } from '../../base/options.ts'
 import type { Store } from '../../stores/store.ts'
 
 export function hasSameInputs(state: RunState, given: GivenInputs): boolean {

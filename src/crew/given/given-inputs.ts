@@ -1,9 +1,9 @@
 // Inputs as a caller gives them, with their files read; and what becomes of them beside what a run holds already.
 import type { Inputs } from '../../engine/definition.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { escaped, escapedFileOf, fileOf, filesIn, type Files } from '../../journal/files.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
-import { describe, own } from '../../options.ts'
+import { describe, own } from '../../base/options.ts'
 import { fileIdentity, isInputFile, readInputFile, type InputFile } from '../file.ts'
 
 export interface GivenInputs {

@@ -1,9 +1,9 @@
 // Which inputs a crew can use, as far as that can be known. With a schema of its inputs, the schema decides instead.
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { nearest } from '../../options.ts'
+import { nearest } from '../../base/options.ts'
 
 /** Undefined where a schema decides, or where code may use an input of any name. */
 export function usableInputs(crew: CrewDefinition): readonly string[] | undefined {

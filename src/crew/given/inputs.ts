@@ -1,10 +1,10 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import type { GivenOutput } from '../../engine/plan/plan-fork.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { strictJson } from '../../journal/json.ts'
-import type { Next } from '../../next.ts'
-import { describe, isRecord, own } from '../../options.ts'
+import type { Next } from '../../base/next.ts'
+import { describe, isRecord, own } from '../../base/options.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import { everyCoworker } from '../define/define-agent.ts'
 import type { Unknowable } from '../define/placeholders.ts'

@@ -1,6 +1,6 @@
 // The inputs that a new run is made with: what its caller gives, and what the crew's callback and schema make of that.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { noFiles, plainInputs, type Files } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'

@@ -7,9 +7,9 @@ import {
 } from '../../engine/definition.ts'
 import { effectsPolicies, retryPolicies, stalePolicies } from '../../engine/plan/plan-fork.ts'
 import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
-import { RepriseError } from '../../errors.ts'
-import { abortSignal, oneOf, optional, text } from '../../checks.ts'
-import { checkKeys, describe } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { abortSignal, oneOf, optional, text } from '../../base/checks.ts'
+import { checkKeys, describe } from '../../base/options.ts'
 import {
   checkPlanOptions,
   limitCheck,

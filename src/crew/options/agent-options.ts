@@ -1,8 +1,8 @@
 // What an agent may be told: the interface that editors show, and the table that everything else is made from.
-import { anyText, flag, seconds, text, whole } from '../../checks.ts'
+import { anyText, flag, seconds, text, whole } from '../../base/checks.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { settingsCheck, type ModelSettings } from '../../models/resolve/settings.ts'
-import { nothingFor, type Table } from '../../option-table.ts'
+import { nothingFor, type Table } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'

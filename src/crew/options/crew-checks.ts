@@ -1,9 +1,9 @@
 // Named checks of what only crews know: agents, tasks, names, guardrails.
-import { check, listOf, type Check } from '../../checks.ts'
-import { RepriseError } from '../../errors.ts'
+import { check, listOf, type Check } from '../../base/checks.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
 import { checkModelKind, type LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, hidden } from '../../options.ts'
+import { describe, hidden } from '../../base/options.ts'
 import { asAnswerSchema, asValueSchema, type AnswerSchema, type ValueSchema } from '../../schema/answer-schema.ts'
 import { dateCodes, isDateFormat } from '../../text/date-format.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'

@@ -1,5 +1,5 @@
 // What a crew may be told: the interface that editors show, and the table that everything else is made from.
-import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../checks.ts'
+import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../base/checks.ts'
 import {
   failurePolicies,
   longestBackoff,
@@ -10,8 +10,7 @@ import {
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { nothingFor, type Table } from '../../option-table.ts'
-import { checkKeys } from '../../options.ts'
+import { checkKeys, nothingFor, type Table } from '../../base/options.ts'
 import type { AiSchema, ObjectSchema, ValueSchema } from '../../schema/answer-schema.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'

@@ -1,7 +1,14 @@
 // The three kinds of tasks: which options each has, by the one table of them all. The compiler holds that equal to
 // their interfaces.
-import { readOptions, type Filled, type KeptOptions, type Option, type Table } from '../../option-table.ts'
-import { isRecord, own } from '../../options.ts'
+import {
+  type Filled,
+  isRecord,
+  type KeptOptions,
+  type Option,
+  own,
+  readOptions,
+  type Table,
+} from '../../base/options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Task } from '../task.ts'
 import type { FromYaml } from './crew-checks.ts'

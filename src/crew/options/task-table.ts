@@ -1,7 +1,6 @@
 // The options of tasks, in one table for the three kinds: each row says which of them have it.
-import { anyText, check, flag, func, oneOrMore, seconds, text, whole, type Check } from '../../checks.ts'
-import { nothingFor, type Names } from '../../option-table.ts'
-import { isRecord } from '../../options.ts'
+import { anyText, check, flag, func, oneOrMore, seconds, text, whole, type Check } from '../../base/checks.ts'
+import { isRecord, type Names, nothingFor } from '../../base/options.ts'
 import { effectCheck } from '../../tools/tool-options.ts'
 import { outputFileCheck } from '../define/output-path.ts'
 import { guardrailsCheck } from '../guardrails.ts'

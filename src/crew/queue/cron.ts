@@ -2,8 +2,8 @@
 // time that is left out in spring comes at the first moment after the gap, one that comes twice in autumn comes once,
 // and what is to happen every so often continues as if there were no change.
 import type { Cron } from 'croner'
-import { messageOf, RepriseError } from '../../errors.ts'
-import { describe } from '../../options.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
+import { describe } from '../../base/options.ts'
 
 export interface Times {
   /** The first one after this moment. */

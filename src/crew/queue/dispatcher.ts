@@ -1,7 +1,7 @@
 // The port to whatever decides who advances which run, and when: a queue, an engine, a platform that calls functions.
 // The journal stays the only truth. A dispatcher may lose what it is told, or tell it twice: what is ready stands in
 // the row of the run, where workers look for it, and whoever is called for a run that wants nobody does nothing.
-import { check, type Check } from '../../checks.ts'
+import { check, type Check } from '../../base/checks.ts'
 import type { Via } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
 import type { Advanced } from '../advance/advance.ts'

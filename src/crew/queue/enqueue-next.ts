@@ -1,6 +1,6 @@
 // The next run of a schedule goes into the queue ahead of its time, so that a time at which no worker lives is made up
 // for when one comes, and once, however many times have passed meanwhile.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { RunRow } from '../../stores/store.ts'
 import { readInputs } from '../given/given-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'

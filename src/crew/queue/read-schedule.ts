@@ -1,10 +1,10 @@
 // A schedule: runs of a crew at certain times. Nothing of it is stored. Each time gives one id, such as
 // `nightly@2026-11-15T02:00:00Z`, and a run of an id can be created once, so that any number of workers may try.
-import { oneOf, optional, text } from '../../checks.ts'
+import { oneOf, optional, text } from '../../base/checks.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
-import { RepriseError, reworded } from '../../errors.ts'
-import { checkKeys, describe } from '../../options.ts'
+import { RepriseError, reworded } from '../../base/errors.ts'
+import { checkKeys, describe } from '../../base/options.ts'
 import { checkGiven } from '../given/check-before.ts'
 import { unreadInputs } from '../given/given-inputs.ts'
 import { checkInputNames } from '../given/input-names.ts'

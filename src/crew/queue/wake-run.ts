@@ -1,7 +1,7 @@
 // After something made a run ready: tells the dispatcher of its crew, where it has one.
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { OpenCrew } from '../open-crew.ts'
 

@@ -6,11 +6,11 @@ import type { World } from '../../engine/definition.ts'
 import type { Followed, Rest } from '../../engine/follow/follow.ts'
 import type { CaughtUp, RunEvent } from '../../engine/follow/listeners.ts'
 import type { AskedWithin } from '../../engine/task/children.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { eventBody, eventFrame } from './event-body.ts'
 import { redact } from '../../secrets/redact.ts'
-import { flag, number, optional } from '../../checks.ts'
-import { checkKeys, describe } from '../../options.ts'
+import { flag, number, optional } from '../../base/checks.ts'
+import { checkKeys, describe } from '../../base/options.ts'
 
 export interface EventsOptions {
   /** Only entries after this one. */

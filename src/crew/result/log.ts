@@ -1,11 +1,11 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
 import type { CrewDefinition, CrewLogger, Logger, Told } from '../../engine/definition.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isNested, taskOf } from '../../journal/paths.ts'
 import { replyText } from '../../journal/state/state.ts'
-import { nextWords, type Next } from '../../next.ts'
+import { nextWords, type Next } from '../../base/next.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // what a model or a tool said must not steer the terminal

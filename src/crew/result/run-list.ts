@@ -1,6 +1,6 @@
 // The runs of a crew, newest first: as they are asked for, page after page, or one page by hand.
 import { backtestName } from '../../engine/history/backtest-name.ts'
-import { whole } from '../../checks.ts'
+import { whole } from '../../base/checks.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readFilter, type RunsOptions } from '../options/verb-options.ts'
 import { allRuns, listRuns } from '../../runs/list.ts'

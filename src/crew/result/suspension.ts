@@ -4,7 +4,7 @@ import type { Question } from '../../journal/entries.ts'
 import { decisionFor } from '../../journal/state/change-words.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { nextWords, type Next } from '../../next.ts'
+import { nextWords, type Next } from '../../base/next.ts'
 import { stoppedWords } from '../../runs/why.ts'
 
 export interface Suspension {

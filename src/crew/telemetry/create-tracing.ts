@@ -3,7 +3,7 @@
 // side by side do not depend on anybody's context manager. Neither a tracer that throws nor an exporter that is down
 // may change what a run does.
 import type { RunTracing, TracedCall, Tracing } from '../../engine/tracing.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { parentPath } from '../../journal/paths.ts'
 import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
@@ -12,7 +12,7 @@ import { redact } from '../../secrets/redact.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { argumentsContent, replyContent, requestContent, resultContent } from './content.ts'
 import { clientKind, errorStatus, internalKind, type Contexts, type SpanAttributes, type Tracer } from './tracer.ts'
-import { own } from '../../options.ts'
+import { own } from '../../base/options.ts'
 
 export interface TracingParts {
   readonly tracer: Tracer

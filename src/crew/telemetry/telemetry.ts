@@ -1,9 +1,9 @@
 // Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by
 // nobody else.
-import { whenMissing } from '../../optional-package.ts'
+import { whenMissing } from '../../base/optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
-import { check, flag, optional, wrong, type Check } from '../../checks.ts'
-import { checkKeys } from '../../options.ts'
+import { check, flag, optional, wrong, type Check } from '../../base/checks.ts'
+import { checkKeys } from '../../base/options.ts'
 import type { Contexts, Tracer } from './tracer.ts'
 
 export interface TelemetryOptions {

@@ -1,8 +1,8 @@
 // Where journals go when nobody says: `.reprise/runs.db` beside the nearest package.json, or in the working folder.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { environment } from '../../environment.ts'
-import { RepriseError, reworded } from '../../errors.ts'
+import { environment } from '../../base/environment.ts'
+import { RepriseError, reworded } from '../../base/errors.ts'
 import { openStore } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 

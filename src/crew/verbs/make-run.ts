@@ -1,7 +1,7 @@
 // A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the
 // run that the same call has made before continues. A refresh that finds nothing stale makes no run, since the old one
 // is what the new one would be; unless it names an id, under which somebody will look for a run.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { inheritedCalls } from '../../engine/plan/plan-fork.ts'

@@ -1,5 +1,5 @@
 // Many pieces of work, a few at a time, with their results in the order of the pieces.
-import { optional, whole } from '../../checks.ts'
+import { optional, whole } from '../../base/checks.ts'
 
 const usualConcurrency = 4
 

@@ -3,7 +3,7 @@
 // where they stood.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { blankComments } from './json/blank-comments.ts'
 import type { Problems } from './problems.ts'
 import { invalid, locate, readText, type FileReference } from './yaml-file.ts'

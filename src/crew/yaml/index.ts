@@ -1,5 +1,5 @@
 // `reprise/yaml`: crews from agents.yaml and tasks.yaml. Apart from `reprise`, since it brings a package along.
-import '../../node-version.ts'
+import '../../base/node-version.ts'
 
 export { crewFromYaml, type YamlCrewFiles, type YamlCrewOptions } from './crew-from-yaml.ts'
 export type { FileReference } from './yaml-file.ts'

@@ -1,7 +1,7 @@
 // agents.yaml: a name for each agent, and below it CrewAI's fields.
-import { optional } from '../../checks.ts'
+import { optional } from '../../base/checks.ts'
 import type { Logger } from '../../engine/definition.ts'
-import { checkKeys } from '../../options.ts'
+import { checkKeys } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import { Agent } from '../agent.ts'
 import { agentTable, type AgentOptions } from '../options/agent-options.ts'

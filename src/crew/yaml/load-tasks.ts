@@ -3,8 +3,8 @@
 // CrewAI.
 import { isMap } from 'yaml'
 import type { Logger } from '../../engine/definition.ts'
-import { RepriseError } from '../../errors.ts'
-import { checkKeys } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { checkKeys } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { TaskOptions } from '../options/task-options.ts'

@@ -1,7 +1,7 @@
 // What is wrong with files is said all at once, and what they ask for in vain is said too: one look is enough to put
 // a file right. Nothing is thrown while there is still something to read.
 import type { Logger } from '../../engine/definition.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { guarded, quietLogger } from '../result/log.ts'
 
 /** How many mistakes a message lists: further ones are usually the same again. */

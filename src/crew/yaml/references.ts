@@ -1,9 +1,9 @@
 // Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for
 // nothing is refused with what there is.
-import { check, type Check } from '../../checks.ts'
+import { check, type Check } from '../../base/checks.ts'
 import { knownProviders, readModelName } from '../../models/resolve/model-names.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, guess, isRecord } from '../../options.ts'
+import { describe, guess, isRecord } from '../../base/options.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'

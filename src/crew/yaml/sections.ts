@@ -1,8 +1,8 @@
 // The names at the top of a file, and what the code says about them.
 import { isMap } from 'yaml'
-import { RepriseError } from '../../errors.ts'
-import { listOf, optional, wrong } from '../../checks.ts'
-import { guess, isRecord, own } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { listOf, optional, wrong } from '../../base/checks.ts'
+import { guess, isRecord, own } from '../../base/options.ts'
 import type { Entry, YamlDocument } from './document.ts'
 import { invalid } from './yaml-file.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /** A path, relative to the working folder, or a URL: `new URL('config/agents.yaml', import.meta.url)`. */
 export type FileReference = string | URL

@@ -2,7 +2,7 @@
 // as in the YAML 1.1 that CrewAI reads, and a text where a text is; "3" is a number where a number is.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
-import { describe, guess } from '../../options.ts'
+import { describe, guess } from '../../base/options.ts'
 import type { Entry, Value, YamlDocument } from './document.ts'
 
 /** One field of an agent or task, and how to refuse it. */

@@ -1,8 +1,8 @@
 // Makes one call: recorded before the tool runs, and with its result or error afterwards. Where it is unknown how the
 // call ended, the journal says so.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { defined } from '../../defined.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, Question } from '../../journal/entries.ts'
 import { throughJson, type Json } from '../../journal/json.ts'
 import type { CallState, ToolOutcome } from '../../journal/state/state.ts'

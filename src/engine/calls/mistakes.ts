@@ -1,6 +1,6 @@
 // What a tool throws is told to its model, which works around it, so that nobody else would ever hear of a mistake in
 // the tool's code. Such mistakes are logged too.
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import type { Life } from '../life.ts'

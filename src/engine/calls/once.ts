@@ -1,7 +1,7 @@
 // The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its
 // attempt. Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by
 // guessing.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'

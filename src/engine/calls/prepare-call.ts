@@ -1,9 +1,9 @@
 // A call before it is made: its tool, its input as parsed by the tool's schema, and the key that identifies it.
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { CallState } from '../../journal/state/state.ts'
-import { describe } from '../../options.ts'
+import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type { Tool } from '../../tools/tool.ts'

@@ -1,7 +1,7 @@
 // The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its
 // effect, and its outcome enters the conversation in the order in which the model asked. Undecided calls wait for a
 // person.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
 import type { Life, Work } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'

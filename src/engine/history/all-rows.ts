@@ -1,6 +1,6 @@
 // Every row that a filter finds, newest first, page by page: runs that are created or deleted meanwhile cause no other
 // run to be skipped.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 
 const pageSize = 100

@@ -2,8 +2,8 @@
 // `<crew>/backtest`: it inherits the stored context, executes the task, and changes nothing outside: tools that may
 // change something are not called, and the results of equal calls are taken from the record. The earlier runs are only
 // read.
-import { defined } from '../../defined.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import { withChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'

@@ -1,6 +1,6 @@
 // Taking a run out of a store. A run and the runs that work for it are one record: they go as a whole or stay as a
 // whole. The runs that were made from it carry copies of all that they inherited, so deleting it breaks none of them.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'

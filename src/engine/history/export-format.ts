@@ -7,7 +7,7 @@
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // What a store keeps besides a journal (row, outputs, lease, inbox) is not included: the first two are folded again on
 // import.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'

@@ -2,7 +2,7 @@
 // in memory as a whole. What is appended while it is read is left out, so that even a run in progress gives a journal
 // that was true at one moment.
 import { createHash } from 'node:crypto'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'

@@ -2,7 +2,7 @@
 // what a store keeps besides is folded from it. Nobody holds an imported run. One that has not ended is parked by one
 // more entry: where it comes from it may go on, so no worker takes it up here before a person resumes it.
 import { createReadStream } from 'node:fs'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'
 import { closeFold } from '../../journal/state/hand-edits.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
@@ -11,7 +11,7 @@ import { hashBytes } from '../../journal/hash.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
-import { checkKeys } from '../../options.ts'
+import { checkKeys } from '../../base/options.ts'
 import { fileError } from '../../stores/file/durable-files.ts'
 import type { Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'

@@ -6,7 +6,7 @@ import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import { worksFor } from '../../journal/paths.ts'
 import { otherFormat } from '../../journal/check/check-entry.ts'
-import { describe } from '../../options.ts'
+import { describe } from '../../base/options.ts'
 import type { Blob, Line } from '../../stores/store.ts'
 import {
   damaged,

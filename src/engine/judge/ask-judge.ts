@@ -1,6 +1,6 @@
 // A guardrail that is a sentence: the agent's model judges by it.
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptPath } from '../../journal/paths.ts'

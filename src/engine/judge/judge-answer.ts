@@ -1,5 +1,5 @@
 // Judges a model's final answer. Without a schema any text will do; with one, the JSON in it must fit the schema.
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../../journal/json.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type { TaskDefinition } from '../definition.ts'

@@ -1,6 +1,6 @@
 // What comes between a model's final answer and a task's output: the schema, guardrails in order, and a person. Each
 // may send the answer back. A guardrail is asked for its verdict until that is in the journal, and never after.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { judgementKey } from '../calls/idempotency-key.ts'

@@ -1,8 +1,8 @@
 // What this process is working on, by store and run. A store lets an owner take over its own lease, so two calls in one
 // process would both advance a run: here the second one is refused.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Owner } from '../../journal/entries.ts'
-import { seriallyByName } from '../../serially.ts'
+import { seriallyByName } from '../../base/serially.ts'
 import { sameOwner } from '../../stores/owner.ts'
 import { impatientStore } from '../../stores/patient/patient-store.ts'
 import type { Engine } from '../definition.ts'

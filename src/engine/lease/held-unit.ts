@@ -1,7 +1,7 @@
 // A root and the runs that work for it, in the hands of this process: one lease for all of them. What waits in any of
 // their inboxes is known from what the store answers to every write and every renewal, so that none of them has to ask.
-import type { RepriseError } from '../../errors.ts'
-import { serially, type Queue } from '../../serially.ts'
+import type { RepriseError } from '../../base/errors.ts'
+import { serially, type Queue } from '../../base/serially.ts'
 import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Lease } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'

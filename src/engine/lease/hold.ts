@@ -2,14 +2,14 @@
 // folded into the state when it is handed in; those that are handed in while an append is in progress go together in
 // the next one. A lazy entry waits for the next append, at most a moment, since nobody has to be sure of it yet. When
 // an append fails, the hold ends: every signal aborts, nothing more is written, and the error says so.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import { isProgress, type NewEntry } from '../../journal/entries.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
-import { serially, type Queue } from '../../serially.ts'
+import { serially, type Queue } from '../../base/serially.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
 import { patientStore } from '../../stores/patient/patient-store.ts'
 import type { Batch } from '../../stores/store.ts'

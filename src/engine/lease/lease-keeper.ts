@@ -3,7 +3,7 @@
 // believes in a lease longer than the store does. A monotonic clock may stop while a machine sleeps, so the time of day
 // counts too when it says that more time has passed. Time alone loses no lease: while the store is away nothing new is
 // started, and when it is back a lease that nobody took is renewed, even past its expiry.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { isAway } from '../../stores/patient/patience.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'

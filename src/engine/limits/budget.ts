@@ -2,7 +2,7 @@
 // question is asked, and the run continues from where it is when a person or a resume raises it. What the runs of its
 // tasks have taken counts while they are in progress, also while they wait: they stop where they are, and the run whose
 // budget it is asks the question.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'

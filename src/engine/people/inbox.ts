@@ -1,7 +1,7 @@
 // What people leave for a run that another process may be executing: answers, edits, cancellation, to be continued. The
 // holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used
 // twice.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { entryProblem } from '../../journal/check/check-entry.ts'
 import type { Answer, Entry, NewEntry, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'

@@ -1,6 +1,6 @@
 // Puts an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes
 // from.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { askingTask } from '../../journal/state/open-questions.ts'
 import { redact } from '../../secrets/redact.ts'

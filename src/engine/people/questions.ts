@@ -1,12 +1,12 @@
 // What only a person can decide: the words of a question, and whether an answer fits it. Answers are checked before
 // they are posted, so that a run never gets one that it cannot use.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Answer, OnceCall, Question } from '../../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import type { Next } from '../../next.ts'
+import type { Next } from '../../base/next.ts'
 import { rangesOf } from '../../text/words.ts'
-import { describe } from '../../options.ts'
+import { describe } from '../../base/options.ts'
 import { describeOwner } from '../../stores/owner.ts'
 
 export interface DecisionForm {

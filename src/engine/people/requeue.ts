@@ -1,7 +1,7 @@
 // Having a worker continue a run that only a resume would: for whoever has the store, and not the code. The request is
 // left in the inbox, as everything that people want of a run, so it is never lost: whoever is killed before it is
 // recorded leaves a message, and that alone makes the run ready. Recorded, it puts the run back into the queue.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Engine } from '../definition.ts'

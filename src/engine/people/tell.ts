@@ -1,6 +1,6 @@
 // What people do to a run from outside: answer, edit, invalidate, cancel. Each is checked against the journal, posted
 // to the inbox, and, when nobody holds the run, recorded at once.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { briefMs } from '../../stores/patient/patient-store.ts'

@@ -1,7 +1,7 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never
 // executed has no estimate, which is not the same as an estimate of zero. Neither has a function that began runs which
 // are not counted. Whether a function makes calls is not known before it is executed: only what it took says so.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
 import { addCost, costOf, costOfSpending } from '../../models/cost.ts'

@@ -1,6 +1,6 @@
 // An output that makes it unnecessary to execute a task, searched for when the task's turn comes and everything that it
 // is given is known: the one that its parent offered, or, in a run that reuses outputs, one of any run of the crew.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'

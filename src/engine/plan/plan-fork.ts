@@ -6,8 +6,8 @@
 // - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
 // A task that is executed only because of another one is offered its old output, which it keeps if the other's turns
 // out equal.
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { isMissing } from '../../journal/state/tally.ts'

@@ -1,6 +1,6 @@
 // A run's journal from a store, folded, with the chain of hashes checked along the way. A line that does not fit the
 // one before is a person's edit: it is reported in the state, and the next resume records it.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { decodeEntry, decodePlain } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { closeFold, missEntries } from '../../journal/state/hand-edits.ts'

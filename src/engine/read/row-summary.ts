@@ -1,6 +1,6 @@
 // What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command
 // line loads this at every start.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import type { Spending } from '../../journal/state/spend.ts'

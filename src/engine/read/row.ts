@@ -1,6 +1,6 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same
 // append.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { journalVersion, type Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import { attemptNumber, isNested } from '../../journal/paths.ts'

@@ -1,13 +1,13 @@
 // The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so
 // each run has its own copies, and once it was created only the store is asked for them.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Blob, StoredFile } from '../../journal/entries.ts'
 import { fileOf, filesIn, type Files } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { ChatMessage } from '../../journal/entries.ts'
 import { checkStored } from '../../journal/check/stored-values.ts'
-import { describe } from '../../options.ts'
+import { describe } from '../../base/options.ts'
 import type { Store } from '../../stores/store.ts'
 import type { ReadFile } from '../../tools/tool.ts'
 

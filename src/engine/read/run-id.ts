@@ -1,7 +1,7 @@
 // Run ids, as callers and exported files give them.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
-import { describe, hidden } from '../../options.ts'
+import { describe, hidden } from '../../base/options.ts'
 
 /** The id of an existing run, as a caller gives it. OPTION_INVALID. */
 export function checkRunId(id: unknown): string {

@@ -1,5 +1,5 @@
 // The errors for a run that a store, or a crew, does not have.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Store } from '../../stores/store.ts'
 
 export function runNotFound(store: Store, run: string): RepriseError {

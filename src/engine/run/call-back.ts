@@ -1,5 +1,5 @@
 // Tells the user's code what happened in a run. What it throws fails the run; a resume calls it again.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { taskNameAt } from '../../journal/state/at-path.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'

@@ -9,8 +9,8 @@
 //   either                   nothing                          is orphaned: the run is not executed
 //
 // Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
 import { rootRun } from '../../journal/paths.ts'
@@ -18,7 +18,7 @@ import { changeWords, decisionFor, orphanWords } from '../../journal/state/chang
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
-import { nearest } from '../../options.ts'
+import { nearest } from '../../base/options.ts'
 import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'

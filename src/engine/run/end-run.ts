@@ -1,8 +1,8 @@
 // How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more
 // may be written.
 import { longestBackoff } from '../definition.ts'
-import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../errors.ts'
-import { defined } from '../../defined.ts'
+import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../base/errors.ts'
+import { defined } from '../../base/defined.ts'
 import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { decisionFor } from '../../journal/state/change-words.ts'

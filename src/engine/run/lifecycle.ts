@@ -1,7 +1,7 @@
 // How a run comes into being and into a process: created, queued for a worker, or taken up. Creating and taking up give
 // a hold, or the state of a run that needs nothing more here.
-import { RepriseError } from '../../errors.ts'
-import { defined } from '../../defined.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { defined } from '../../base/defined.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type {
   DeclaredTask,

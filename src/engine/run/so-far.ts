@@ -1,12 +1,12 @@
 // What the earlier tasks of a run gave, as their schemas parse it, for code that depends on it. Code is given what is
 // declared, and everything it is given is in a fingerprint (given-fields.ts).
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { readJson } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
-import { describe } from '../../options.ts'
+import { describe } from '../../base/options.ts'
 import { namesWords } from '../../text/words.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import { sightOf } from './condition.ts'

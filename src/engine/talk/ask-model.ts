@@ -1,7 +1,7 @@
 // One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told
 // about the steps so far, the inbox is read, and budget and rate are checked: this is where a run can stop without
 // losing anything that was paid for.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { turnPath } from '../../journal/paths.ts'
 import type { SentRequest } from '../../journal/state/state.ts'
 import { callModel, type ModelRequest } from '../../models/call-model.ts'

@@ -1,6 +1,6 @@
 // The messages of an attempt, made only from its pinned request, its recorded turns and its recorded summaries: the
 // same in every process.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type {
   AttemptState,
   CallState,

@@ -1,6 +1,6 @@
 // What an attempt is pinned to. Outputs of earlier tasks in its first message are referred to by their entry and a
 // digest, so that a run of many tasks does not write each output again for every task that follows.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'

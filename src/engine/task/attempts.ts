@@ -1,6 +1,6 @@
 // Which attempt at a task to continue: the open one, if what it was made from is the same or the caller wants it
 // continued as it was started; otherwise a new one. The same for every kind of task.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, Fingerprint, NewEntry } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'

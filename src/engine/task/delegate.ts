@@ -1,8 +1,8 @@
 // An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an
 // attempt within the call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside it is
 // resumed inside it.
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { NewEntry, PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'

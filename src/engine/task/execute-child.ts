@@ -1,8 +1,8 @@
 // A task that is a crew: its work is a run of its own, in the same store, named after the attempt that made it. Killed,
 // it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
 // not be repeated are copied to that run when it is done.
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath, childAddress, childRun } from '../../journal/paths.ts'

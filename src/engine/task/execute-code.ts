@@ -2,7 +2,7 @@
 // tools holds for it: it is recorded before it runs, a `once` function that was cut off is in doubt, a recorded result
 // is read back. Where a person judges its result and asks for another one, the function is called again in the next
 // attempt, with what the person said.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'

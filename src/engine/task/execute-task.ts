@@ -2,8 +2,8 @@
 // the model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is
 // refused starts an attempt that continues the conversation; changed code, an exhausted attempt or a person's edit
 // starts a fresh one.
-import { RepriseError } from '../../errors.ts'
-import { defined } from '../../defined.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { defined } from '../../base/defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { replyText, type AttemptState } from '../../journal/state/state.ts'

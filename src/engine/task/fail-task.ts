@@ -1,6 +1,6 @@
 // A task that fails ends its attempt, and the journal records that before anybody is told: a resume starts a new one.
-import { defined } from '../../defined.ts'
-import { RepriseError, type ErrorCode } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError, type ErrorCode } from '../../base/errors.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'

@@ -3,8 +3,8 @@
 // `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a child that waited can continue; a
 // kickoff then finds its run by its name, in an earlier attempt at the task too, as long as its inputs are the same. A
 // result is never handed to other inputs: these have a new attempt.
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import { attemptNumber, attemptPath, childAddress, childRun } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'

@@ -1,8 +1,8 @@
 // Checks that an entry has the fields of its type, so that no other code has to: a line that somebody edited or made up
 // is refused where it is read, and so is one of another format. Fields that are not named here are let through, and so
 // are types that this code doesn't know: such a run can be read, but not resumed.
-import { RepriseError } from '../../errors.ts'
-import { describe } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { describe } from '../../base/options.ts'
 import { journalVersion, type Entry, type EntryBodies, type EntryType, type NewEntry } from '../entries.ts'
 import {
   address,

@@ -1,6 +1,6 @@
 // Small checks of a value's shape, combined into larger ones: `list(object({ name: text }))`. They are cheap when a
 // value is right; only what doesn't fit is described.
-import { describe } from '../../options.ts'
+import { describe } from '../../base/options.ts'
 import { memberPath } from '../json.ts'
 
 /**

@@ -2,7 +2,7 @@
 // since the writer stores values from the inside out. What is read back is checked: its bytes have the hash, each value
 // is resolved once however often it is referred to, and the expanded size of a line is bounded, so that a few kilobytes
 // of references cannot become gigabytes.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { hashBytes } from '../hash.ts'
 import { isNestedDeeper, type Json } from '../json.ts'
 

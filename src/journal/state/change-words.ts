@@ -1,5 +1,5 @@
 // Changed tasks of a run in words, and what a resume may decide about them.
-import type { Next } from '../../next.ts'
+import type { Next } from '../../base/next.ts'
 import type { OrphanedTask, TaskListChanges } from '../entries.ts'
 
 /** `book (2 recorded steps, an open question; is it post now?)` */

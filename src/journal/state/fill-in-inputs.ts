@@ -1,5 +1,5 @@
 // The texts of tasks as people read them: with the inputs of the run in place of the placeholders.
-import { own } from '../../options.ts'
+import { own } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 import { inText } from '../files.ts'
 import type { RunState } from './state.ts'

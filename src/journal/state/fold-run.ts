@@ -1,5 +1,5 @@
 // What entries about the run as a whole do to its state: how it stands, who works on it, and what it waits for.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { EntryOf, EntryType } from '../entries.ts'
 import { taskAt } from './at-path.ts'
 import { changeTasks } from './change-tasks.ts'

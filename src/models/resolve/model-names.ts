@@ -1,6 +1,6 @@
 // Models as people write them: `provider/model`, by any name of the provider; and those of OpenAI, Anthropic, Google
 // and Bedrock without one, as CrewAI takes them. Everything that keeps or shows a model has the provider's own name.
-import { nearest } from '../../options.ts'
+import { nearest } from '../../base/options.ts'
 import { findProvider, providerNames, providerOfBare, type Provider } from './providers.ts'
 
 export interface NamedModel {

@@ -1,8 +1,8 @@
 // What the environment says of a provider, and whether that is enough to ask it. Nothing is sent anywhere.
-import { firstSet } from '../../environment.ts'
-import { RepriseError } from '../../errors.ts'
-import { isInstalled } from '../../optional-package.ts'
-import { describe } from '../../options.ts'
+import { firstSet } from '../../base/environment.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { isInstalled } from '../../base/optional-package.ts'
+import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Provider } from './providers.ts'
 import type { NamedModel } from './model-names.ts'

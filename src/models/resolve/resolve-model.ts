@@ -2,9 +2,9 @@
 // itself, never a gateway. Everything that can be wrong with one is found by `checkModel`, without network and before
 // anything is spent. No package is loaded before a model is called, so that importing Reprise stays cheap.
 import type { LanguageModel as AiLanguageModel } from 'ai'
-import { environment } from '../../environment.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
-import { describe } from '../../options.ts'
+import { environment } from '../../base/environment.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
+import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import { safeCause } from '../model-failure.ts'
 import { learnSecrets } from './model-secrets.ts'

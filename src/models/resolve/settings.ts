@@ -1,9 +1,9 @@
 // The settings of an agent that reach the model. They are JSON, since a started task keeps them in the journal.
 import type { LanguageModelCallOptions, generateText } from 'ai'
-import { RepriseError } from '../../errors.ts'
-import { check, listOf, number, optional, seconds, text, whole, type Check } from '../../checks.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { check, listOf, number, optional, seconds, text, whole, type Check } from '../../base/checks.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
-import { checkKeys, isRecord } from '../../options.ts'
+import { checkKeys, isRecord } from '../../base/options.ts'
 import { fitsStrictMode } from '../../schema/json-schema.ts'
 import { redact } from '../../secrets/redact.ts'
 

@@ -1,6 +1,6 @@
 // What is particular to some providers: what else they need than a key, and how their model objects are made.
-import { firstSet } from '../../environment.ts'
-import { describe } from '../../options.ts'
+import { firstSet } from '../../base/environment.ts'
+import { describe } from '../../base/options.ts'
 import { compatible, load } from './load-provider.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'

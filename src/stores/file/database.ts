@@ -3,7 +3,7 @@
 // one. A rollback journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory
 // does not work.
 import type { DatabaseSync } from 'node:sqlite'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { storeClosed, storeNewer } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { openDatabase } from '../sqlite/open-database.ts'

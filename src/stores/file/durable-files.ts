@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /** The good part of a file that is appended to. */
 export interface Tail {

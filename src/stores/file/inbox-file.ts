@@ -1,7 +1,7 @@
 // The messages left for a run, one per line, oldest first. They stay in the file for ever; which of them are taken is
 // said by the journal's lines, so that removing the line that took one puts it back.
 import { open } from 'node:fs/promises'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import type { Message } from '../store.ts'
 import { appendDurably, isMissing } from './durable-files.ts'

@@ -2,7 +2,7 @@
 // it was last seen, since a person may have edited it; kept up to date by us when we are the ones who append.
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { endOf } from '../rules/noted-end.ts'
 import { dueTime } from '../rules/ready.ts'
 import type { Batch, Line, NotedEnd, OutputKey, RunId, RunRow } from '../store.ts'

@@ -1,5 +1,5 @@
 // What the driver of a server tells of one that cannot be reached: errors that are waited for (patience.ts).
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /** Whether a command was on its way when it failed, and whether it writes; or whether there was ever a connection. */
 export type Sent = 'never open' | 'not sent' | 'read' | 'write'

@@ -1,7 +1,7 @@
 // How long a store that is away is waited for, and who is told. Tries are further and further apart, with jitter, so
 // that a server that comes back is not overrun by everybody at once.
-import { realClock, type Clock } from '../../clock.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { realClock, type Clock } from '../../base/clock.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../store.ts'
 

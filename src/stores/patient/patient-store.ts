@@ -1,7 +1,7 @@
 // A store that waits for a store that is away. Whoever uses it sees an outage only as a call that takes longer: calls
 // that could not be made are made again, and those of which nobody knows whether they were made are settled by what the
 // store has. What is refused is refused at once: LEASE_LOST, RUN_HELD and the others are answers.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { Store } from '../store.ts'
 import { openPatience, type Patience } from './patience.ts'
 import { appendAgain, createAgain, postAgain } from './settle.ts'

@@ -1,6 +1,6 @@
 // Calls that must not be made twice without looking. When nobody knows whether one arrived, what the store has decides:
 // lines are told by their exact bytes, and a message by its body.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Batch, RunId, Store } from '../store.ts'
 
 type Arguments<Name extends 'create' | 'append' | 'post'> = Parameters<Store[Name]>

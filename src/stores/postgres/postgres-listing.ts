@@ -1,5 +1,5 @@
 // What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
 import { pageOf } from '../rules/list-page.ts'

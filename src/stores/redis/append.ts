@@ -1,6 +1,6 @@
 // Appending to a journal: a script checks and writes, or answers with what is in the way, which is put here into the
 // words that every store has.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
 import type { Batch, Lease, RunStatus } from '../store.ts'

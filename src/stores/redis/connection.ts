@@ -3,8 +3,8 @@
 // whoever waits for a store that is away tries again (patient/).
 import { createHash } from 'node:crypto'
 import type { RedisClient } from 'redis'
-import { RepriseError } from '../../errors.ts'
-import { whenMissing } from '../../optional-package.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { whenMissing } from '../../base/optional-package.ts'
 import type { Sent } from '../patient/away-error.ts'
 import { storeClosed } from '../rules/refusals.ts'
 import { isAnswer, redisError, replyCode } from './errors.ts'

@@ -1,7 +1,7 @@
 // What an error of the client means to the port. A server that answers with an error has written nothing: scripts check
 // everything before their first write, and what refuses a write refuses the first. Any other error is about the
 // connection: whatever was sent may have been done or not.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { awayError, reasonOf, type Sent } from '../patient/away-error.ts'
 

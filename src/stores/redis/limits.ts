@@ -1,5 +1,5 @@
 // How large a run and its values may be: everything of a run is in memory.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Batch, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 

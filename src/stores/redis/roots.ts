@@ -1,5 +1,5 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { readOwner } from '../owner.ts'
 import { checkToken, type Holding } from '../rules/refusals.ts'
 import type { Lease, RunId } from '../store.ts'

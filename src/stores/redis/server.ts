@@ -1,6 +1,6 @@
 // What a server is like, and what that means for what it keeps. One that throws keys away when it is full is no place
 // for journals, and neither is one that keeps nothing on disk, unless that is asked for.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { storeNewer } from '../rules/refusals.ts'
 import type { Client } from './connection.ts'
 import { clusterAdvice } from './errors.ts'

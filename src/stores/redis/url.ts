@@ -1,7 +1,7 @@
 // What a `redis:` URL says: a server, or the sentinels that know it, what all keys begin with, and how much a run may
 // have.
 import { readFileSync } from 'node:fs'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { rememberAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
 

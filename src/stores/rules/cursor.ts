@@ -1,6 +1,6 @@
 // A page's end as an opaque text: the createdAt and id of its last run. Keyset, not offset, so that runs which come or
 // go between two pages make nobody else skipped or repeated.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { Cursor } from '../store.ts'
 
 export interface Position {

@@ -1,6 +1,6 @@
 // A step from one layout of a database to the next. A layout is known by the number of its last migration. Released
 // migrations never change; until the first release there is one per database, and a change of it raises its number.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 
 export interface Migration {
   readonly number: number

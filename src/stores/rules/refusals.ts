@@ -1,5 +1,5 @@
 // What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { describeOwner, isGone, sameOwner } from '../owner.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'

@@ -3,7 +3,7 @@
 // its own savepoint, so that none fails its neighbours. A promise is settled only after the commit: resolved means on
 // disk.
 import type { StatementSync } from 'node:sqlite'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './sqlite-errors.ts'
 
 /** Bounds how long one commit keeps the event loop. */

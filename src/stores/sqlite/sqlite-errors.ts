@@ -1,7 +1,7 @@
 // What SQLite's result codes mean to us, and waiting for a lock without blocking the process: the busy timeout of
 // SQLite itself would stop the event loop, with it every other run and the renewal of our own leases.
 import { setTimeout as delay } from 'node:timers/promises'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 
 const busy = 5
 const locked = 6

@@ -1,6 +1,6 @@
 // What goes wrong, as a response: a code, a message without credentials, and what can be done next.
-import { RepriseError, type ErrorCode } from '../../errors.ts'
-import { defined } from '../../defined.ts'
+import { RepriseError, type ErrorCode } from '../../base/errors.ts'
+import { defined } from '../../base/defined.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Problem } from './contract.ts'
 

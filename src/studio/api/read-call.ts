@@ -1,7 +1,7 @@
 // What a request says, read and checked by its route: the query by its schemas, the body as JSON of a limited size.
 // What an option means is for the library to say: it gets only names that the route has.
-import { RepriseError } from '../../errors.ts'
-import { checkKeys, isRecord } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { checkKeys, isRecord } from '../../base/options.ts'
 import { StudioProblem } from './problem.ts'
 import type { AnyRoute, Fields, Schema } from './route.ts'
 

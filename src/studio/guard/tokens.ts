@@ -1,8 +1,8 @@
 // Tokens, each for a role. A program sends one as `Authorization: Bearer …`. A browser's EventSource sends no header,
 // so the page exchanges a token for a cookie: not the token itself, but what only somebody with the token can make.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { RepriseError } from '../../errors.ts'
-import { describe } from '../../options.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { describe } from '../../base/options.ts'
 import type { Role } from '../api/contract.ts'
 import { roles } from './roles.ts'
 

@@ -1,8 +1,8 @@
 // A page of runs: what the store finds by its filter, and of that what a search and a status as it is shown leave.
 import { isBacktest } from '../../engine/history/backtest-name.ts'
-import { time } from '../../checks.ts'
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { time } from '../../base/checks.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { summarise, type RunSummary } from '../../runs/summary.ts'

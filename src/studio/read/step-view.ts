@@ -3,7 +3,7 @@
 import { costOfCalls } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import { conversation } from '../../engine/talk/conversation.ts'
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { attemptsIn, parentPath, taskOf } from '../../journal/paths.ts'

@@ -3,7 +3,7 @@
 import { checkModels } from '../../crew/given/check-before.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { findTask } from '../../crew/result/result.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import type { BacktestPlan } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
 import { text, whole, type Fields, type Routes, type Schema } from '../api/route.ts'

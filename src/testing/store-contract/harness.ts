@@ -1,7 +1,7 @@
 // What the parts of the contract share: a store per test with its own clock, and short ways to write rows and batches.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { RepriseError, type ErrorCode } from '../../errors.ts'
+import { RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { thisOwner } from '../../stores/owner.ts'
 import type {
   Batch,

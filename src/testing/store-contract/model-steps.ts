@@ -1,7 +1,7 @@
 // One operation, on the store and on the model: both must come to the same.
 import assert from 'node:assert/strict'
-import { defined } from '../../defined.ts'
-import { RepriseError } from '../../errors.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type Counted } from '../../stores/rules/ready.ts'

@@ -1,6 +1,6 @@
 // The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our type declarations work
 // without it.
-import { whenMissing } from '../../optional-package.ts'
+import { whenMissing } from '../../base/optional-package.ts'
 
 export interface McpClient {
   listTools(request: {

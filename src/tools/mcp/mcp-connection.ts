@@ -1,6 +1,6 @@
 // The connection to one server: opened, opened again by the next call when it was lost, closed. A call ends in one of
 // three ways: with an answer, with an error that says that it did not happen or went wrong, or with OUTCOME_UNKNOWN.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { createClient, type McpClient, type McpToolDefinition } from './mcp-client.ts'
 import { adviceFor, failureOf, wordsOf } from './mcp-failure.ts'
 import { httpTransport } from './http-transport.ts'

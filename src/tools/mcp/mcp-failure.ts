@@ -1,5 +1,5 @@
 // What went wrong with a server, in words, and whether the call may have happened anyway.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { lostCode } from './mcp-client.ts'
 import type { Cleaner } from './mcp-secrets.ts'
 import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'

@@ -1,8 +1,8 @@
 // How to reach an MCP server: a command to start, or an address. Checked before anything is started, and named in
 // errors without anything that may be secret: an address may carry a key in its path, and a command in its arguments.
 import { basename } from 'node:path'
-import { RepriseError } from '../../errors.ts'
-import { listOf, oneOf, optional, text, wrong } from '../../checks.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { listOf, oneOf, optional, text, wrong } from '../../base/checks.ts'
 
 /** A server that is started as a child process and used over its standard input and output. */
 export interface StdioServer {

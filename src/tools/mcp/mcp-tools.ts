@@ -1,9 +1,9 @@
 // The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results
 // through JSON.
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
-import { anyText, check, optional, seconds, wrong } from '../../checks.ts'
-import { checkKeys, describe, guess, isRecord, own } from '../../options.ts'
+import { anyText, check, optional, seconds, wrong } from '../../base/checks.ts'
+import { checkKeys, describe, guess, isRecord, own } from '../../base/options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { effectCheck } from '../tool-options.ts'
 import type { Effect, Tool } from '../tool.ts'

@@ -4,11 +4,11 @@
 // SIGTERM, then
 //   with SIGKILL, and a guard does the same when this process is gone, however it ended;
 // - an idle server does not keep this process alive, one with a request in progress does.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
-import { plainVariables } from '../../environment.ts'
+import { plainVariables } from '../../base/environment.ts'
 import { lost, type Message, type Transport } from './mcp-client.ts'
 import { guard, patience, type Guard } from './guard.ts'
 import type { StdioServer } from './mcp-server.ts'

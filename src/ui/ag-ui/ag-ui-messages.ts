@@ -1,6 +1,6 @@
 // The messages that a narration is in AG-UI: what a client is given to begin with, and whenever it has heard something
 // that will never be on record.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { ToolOutcome } from '../../journal/entries.ts'
 import type { AgUiEvent, AgUiMessage, AssistantMessage } from './ag-ui-events.ts'
 import type { Item, QuestionItem, SpokenItem, TaskItem, ToolItem } from '../items.ts'

@@ -2,7 +2,7 @@
 // call and result is a message with an id of its own, so what tasks say in parallel may come in any order. Where the
 // client has heard something that will never be on record, it is given all messages again.
 import type { Rest } from '../../engine/follow/follow.ts'
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
 import { activityOf, callEvents, holdersOf, messagesOf, resultOf, spokenId } from './ag-ui-messages.ts'

@@ -1,6 +1,6 @@
 // What a page sends back: the answers that a person gave to approvals.
 import type { UIMessage } from 'ai'
-import { wrong } from '../../checks.ts'
+import { wrong } from '../../base/checks.ts'
 
 /** An answer for `run.answer(question, answer)`. */
 export interface GivenAnswer {

@@ -1,5 +1,5 @@
 // Single items as chunks of the AI SDK's protocol.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { ToolOutcome } from '../../journal/entries.ts'
 import type { RunChunk } from './chunk-writer.ts'
 import type { Item, ToolItem } from '../items.ts'

@@ -9,9 +9,9 @@ import {
   type ResponseOptions,
   type ServedRun,
 } from '../../crew/result/event-stream.ts'
-import { anyText, number, optional } from '../../checks.ts'
-import { RepriseError } from '../../errors.ts'
-import { checkKeys } from '../../options.ts'
+import { anyText, number, optional } from '../../base/checks.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { checkKeys } from '../../base/options.ts'
 import { chunkWriter, type RunChunk } from './chunk-writer.ts'
 import { readExpose, type ExposeOptions, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'

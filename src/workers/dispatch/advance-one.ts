@@ -1,10 +1,10 @@
 // One run that somebody asks this process to advance. It is claimed as by any worker, if it is ready, so that the
 // limits of crews hold and a run that kills its processes is left alone after a while, whoever asks for it.
 import { outcomeOf, type Advanced } from '../../crew/advance/advance.ts'
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import { rootRun } from '../../journal/paths.ts'
 import type { Lane, RunId } from '../../stores/store.ts'
 import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'

@@ -3,7 +3,7 @@
 import type { Advanced } from '../../crew/advance/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
-import { serially, seriallyByName, type Queue, type Queues } from '../../serially.ts'
+import { serially, seriallyByName, type Queue, type Queues } from '../../base/serially.ts'
 import type { RunId, Store } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork } from '../advance-run.ts'
 import type { InProgress } from '../in-progress.ts'

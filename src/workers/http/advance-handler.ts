@@ -4,7 +4,7 @@
 import type { Advanced } from '../../crew/advance/advance.ts'
 import { againAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { realWorld } from '../../engine/world.ts'
-import { asRepriseError, RepriseError, type ErrorCode } from '../../errors.ts'
+import { asRepriseError, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Lane } from '../../stores/store.ts'
 import { findRun } from '../dispatch/advance-one.ts'

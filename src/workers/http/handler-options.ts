@@ -1,9 +1,9 @@
 // What a function that advances runs may be told.
-import { func, oneOf, optional, seconds, shortName, wrong } from '../../checks.ts'
+import { func, oneOf, optional, seconds, shortName, wrong } from '../../base/checks.ts'
 import { Crew } from '../../crew/crew.ts'
 import { dispatcherCheck, type Dispatcher } from '../../crew/queue/dispatcher.ts'
 import { changedPolicies, type ChangedPolicy } from '../../engine/definition.ts'
-import { checkKeys } from '../../options.ts'
+import { checkKeys } from '../../base/options.ts'
 import { remember } from '../../secrets/known.ts'
 import type { WorkerEvent } from '../report/events.ts'
 import { secretCheck } from './signature.ts'

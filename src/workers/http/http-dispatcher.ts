@@ -1,9 +1,9 @@
 // Functions that are called by HTTP as the dispatcher: a run is advanced by whoever answers at an address, one slice
 // for each call. There are no timers: what is due later is called for by the sweep of a worker, or of a cron job.
-import { number, optional } from '../../checks.ts'
+import { number, optional } from '../../base/checks.ts'
 import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
-import { messageOf, RepriseError } from '../../errors.ts'
-import { checkKeys } from '../../options.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
+import { checkKeys } from '../../base/options.ts'
 import { remember, secretsInAddress } from '../../secrets/known.ts'
 import { causeOf, wasUnanswered } from './call-failure.ts'
 import { readAddress } from './read-address.ts'

@@ -1,5 +1,5 @@
 // What `import { … } from 'reprise/http'` gives.
-import '../../node-version.ts'
+import '../../base/node-version.ts'
 
 export { advanceHandler } from './advance-handler.ts'
 export type { AdvanceHandlerOptions } from './handler-options.ts'

@@ -1,6 +1,6 @@
 // Where a dispatcher sends its calls, as callers give it.
-import { wrong } from '../../checks.ts'
-import { RepriseError } from '../../errors.ts'
+import { wrong } from '../../base/checks.ts'
+import { RepriseError } from '../../base/errors.ts'
 
 /** `such` is an example. OPTION_INVALID; an address with a password in it is not repeated. */
 export function readAddress(what: string, value: unknown, such: string): string {

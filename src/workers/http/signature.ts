@@ -1,8 +1,8 @@
 // A call is signed with a secret that both sides have: an HMAC over its time, its id and its body. So nobody else can
 // have runs advanced, and a call that was overheard is worth nothing after a while.
 import type { webcrypto } from 'node:crypto'
-import { RepriseError } from '../../errors.ts'
-import { check, type Check } from '../../checks.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { check, type Check } from '../../base/checks.ts'
 
 export const signatureHeader = 'reprise-signature'
 

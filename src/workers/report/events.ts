@@ -1,6 +1,6 @@
 // What a worker does, as data: its log, its metrics and its health are made from these.
 import type { Advanced } from '../../crew/advance/advance.ts'
-import type { RepriseError } from '../../errors.ts'
+import type { RepriseError } from '../../base/errors.ts'
 
 export type Outcome = Exclude<Advanced['is'], 'ended'> | 'completed' | 'cancelled'
 

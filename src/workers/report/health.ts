@@ -1,5 +1,5 @@
 // Whether a worker does its work: for whoever restarts one that does not, and for whoever waits before it is stopped.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import { momentOf, type Moment } from '../../engine/moment.ts'
 import type { World } from '../../engine/definition.ts'
 import type { Heard } from './events.ts'

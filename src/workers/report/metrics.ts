@@ -1,5 +1,5 @@
 // What a worker counts, and how Prometheus reads it: the text format, version 0.0.4. Made from what the worker does.
-import { defined } from '../../defined.ts'
+import { defined } from '../../base/defined.ts'
 import type { Heard } from './events.ts'
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'

@@ -2,7 +2,7 @@
 // say which crews there are.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { WorkerHealth } from './health.ts'
 import { metricsType } from './metrics.ts'
 

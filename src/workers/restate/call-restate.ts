@@ -1,5 +1,5 @@
 // One request to Restate, over HTTP: to the first of its addresses that answers.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { causeOf } from '../http/call-failure.ts'
 

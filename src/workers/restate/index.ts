@@ -1,5 +1,5 @@
 // What `import { … } from 'reprise/restate'` gives.
-import '../../node-version.ts'
+import '../../base/node-version.ts'
 
 export { restateDispatcher } from './restate-dispatcher.ts'
 export type { RestateOptions } from './restate-options.ts'

@@ -1,6 +1,6 @@
 // Tells Restate where the virtual objects of this worker are, again and again until it knows.
 import { setTimeout as wait } from 'node:timers/promises'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { callRestate } from './call-restate.ts'
 

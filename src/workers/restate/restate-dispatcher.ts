@@ -1,7 +1,7 @@
 // Restate as the dispatcher: it pushes runs to workers, keeps their timers, and lets one call at a time advance a run,
 // over any number of machines. The journal stays in the store.
 import type { Dispatcher, DispatchedWork, Wake } from '../../crew/queue/dispatcher.ts'
-import { whenMissing } from '../../optional-package.ts'
+import { whenMissing } from '../../base/optional-package.ts'
 import { callRestate } from './call-restate.ts'
 import { registerDeployment } from './register-deployment.ts'
 import { readRestateOptions, type RestateOptions } from './restate-options.ts'

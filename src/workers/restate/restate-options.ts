@@ -1,7 +1,7 @@
 // Where Restate is, and where it finds this worker.
-import { listOf, optional, seconds, text, whole, type Check } from '../../checks.ts'
-import { environment } from '../../environment.ts'
-import { checkKeys } from '../../options.ts'
+import { listOf, optional, seconds, text, whole, type Check } from '../../base/checks.ts'
+import { environment } from '../../base/environment.ts'
+import { checkKeys } from '../../base/options.ts'
 import { remember } from '../../secrets/known.ts'
 import { readAddress } from '../http/read-address.ts'
 

@@ -7,7 +7,7 @@
 // the run waiting meanwhile, and stop after a number of failures until a person looks.
 import type { ObjectContext, VirtualObjectDefinition } from '@restatedev/restate-sdk'
 import { againAt, type DispatchedOptions, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 
 export type Sdk = typeof import('@restatedev/restate-sdk')
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { messageOf, RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { RestateEndpoint } from '@restatedev/restate-sdk'
 
 export interface Endpoint {

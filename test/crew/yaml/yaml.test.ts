@@ -10,7 +10,7 @@ import { crewFromYaml, loadAgents, loadTasks, type YamlCrewOptions } from 'repri
 import { z } from 'zod'
 import { agentTable } from '../../../src/crew/options/agent-options.ts'
 import { taskTables } from '../../../src/crew/options/task-kinds.ts'
-import { snakeCase } from '../../../src/option-table.ts'
+import { snakeCase } from '../../../src/base/options.ts'
 import { crewOf, search, small, templateAgents, templateTasks, withFiles } from './yaml-files.ts'
 
 async function agentOf(fields: string, options: YamlCrewOptions = {}): Promise<Agent> {

@@ -2,7 +2,7 @@
 // terminal.
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
 import { answering, decisions } from '../../../engine/people/questions.ts'
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import type { AskedQuestion } from '../../../journal/state/open-questions.ts'
 import { asksPeople } from '../../../runs/waiting-questions.ts'
 import { readUnit } from '../../../runs/unit.ts'

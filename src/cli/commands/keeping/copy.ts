@@ -1,8 +1,8 @@
 // `reprise copy`: the runs of a store, or some, into another one, so that a team moves with one command. What could not
 // be copied is named, with the reason: the same command copies it when that is gone.
 import { checkThere, copyRuns, type CopiedRun, type CopiedRuns } from '../../../crew/verbs/copy-runs.ts'
-import { defined } from '../../../defined.ts'
-import { messageOf } from '../../../errors.ts'
+import { defined } from '../../../base/defined.ts'
+import { messageOf } from '../../../base/errors.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import type { RunViewStatus } from '../../../runs/status.ts'
 import { redact } from '../../../secrets/redact.ts'

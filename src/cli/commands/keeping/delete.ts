@@ -1,6 +1,6 @@
 // `reprise delete`: removes a run for good. The runs that were made from it miss nothing.
 import { deleteRun as remove } from '../../../engine/history/delete-run.ts'
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { rowStatus } from '../../../runs/summary.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes } from '../../exit-codes.ts'

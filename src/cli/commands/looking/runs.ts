@@ -1,7 +1,7 @@
 // `reprise runs`: the runs of a store, newest first.
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../../engine/history/backtest-name.ts'
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { allRuns, type Listed, type RunsFilter } from '../../../runs/list.ts'
 import type { RunViewStatus } from '../../../runs/status.ts'
 import type { RunSummary } from '../../../runs/summary.ts'

@@ -1,7 +1,7 @@
 // `reprise studio`: the page that shows all runs, until it is stopped.
 import type { Crew } from '../../../crew/crew.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../base/defined.ts'
 import { serveStudio } from '../../../studio/serve-studio.ts'
 import { plural } from '../../../text/words.ts'
 import { exitCodes } from '../../exit-codes.ts'

@@ -1,7 +1,7 @@
 // `reprise enqueue`: records a run that a worker executes, and prints its id.
 import type { EnqueueOptions as Enqueue } from '../../../crew/options/verb-options.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../base/defined.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { loadCrew } from '../../find/load-crew.ts'
 import { storeOutside } from '../../find/open-runs.ts'

@@ -1,8 +1,8 @@
 // Who decides what a worker executes, from what was typed and from the environment.
 import type { Dispatcher } from '../../../crew/queue/dispatcher.ts'
-import { defined } from '../../../defined.ts'
-import { environment } from '../../../environment.ts'
-import { RepriseError } from '../../../errors.ts'
+import { defined } from '../../../base/defined.ts'
+import { environment } from '../../../base/environment.ts'
+import { RepriseError } from '../../../base/errors.ts'
 
 export interface DispatcherOptions {
   readonly dispatcher?: 'restate' | 'http'

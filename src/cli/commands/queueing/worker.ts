@@ -1,7 +1,7 @@
 // `reprise worker`: executes what is ready of the crews of some modules, until it is stopped.
 import { Crew } from '../../../crew/crew.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../base/defined.ts'
 import type { ChangedPolicy } from '../../../engine/definition.ts'
 import { startWorker } from '../../../workers/worker.ts'
 import { exitCodes } from '../../exit-codes.ts'

@@ -1,5 +1,5 @@
 // One run for people: its facts, and each task with the beginning of its output.
-import { defined } from '../../../defined.ts'
+import { defined } from '../../../base/defined.ts'
 import { withFileWords } from '../../../journal/files.ts'
 import type { RunView } from '../../../runs/run-view.ts'
 import type { TaskView } from '../../../runs/task-view.ts'

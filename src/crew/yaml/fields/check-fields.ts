@@ -1,8 +1,7 @@
 // Fields that are not simply read: those that nobody knows, that Reprise lacks, or that only code can give.
 import type { Node } from 'yaml'
-import { RepriseError } from '../../../errors.ts'
-import { lacking, spellings, type Lack, type Names, type Option } from '../../../option-table.ts'
-import { guess } from '../../../options.ts'
+import { RepriseError } from '../../../base/errors.ts'
+import { guess, type Lack, lacking, type Names, type Option, spellings } from '../../../base/options.ts'
 import type { Entry, YamlDocument } from '../document.ts'
 import type { Problems } from '../problems.ts'
 import type { Known } from '../references.ts'

@@ -4,7 +4,7 @@ import { isMap, Scalar } from 'yaml'
 import type { Json } from '../../../journal/json.ts'
 import type { LanguageModel } from '../../../models/resolve/resolve-model.ts'
 import { settingNames } from '../../../models/resolve/settings.ts'
-import { own } from '../../../options.ts'
+import { own } from '../../../base/options.ts'
 import { model as named, type Known } from '../references.ts'
 import { isOff, mapping, text, textOf, type FieldValue } from '../yaml-values.ts'
 

@@ -1,11 +1,10 @@
 // From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under
 // CrewAI's names or ours, and what CrewAI has beside them. What CrewAI would ignore is noted; the rest is refused.
 import { isMap, type Node } from 'yaml'
-import { RepriseError, reworded } from '../../../errors.ts'
+import { RepriseError, reworded } from '../../../base/errors.ts'
 import type { Json } from '../../../journal/json.ts'
 import { settingNames } from '../../../models/resolve/settings.ts'
-import { findOption, type Lack, type Names, type Option } from '../../../option-table.ts'
-import { guess } from '../../../options.ts'
+import { findOption, guess, type Lack, type Names, type Option } from '../../../base/options.ts'
 import type { FromYaml } from '../../options/crew-checks.ts'
 import type { Entry, YamlDocument } from '../document.ts'
 import { checked, needsCode, otherName, refuseLack, unknownField, type Lacking } from './check-fields.ts'

@@ -2,8 +2,7 @@
 // where its caller gives none.
 import type { Node } from 'yaml'
 import type { Json } from '../../../journal/json.ts'
-import { findOption, type Option } from '../../../option-table.ts'
-import { own } from '../../../options.ts'
+import { findOption, type Option, own } from '../../../base/options.ts'
 import { crewTable, type CrewOptions } from '../../options/crew-options.ts'
 import type { Entry, YamlDocument } from '../document.ts'
 import { model } from '../fields/model-fields.ts'

@@ -1,7 +1,7 @@
 // Copies one run, with those that work for it, from one store to another: byte for byte, and as due, as waiting and as
 // suspended as it is. The source is only read. What is there already is left alone, or completed where it is the
 // beginning of the same; anything else that has its id stays as it is.
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import type { Owner } from '../../../journal/entries.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import type { RunId, RunRow, Store } from '../../../stores/store.ts'

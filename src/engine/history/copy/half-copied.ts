@@ -1,8 +1,8 @@
 // A run that is written to another store in several batches is there in part until the last of them. Whatever is killed
 // meanwhile, nobody may take that part for the run: its row has a format that no code serves, so that no worker is
 // offered it, and a resume refuses it. The last batch brings the row that the run has where it comes from.
-import { defined } from '../../../defined.ts'
-import { RepriseError } from '../../../errors.ts'
+import { defined } from '../../../base/defined.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { otherFormat } from '../../../journal/check/check-entry.ts'
 import { journalVersion } from '../../../journal/entries.ts'
 import type { RunRow, Store } from '../../../stores/store.ts'

@@ -1,6 +1,6 @@
 // The lines of a run with the values that they refer to, in pieces of bounded size: each is one batch where it is
 // copied to. A line and its values are never parted.
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { blobReferences } from '../../../journal/codec.ts'
 import type { Blob, Line, RunId, Store } from '../../../stores/store.ts'
 import { filesOf, readBlob } from '../export-run.ts'

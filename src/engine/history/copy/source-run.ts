@@ -1,6 +1,6 @@
 // A run as it is to be copied: read as a whole and checked, so that nothing of a damaged one is written elsewhere. A
 // store gets the lines as they are; what it keeps besides, and no other store can be asked for, is folded from them.
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { childRun } from '../../../journal/paths.ts'
 import { isEnded, type RunState } from '../../../journal/state/state.ts'
 import { rangesOf } from '../../../text/words.ts'

@@ -2,7 +2,7 @@
 // part for the whole. Most units are written at once: the runs that work for it first, which are nobody's without it,
 // and then the run itself in one batch. Where that cannot be (it is long, messages wait, a part of it is there already)
 // it is held, marked as half there, and its last line comes at the very end, with its row and the time that it is due.
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { callerOf } from '../../../journal/paths.ts'
 import type { Batch, Lease, Message, Owner, RunId, Store } from '../../../stores/store.ts'
 import type { World } from '../../definition.ts'

@@ -1,7 +1,7 @@
 // All appends of a store go through here. A commit that is synced costs far more than what it commits, and a round trip
 // more than both, so appends of many runs share one statement: whatever comes while the one before is under way. When
 // the server refuses a statement, each is made by itself, so that none fails its neighbours.
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { isAway } from '../../patient/patience.ts'
 import { checkNumbers, storeClosed } from '../../rules/refusals.ts'
 import type { Batch, Lease, RunId } from '../../store.ts'

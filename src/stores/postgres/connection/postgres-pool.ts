@@ -2,8 +2,8 @@
 // it works through a pooler that gives every transaction another one: names are written with their schema, and what
 // sessions are good for, statements that are prepared once, is left out where a pooler is noticed.
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
-import { RepriseError } from '../../../errors.ts'
-import { whenMissing } from '../../../optional-package.ts'
+import { RepriseError } from '../../../base/errors.ts'
+import { whenMissing } from '../../../base/optional-package.ts'
 import type { Sent } from '../../patient/away-error.ts'
 import { storeClosed } from '../../rules/refusals.ts'
 import { isAnswer, postgresError, sqlState } from './postgres-errors.ts'

@@ -1,5 +1,5 @@
 // What a `postgres:` URL says: a few options of ours, and everything that pg itself understands.
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../base/errors.ts'
 import { rememberAddress } from '../../../secrets/known.ts'
 import { redact } from '../../../secrets/redact.ts'
 

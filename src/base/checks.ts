@@ -1,5 +1,5 @@
 // Checks of values that callers give: a small set of named ones. Each says once what it expects, for messages and the
-// reference.
+// reference. Apart from options.ts, because bundlers cannot leave out constants that are made by a call.
 import { RepriseError } from './errors.ts'
 import { describe } from './options.ts'
 
