@@ -27,7 +27,11 @@ export function chatOf(crew: Crew): (request: Request) => Promise<Response> {
       if (code === 'RUN_NOT_FOUND') return new Response(null, { status: 204 })
       if (code === 'INPUTS_DIFFER')
         return new Response('This chat has its report. Begin another chat for another one.', { status: 409 })
-      if (code === 'OPTION_INVALID') return new Response('That is not a message of this chat.', { status: 400 })
+      // in another tab, perhaps
+      if (code === 'QUESTION_ANSWERED')
+        return new Response('This has its answer already. Load the page again to see it.', { status: 409 })
+      if (code === 'OPTION_INVALID' || code === 'QUESTION_NOT_FOUND')
+        return new Response('That is not a message of this chat.', { status: 400 })
       console.error(error)
       return Response.json({ message: 'something went wrong' }, { status: 500 })
     }

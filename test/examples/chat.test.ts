@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { chatOf } from '../../examples/chat/chat.ts'
 import { crew, script, slowly } from '../../examples/chat/crew.ts'
 import { serveChat } from '../../examples/chat/server.ts'
 import { gate } from '../crew/runs/speaking-model.ts'
@@ -82,6 +83,27 @@ describe('the chat in Chromium', () => {
     await chat.page.getByText('3 of 3 tasks done, completed').waitFor()
     assert.deepEqual(chat.problems, [])
   })
+})
+
+test('the chat refuses an approval that another tab gave before with 409, and one of no question with 400', async () => {
+  const chat = chatOf(crew.with({ store: newStore(), model: slowly(script, async () => undefined) }))
+  const post = async (message: object): Promise<number> => {
+    const body = JSON.stringify({ id: 'c', messages: [message] })
+    const reply = await chat(new Request('http://localhost/api/chat', { method: 'POST', body }))
+    await reply.text()
+    return reply.status
+  }
+  const approving = (id: string): object => ({
+    id: 'run-c',
+    role: 'assistant',
+    parts: [
+      { type: 'tool-file_claim', toolCallId: 'c', state: 'approval-responded', approval: { id, approved: true } },
+    ],
+  })
+  assert.equal(await post({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Water' }] }), 200)
+  assert.equal(await post(approving('q9')), 400)
+  assert.equal(await post(approving('q1')), 200)
+  assert.equal(await post(approving('q1')), 409)
 })
 
 interface OpenChat extends AsyncDisposable {
