@@ -51,6 +51,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     )
     assert.equal((await folder.reprise('delete', 'third')).code, 0)
     assert.match((await folder.reprise('lineage', 'fourth')).stdout, /^third +deleted\n└─ fourth +completed/)
+    assert.match((await folder.reprise('runs')).stdout, /^fourth .* third \(deleted\)$/m)
     const [found] = records(await folder.reprise('lineage', 'fourth', '--json'))
     assert.deepEqual(found?.['ancestors'], [{ runId: 'third', deleted: true }])
   })

@@ -95,6 +95,8 @@ interface Shapes {
 }
 
 function table({ id, time, withCost, withFailed, withParent, withWorker }: Shapes): Column<RunSummary>[] {
+  const parentOf = ({ parent }: RunSummary): string =>
+    parent ? `${id(parent.runId)}${parent.deleted ? ' (deleted)' : ''}` : ''
   return [
     { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
@@ -108,7 +110,7 @@ function table({ id, time, withCost, withFailed, withParent, withWorker }: Shape
     { title: 'lives', value: (run) => String(run.lives), align: 'right' },
     ...(withWorker ? [{ title: 'worker', value: (run: RunSummary) => run.holder?.name ?? '', shrinkTo: 8 }] : []),
     { title: 'created', value: (run) => time(run.createdAt) },
-    ...(withParent ? [{ title: 'parent', value: (run: RunSummary) => id(run.parent?.runId ?? ''), shrinkTo: 8 }] : []),
+    ...(withParent ? [{ title: 'parent', value: parentOf, shrinkTo: 8 }] : []),
   ]
 }
 

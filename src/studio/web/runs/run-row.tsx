@@ -38,7 +38,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
           {parent && (
             <span
               class="lineage"
-              title={`made from ${parent.runId}${parent.from === undefined ? '' : ` at ${parent.from}`}`}
+              title={`made from ${parent.runId}${parent.deleted ? ' (deleted)' : ''}${parent.from === undefined ? '' : ` at ${parent.from}`}`}
             >
               <Icon name="fork" size={13} />
               {parent.from ?? 'fork'}
