@@ -148,7 +148,9 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
     const args = given.slice(0, -2).flat() as (string | undefined)[]
     // commands that need only a store take the name of a crew, and load none
     const loads = this.options.some(({ flags }) => flags === '--crew <crew>')
-    const file = takesFile(this.name()) ? args[0] : options.file
+    // of several files, each command has its own
+    const named = takesFile(this.name()) ? args.filter((path) => path !== undefined) : []
+    const file = named.length > 1 ? undefined : (named[0] ?? options.file)
     const place = { store: options.store, file, ...(loads ? { crew: options.crew } : {}) }
     const terminal = openTerminal({
       json: options.json ?? false,

@@ -14,6 +14,8 @@ export type CommandNext =
   | Next
   /** `instead`: an option of this call that is left out, or given again in `words`. */
   | { readonly act: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
+  /** The same command with the crew of the run that it is about. */
+  | { readonly act: 'module'; readonly to: string; readonly module: CrewModule }
   | ({ readonly act: 'command'; readonly to: string } & Typed)
 
 /** For those who name no task, or one that isn't there. */
@@ -61,6 +63,8 @@ export interface Commands {
   keptIn(kept: Kept | undefined): void
   /** Where the crew is that made the run which this call is about. Undefined where nobody has noted it. */
   madeIn(module: CrewModule | undefined): void
+  /** What can be done with another run than the one that this call is about. */
+  about(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
 }
 
 export function writeCommands(typedCall: Call): Commands {
@@ -109,10 +113,7 @@ export function writeCommands(typedCall: Call): Commands {
   /** What this call was given, or else where the run's own crew is, if it is still there. */
   function crewPlace(): Pick<Place, 'file' | 'crew'> {
     if (call.file !== undefined || call.crew !== undefined || !made) return call
-    const path = resolve(projectOf(process.cwd()), made.file)
-    if (!existsSync(path)) return call
-    const isUsual = usualFileHere() === path
-    return { file: isUsual ? undefined : relative(process.cwd(), path), crew: made.export }
+    return placeOf(made) ?? call
   }
 
   function storeWords(name: string, takes: Typed['takes']): string[] {
@@ -131,6 +132,11 @@ export function writeCommands(typedCall: Call): Commands {
         return again(next.words, next.instead ?? (next.words.length === 2 ? next.words[0] : undefined))
       case 'give':
         return give(next)
+      case 'module': {
+        const { file, crew } = placeOf(next.module) ?? {}
+        const words = without(without(call.words, '--file'), '--crew')
+        return again([...option('--file', file), ...option('--crew', crew)], undefined, words)
+      }
       case 'import':
         return again(['--as', next.as])
       case 'fork':
@@ -144,10 +150,23 @@ export function writeCommands(typedCall: Call): Commands {
     file: call.file,
     command,
     advice: (next) =>
-      `${next.act === 'again' || next.act === 'command' ? next.to : purposes[next.act]} with: ${command(next)}`,
+      `${'to' in next ? next.to : purposes[next.act]} with: ${command(next)}`,
     keptIn: (place) => void (kept = place),
     madeIn: (module) => void (made = module),
+    about(module) {
+      const commands = writeCommands(call)
+      commands.keptIn(kept)
+      commands.madeIn(module)
+      return commands
+    },
   }
+}
+
+/** Where a run's crew is, if it is still there. Without a file: where commands look by themselves. */
+export function placeOf(module: CrewModule): Pick<Place, 'file' | 'crew'> | undefined {
+  const path = resolve(projectOf(process.cwd()), module.file)
+  if (!existsSync(path)) return undefined
+  return { file: usualFileHere() === path ? undefined : relative(process.cwd(), path), crew: module.export }
 }
 
 /** A command is printed where others may read it: whoever uses it puts the password in again. */
@@ -222,7 +241,7 @@ function fileWords(command: string, given: string | undefined): string[] {
 
 /** Whether the file of the crew is an argument of the command; of others it is an option. */
 export function takesFile(command: string): boolean {
-  return ['run', 'enqueue', 'worker', 'schedule'].includes(command)
+  return ['run', 'enqueue', 'worker', 'schedule', 'check', 'doctor', 'studio'].includes(command)
 }
 
 function hasUsualFile(): boolean {
@@ -240,5 +259,9 @@ function usualFileHere(): string | undefined {
 }
 
 function flag(name: string, value: string | undefined): string[] {
-  return value === undefined ? [] : [name, shellWord(value)]
+  return option(name, value).map(shellWord)
+}
+
+function option(name: string, value: string | undefined): string[] {
+  return value === undefined ? [] : [name, value]
 }

@@ -34,6 +34,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('plan', '--run', 'claim-1')).code, 0)
     assert.match((await folder.reprise('resume', 'claim-1')).stderr, /run claim-1 completed before/)
     assert.equal((await folder.reprise('backtest', '-t', 'note', '--run', 'letter-1', '--yes')).code, 0)
+    assert.equal((await folder.reprise('backtest', '-t', 'facts', '--yes')).code, 0, 'only one of them has that task')
     assert.match(
       (await folder.reprise('resume', 'nothing-like-it')).stderr,
       /^error: there is no run nothing-like-it in/,
@@ -41,7 +42,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     await folder.write('others.ts', `${claims.replace("name: 'claims'", "name: 'a'")}${letters('b', 'b')}`)
     assert.match(
       (await folder.reprise('resume', 'claim-1', '--file', 'others.ts')).stderr,
-      /^error: run claim-1 belongs to crew claims, and others\.ts exports b and a; name the file of that crew with --file/,
+      /^error: run claim-1 belongs to crew claims, not to b or a of others\.ts; load that crew with: npx reprise resume claim-1 --crew crew\n$/,
     )
   })
 

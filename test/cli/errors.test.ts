@@ -27,7 +27,7 @@ const mistakes: readonly {
     args: ['run', 'none.ts'],
     code: exitCodes.notFound,
     error: 'CREW_NOT_FOUND',
-    next: /^error: none\.ts exports no crew but one \(a number\); add: .* with: npx reprise doctor --file none\.ts\n$/,
+    next: /^error: none\.ts exports no crew but one \(a number\); add: .* with: npx reprise doctor none\.ts\n$/,
   },
   {
     what: 'a file with two crews',
@@ -76,7 +76,7 @@ const mistakes: readonly {
     args: ['edit', 'claim-1', 'note', '--output', 'x', '--file', 'filing.ts'],
     code: exitCodes.notFound,
     error: 'RUN_NOT_FOUND',
-    next: /^error: run claim-1 belongs to crew claims, not to filing; name the file of that crew with --file; look at it with: npx reprise show claim-1\n$/,
+    next: /^error: run claim-1 belongs to crew claims, not to filing; load that crew with: npx reprise edit claim-1 note --output x\n$/,
   },
   {
     what: 'an answer to nothing',

@@ -4,7 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { sqliteStore } from 'reprise/stores'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { giveUp } from '../engine/support.ts'
 import { imports, project, records, type Ended } from './support.ts'
 
 /** Two functions: `fetch`, which fails until there is a file net, and `note`, which uses an input. */
@@ -309,6 +311,39 @@ describe('commands about a run whose crew is not in the usual file', () => {
     const [refresh = []] = printed(cancelled)
     assert.deepEqual(refresh, ['refresh', '--run', 'r', ...file])
     assert.equal((await folder.reprise(...refresh)).code, exitCodes.suspended)
+  })
+
+  test('name its file where the usual one has another crew, and work', async () => {
+    await using folder = await project(fetching)
+    await folder.write('two crews.ts', `${asking}export const other = new Crew({ name: 'other', tasks: [note] })\n`)
+    await folder.reprise('run', 'two crews.ts', '--crew', 'crew', '--id', 'r')
+    await folder.reprise('answer', 'r', 'q1', '--decision', 'approve')
+    const place = ['--file', 'two crews.ts', '--crew', 'crew']
+    for (const words of [
+      ['resume', 'r'],
+      ['resume', 'r', '--file', 'crew.ts'],
+      ['plan', '--of', 'resume', '--run', 'r'],
+    ]) {
+      const refused = await folder.reprise(...words)
+      assert.equal(refused.code, exitCodes.notFound)
+      assert.deepEqual(printed(refused), [[...words.filter((word) => !/^--file$|^crew\.ts$/.test(word)), ...place]])
+    }
+    assert.equal((await folder.reprise('resume', 'r', ...place)).stdout, 'a note\n')
+  })
+
+  test('name its file in lists of runs that were given up, and in what doctor says', async () => {
+    await using folder = await project(fetching)
+    await folder.write('other.ts', asking.replace("'asking'", "'other'"))
+    await folder.reprise('enqueue', 'other.ts', '--id', 'killer')
+    const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
+    await giveUp(store, 'killer')
+    await store.close()
+    const resume = ['resume', 'killer', '--file', 'other.ts']
+    assert.deepEqual(resumeWords(await folder.reprise('runs')), resume)
+    const { stdout } = await folder.reprise('doctor', '--json')
+    const found = records({ code: 0, stdout, stderr: '' }).find(({ check }) => check === 'given up')
+    assert.match(String(found?.['next']), /reprise resume killer --file other\.ts, or end it with: npx reprise cancel killer$/)
+    assert.match((await folder.reprise('doctor', 'other.ts')).stdout, /resume killer --file other\.ts/)
   })
 
   test('name the export of a file that has several crews, and the file of the last that made a run', async () => {

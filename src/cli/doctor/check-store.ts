@@ -110,20 +110,20 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
     let count = 0
     let held = 0
     const heldOf = new Map<Crew, number>()
-    const abandoned: string[] = []
-    const stuck: string[] = []
-    const givenUp: string[] = []
+    const abandoned: RunRow[] = []
+    const stuck: RunRow[] = []
+    const givenUp: RunRow[] = []
     const unserved: RunRow[] = []
     for await (const row of allRows(store, {})) {
       count++
       if (isEnded(row.status) || worksForAnother(row)) continue
-      if (isGivenUp(summaryOf(row))) givenUp.push(row.run)
-      else if (isStuck(await store.tries(row.run))) stuck.push(row.run)
+      if (isGivenUp(summaryOf(row))) givenUp.push(row)
+      else if (isStuck(await store.tries(row.run))) stuck.push(row)
       const crew = crews.find(({ name }) => name === row.crew)
       if (crew && isUnserved(crew, row)) unserved.push(row)
       if (crew && (await store.holder(row.run))) heldOf.set(crew, (heldOf.get(crew) ?? 0) + 1)
       if (row.status !== 'running') continue
-      if (await isAbandoned(store, row.run)) abandoned.push(row.run)
+      if (await isAbandoned(store, row.run)) abandoned.push(row)
       else held++
     }
     const running = held === 0 ? '' : `, ${held} in a process that is alive`
@@ -161,11 +161,13 @@ async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check
 }
 
 /** Runs that only a person can do something about. */
-function checkThese(name: string, what: string, found: readonly string[], commands: Commands): Check[] {
+function checkThese(name: string, what: string, found: readonly RunRow[], commands: Commands): Check[] {
   const [first] = found
   if (first === undefined) return []
-  const next = (['resume', 'cancel'] as const).map((act) => commands.advice({ act, runId: first }))
-  return [warn(name, `${plural(found.length, 'run')} ${what}: ${someOf(found)}`, next.join(', or '))]
+  const { advice } = commands.about(summaryOf(first).module)
+  const next = (['resume', 'cancel'] as const).map((act) => advice({ act, runId: first.run }))
+  const names = someOf(found.map(({ run }) => run))
+  return [warn(name, `${plural(found.length, 'run')} ${what}: ${names}`, next.join(', or '))]
 }
 
 /** Runs with recorded work that the crew at hand has no task for. */
@@ -194,7 +196,7 @@ function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[]
   if (first === undefined) return []
   const names = someOf(unserved.map(({ run, version }) => `${run} (version ${version})`))
   const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code takes up: ${names}`
-  const next = commands.advice({ act: 'resume', runId: first.run })
+  const next = commands.about(summaryOf(first).module).advice({ act: 'resume', runId: first.run })
   return [warn('versions', words, `add it to \`accepts\` of the crew, or ${next}`)]
 }
 

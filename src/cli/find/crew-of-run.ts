@@ -4,8 +4,7 @@ import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { UsageError } from '../exit-codes.ts'
-import { findRun } from './find-run.ts'
+import { findRun, ofOtherCrew } from './find-run.ts'
 import { crewFile, loadCrew, loadCrews } from './load-crew.ts'
 import { missingStore } from './open-runs.ts'
 
@@ -62,12 +61,7 @@ export async function loadCrewOfRun(
     const its = crewOf(row, among)
     if (its) return { crew: its, name: row.run }
     if (among.some((each) => each.name === row.crew)) return undefined
-    const names = among.map((each) => each.name).join(' and ')
-    const words = `run ${row.run} belongs to crew ${row.crew}, and ${path} exports ${names}`
-    throw new UsageError(`${words}; name the file of that crew with --file`, {
-      code: 'RUN_NOT_FOUND',
-      next: { act: 'show', runId: row.run },
-    })
+    throw ofOtherCrew(row, `${among.map((each) => each.name).join(' or ')} of ${path}`)
   }
 }
 

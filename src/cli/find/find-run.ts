@@ -4,10 +4,12 @@ import { defined } from '../../base/defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { RepriseError } from '../../base/errors.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { openQuestionsOf, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
+import { placeOf } from '../write-command.ts'
 import { canAsk, thePerson } from '../terminal/ask-line.ts'
 import { plural, shortTime } from '../terminal/entries-word.ts'
 
@@ -37,10 +39,21 @@ export async function findRun(
   if (name === 'latest') return (await latestRun(store, crew)) ?? noRuns(store, crew)
   const row = await namedRun(store, name)
   if (crew !== undefined && row.crew !== crew) {
-    const words = `run ${row.run} belongs to crew ${row.crew}, not to ${crew}; name the file of that crew with --file`
-    throw new UsageError(words, { code: 'RUN_NOT_FOUND', next: { act: 'show', runId: row.run } })
+    throw ofOtherCrew(row, crew)
   }
   return row
+}
+
+/** RUN_NOT_FOUND for a run of a crew that isn't among those that were loaded. */
+export function ofOtherCrew(row: RunRow, loaded: string): UsageError {
+  const words = `run ${row.run} belongs to crew ${row.crew}, not to ${loaded}`
+  const { module } = summaryOf(row)
+  return module && placeOf(module)
+    ? new UsageError(words, { code: 'RUN_NOT_FOUND', next: { act: 'module', to: 'load that crew', module } })
+    : new UsageError(`${words}; name the file of that crew with --file`, {
+        code: 'RUN_NOT_FOUND',
+        next: { act: 'show', runId: row.run },
+      })
 }
 
 async function namedRun(store: Store, name: string): Promise<RunRow> {

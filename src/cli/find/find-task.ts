@@ -46,6 +46,14 @@ export function findCrewTask(crew: Crew, reference: string | undefined): Promise
   return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
 }
 
+/** Whether a task of the crew is named so, or begins like that. */
+export function hasTask(crew: Crew, reference: string | undefined): boolean {
+  return (
+    reference !== undefined &&
+    crew.tasks.some(({ name, id }) => name.startsWith(reference) || id.startsWith(reference))
+  )
+}
+
 /** The whole name, for an option that may be left out. */
 export async function taskNameOf(crew: Crew, reference: string | undefined): Promise<string | undefined> {
   return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name

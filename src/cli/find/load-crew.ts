@@ -11,12 +11,21 @@ import type { CommandNext } from '../write-command.ts'
 import { missingImport } from './missing-import.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
-/** CREW_NOT_FOUND says what there is instead; a usage error when the module itself cannot be loaded. */
-export async function loadCrew(file: string | undefined, wanted: string | undefined): Promise<Crew> {
+/**
+ * `fits` chooses between several crews. CREW_NOT_FOUND says what there is instead; a usage error when the module itself
+ * cannot be loaded.
+ */
+export async function loadCrew(
+  file: string | undefined,
+  wanted: string | undefined,
+  fits: (crew: Crew) => boolean = () => true,
+): Promise<Crew> {
   const path = crewFile(file)
   const module = await load(path)
   if (wanted !== undefined) return exportNamed(module, wanted, path)
-  const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
+  const all = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
+  const fitting = all.filter(([, crew]) => fits(crew))
+  const crews = fitting.length > 0 ? fitting : all
   const [first] = crews
   // `export const crew = …` and `export default crew` are one crew
   if (first && crews.every(([, crew]) => crew === first[1])) return first[1]

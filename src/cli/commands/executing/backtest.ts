@@ -7,7 +7,7 @@ import { stopOnInterrupt } from './execute.ts'
 import { callerOf } from '../../../journal/paths.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
-import { findCrewTask, namedTask } from '../../find/find-task.ts'
+import { findCrewTask, hasTask, namedTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
 import { loadCrewOfRun } from '../../find/crew-of-run.ts'
@@ -34,7 +34,7 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
   if (options.run && options.runs !== undefined) throw new UsageError('--run and --runs exclude one another; give one')
   const [first] = options.run ?? []
   const found =
-    first === undefined ? await loadCrew(options.file, options.crew) : (await loadCrewOfRun(options, first)).crew
+    first === undefined ? await loadCrew(options.file, options.crew, (crew) => hasTask(crew, named)) : (await loadCrewOfRun(options, first)).crew
   const task = (await findCrewTask(found, named)).name
   commands.keptIn(storeOutside(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)

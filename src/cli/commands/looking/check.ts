@@ -46,11 +46,11 @@ export async function check({ args, options, terminal, commands }: Invocation): 
 }
 
 const columns: readonly Column<RunCheck>[] = [
-  { title: 'RUN', value: ({ runId }) => runId, shrinkTo: 20 },
-  { title: 'STATUS', value: ({ status }) => status },
-  { title: 'OUTCOME', value: ({ outcome }) => outcome, format: ({ outcome }) => formats[outcome] },
-  { title: 'COST', align: 'right', value: ({ estimate }) => costOf(estimate) },
-  { title: 'WHY', value: ({ reasons }) => reasons.join('; '), shrinkTo: 30 },
+  { title: 'run', value: ({ runId }) => runId, shrinkTo: 20 },
+  { title: 'status', value: ({ status }) => status },
+  { title: 'outcome', value: ({ outcome }) => outcome, format: ({ outcome }) => formats[outcome] },
+  { title: 'cost', align: 'right', value: ({ estimate }) => costOf(estimate) },
+  { title: 'why', value: ({ reasons }) => reasons.join('; '), shrinkTo: 30 },
 ]
 
 /** What is still to be spent. */

@@ -2,6 +2,7 @@
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../../base/errors.ts'
+import { summaryOf } from '../../../engine/read/row-summary.ts'
 import { allRuns, type Listed, type RunsFilter } from '../../../runs/list.ts'
 import type { RunViewStatus } from '../../../runs/status.ts'
 import type { RunSummary } from '../../../runs/summary.ts'
@@ -44,8 +45,11 @@ export async function runs(invocation: Invocation<RunsOptions>): Promise<number>
     terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
   }
   if (!terminal.json) {
-    for (const { runId, why } of found.filter(saysGivenUp))
-      terminal.err.line(`run ${runId}: ${why}; ${commands.advice({ act: 'resume', runId })}`)
+    for (const { runId, why } of found.filter(saysGivenUp)) {
+      const row = await engine?.store.row(runId)
+      const { advice } = commands.about(row && summaryOf(row).module)
+      terminal.err.line(`run ${runId}: ${why}; ${advice({ act: 'resume', runId })}`)
+    }
   }
   if (more) {
     const limit = Math.min(options.limit * 5, mostListed)
