@@ -135,7 +135,7 @@ export function writeCommands(typedCall: Call): Commands {
       case 'module': {
         const { file, crew } = placeOf(next.module) ?? {}
         const words = without(without(call.words, '--file'), '--crew')
-        return again([...option('--file', file), ...option('--crew', crew)], undefined, words)
+        return again([...wordsFor('--file', file), ...wordsFor('--crew', crew)], undefined, words)
       }
       case 'import':
         return again(['--as', next.as])
@@ -149,8 +149,7 @@ export function writeCommands(typedCall: Call): Commands {
   return {
     file: call.file,
     command,
-    advice: (next) =>
-      `${'to' in next ? next.to : purposes[next.act]} with: ${command(next)}`,
+    advice: (next) => `${'to' in next ? next.to : purposes[next.act]} with: ${command(next)}`,
     keptIn: (place) => void (kept = place),
     madeIn: (module) => void (made = module),
     about(module) {
@@ -259,9 +258,9 @@ function usualFileHere(): string | undefined {
 }
 
 function flag(name: string, value: string | undefined): string[] {
-  return option(name, value).map(shellWord)
+  return wordsFor(name, value).map(shellWord)
 }
 
-function option(name: string, value: string | undefined): string[] {
+function wordsFor(name: string, value: string | undefined): string[] {
   return value === undefined ? [] : [name, value]
 }

@@ -32,7 +32,7 @@ export async function serveStudio({
     const words = `host is ${host}, where others reach the studio, and there is no token; give tokens, or leave host out`
     throw new RepriseError('OPTION_INVALID', words)
   }
-  const own = studio({ ...options, hosts: [...(options.hosts ?? []), ...nameOf(host)] })
+  const own = studio({ ...options, allowHosts: [...(options.allowHosts ?? []), ...nameOf(host)] })
   // what is wrong with the store is said now, and not to the first who looks
   await own.open()
   const { createServer } = await import('node:http')

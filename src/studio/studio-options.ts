@@ -5,12 +5,12 @@ import { RepriseError } from '../base/errors.ts'
 import { checkKeys } from '../base/options.ts'
 import type { StudioOptions } from './studio.ts'
 
-export interface ReadStudioOptions extends Omit<StudioOptions, 'crews' | 'base' | 'hosts'> {
+export interface ReadStudioOptions extends Omit<StudioOptions, 'crews' | 'base' | 'allowHosts'> {
   readonly crews: readonly Crew[]
   /** Without a slash at the end; empty for the whole server. */
   readonly base: string
   /** Undefined: any. */
-  readonly hosts: readonly string[] | undefined
+  readonly allowHosts: readonly string[] | undefined
 }
 
 const crewList: Check<readonly Crew[]> = check(
@@ -28,7 +28,7 @@ const names: Check<readonly string[]> = check(
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
 export function readStudioOptions(options: StudioOptions): ReadStudioOptions {
-  checkKeys('studio', options, ['crews', 'store', 'base', 'authorize', 'tokens', 'hosts', 'by', 'page'])
+  checkKeys('studio', options, ['crews', 'store', 'base', 'authorize', 'tokens', 'allowHosts', 'by', 'page'])
   const { authorize, tokens } = options
   optional('authorize', authorize, func)
   if (authorize && tokens)
@@ -36,13 +36,13 @@ export function readStudioOptions(options: StudioOptions): ReadStudioOptions {
       'OPTION_INVALID',
       'authorize and tokens are both given; give the one that says who is asking',
     )
-  const hosts = optional('hosts', options.hosts, names)
+  const allowHosts = optional('allowHosts', options.allowHosts, names)
   optional('by', options.by, text)
   optional('page', options.page, text)
   return {
     ...options,
     crews: optional('crews', options.crews, crewList) ?? [],
     base: (optional('base', options.base, pathCheck) ?? '').replace(/\/$/, ''),
-    hosts: hosts ?? (authorize ? undefined : []),
+    allowHosts: allowHosts ?? (authorize ? undefined : []),
   }
 }

@@ -39,7 +39,7 @@ export interface StudioOptions {
    * Names that it is reached by, beside localhost and addresses: requests for others are refused. With `authorize`, any
    * unless some are given.
    */
-  readonly hosts?: readonly string[]
+  readonly allowHosts?: readonly string[]
   /** Who acts where nobody says, for the journal. */
   readonly by?: string
   /** Another folder with a page than the one that comes along. */
@@ -61,7 +61,7 @@ export interface Studio extends AsyncDisposable {
 
 /** OPTION_INVALID, OPTION_UNKNOWN: at once. Nothing is opened before the first request. */
 export function studio(options: StudioOptions = {}): Studio {
-  const { crews, base, authorize, hosts, by, page: folder } = readStudioOptions(options)
+  const { crews, base, authorize, allowHosts, by, page: folder } = readStudioOptions(options)
   const tokens = readTokens(options.tokens)
   const mount: Mount = { base, version: packageVersion(), tokens }
   const page = openPage(base, folder)
@@ -113,7 +113,7 @@ export function studio(options: StudioOptions = {}): Studio {
 
   async function respond(request: Request): Promise<Response> {
     const url = new URL(request.url)
-    checkHost(url, { hosts })
+    checkHost(url, { hosts: allowHosts })
     // no id, name or file has one, and some stores cannot be asked for it
     if (`${url.pathname}${url.search}`.includes('%00'))
       throw new RepriseError('OPTION_INVALID', 'the address has a zero byte; leave it out')

@@ -342,7 +342,10 @@ describe('commands about a run whose crew is not in the usual file', () => {
     assert.deepEqual(resumeWords(await folder.reprise('runs')), resume)
     const { stdout } = await folder.reprise('doctor', '--json')
     const found = records({ code: 0, stdout, stderr: '' }).find(({ check }) => check === 'given up')
-    assert.match(String(found?.['next']), /reprise resume killer --file other\.ts, or end it with: npx reprise cancel killer$/)
+    assert.match(
+      String(found?.['next']),
+      /reprise resume killer --file other\.ts, or end it with: npx reprise cancel killer$/,
+    )
     assert.match((await folder.reprise('doctor', 'other.ts')).stdout, /resume killer --file other\.ts/)
   })
 

@@ -39,7 +39,7 @@ describe('a request that comes from elsewhere', () => {
   })
 
   test('is taken for a name that the studio was given', async () => {
-    await using studio = await served({ crews: [claims()], hosts: ['studio.example'] })
+    await using studio = await served({ crews: [claims()], allowHosts: ['studio.example'] })
     assert.equal((await sent(studio.url, 'api/studio', { host: 'studio.example' })).status, 200)
     assert.equal((await sent(studio.url, 'api/studio', { host: 'evil.example' })).status, 403)
   })

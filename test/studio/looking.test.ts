@@ -73,14 +73,14 @@ for (const kind of ['memory', 'sqlite'] as const)
         assert.deepEqual(await ids('crew=other'), [])
         assert.deepEqual(await ids('search=TH'), ['three'])
         assert.deepEqual(await ids(`search=${path('two "X')}`), ['two'])
-        assert.deepEqual(await ids(`createdFrom=${path(new Date(Date.now() + 60_000).toISOString())}`), [])
+        assert.deepEqual(await ids(`since=${path(new Date(Date.now() + 60_000).toISOString())}`), [])
         assert.deepEqual(await problemOf(await studio.send('/runs?status=lost')), {
           status: 400,
           code: 'OPTION_INVALID',
           message:
             'status has "lost"; give some of queued, running, abandoned, waiting, stopped, completed, failed, cancelled',
         })
-        for (const bad of ['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'colour=red', 'createdFrom=soon'])
+        for (const bad of ['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'colour=red', 'since=soon'])
           assert.equal((await studio.send(`/runs?${bad}`)).status, 400, bad)
       }))
 

@@ -97,7 +97,7 @@ test('options that it does not have, or cannot use, are refused at once', () => 
     { crews: [1] },
     { base: 'studio' },
     { base: '/a/../b' },
-    { hosts: 'x' },
+    { allowHosts: 'x' },
     { by: '' },
     { authorize: 1 },
   ])

@@ -49,8 +49,7 @@ export function findCrewTask(crew: Crew, reference: string | undefined): Promise
 /** Whether a task of the crew is named so, or begins like that. */
 export function hasTask(crew: Crew, reference: string | undefined): boolean {
   return (
-    reference !== undefined &&
-    crew.tasks.some(({ name, id }) => name.startsWith(reference) || id.startsWith(reference))
+    reference !== undefined && crew.tasks.some(({ name, id }) => name.startsWith(reference) || id.startsWith(reference))
   )
 }
 

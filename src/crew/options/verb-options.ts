@@ -145,8 +145,8 @@ export interface RunsOptions {
   /** Only runs that were made from this one. */
   readonly parent?: string
   /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
-  readonly createdFrom?: Date | string
-  readonly createdTo?: Date | string
+  readonly since?: Date | string
+  readonly until?: Date | string
   /** Only runs that come after this one in the list, or after the one of this id: how to go on after a page. */
   readonly before?: RunPosition
   /** The runs of backtests instead of the crew's own. */
@@ -286,8 +286,8 @@ const statuses = oneOf(Object.keys(runViewStatuses) as RunViewStatus[])
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
 export function readFilter(options: RunsOptions): RunsFilter {
-  checkKeys('runs', options, ['status', 'parent', 'createdFrom', 'createdTo', 'before', 'backtests'])
-  const { status, parent, createdFrom, createdTo, before } = options
+  checkKeys('runs', options, ['status', 'parent', 'since', 'until', 'before', 'backtests'])
+  const { status, parent, since, until, before } = options
   const known =
     typeof before === 'string' ||
     (isRecord(before) && typeof before.runId === 'string' && typeof before.createdAt === 'string')
@@ -299,8 +299,8 @@ export function readFilter(options: RunsOptions): RunsFilter {
   return {
     ...(status === undefined ? {} : { status: [status].flat() }),
     ...(parent === undefined ? {} : { parent: checkRunId(parent) }),
-    ...(createdFrom === undefined ? {} : { createdFrom: time.read('createdFrom', createdFrom) }),
-    ...(createdTo === undefined ? {} : { createdTo: time.read('createdTo', createdTo) }),
+    ...(since === undefined ? {} : { createdFrom: time.read('since', since) }),
+    ...(until === undefined ? {} : { createdTo: time.read('until', until) }),
   }
 }
 

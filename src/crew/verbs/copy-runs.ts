@@ -31,8 +31,8 @@ export interface CopyOptions {
   /** As a list shows it. */
   readonly status?: RunViewStatus | readonly RunViewStatus[] | undefined
   /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
-  readonly createdFrom?: Date | string | undefined
-  readonly createdTo?: Date | string | undefined
+  readonly since?: Date | string | undefined
+  readonly until?: Date | string | undefined
   /** How many at once: 4 if not said otherwise. */
   readonly concurrency?: number | undefined
   /** Say what would be copied, and write nothing. */
@@ -166,7 +166,7 @@ type Chosen = Pick<RunRow, 'run' | 'crew' | 'status' | 'createdAt'>
 
 /** Oldest first: what was made from a run comes after it, and of equal outputs the newest is found there too. */
 async function chooseRuns(from: Store, choice: Choice): Promise<Chosen[]> {
-  const { runs, crew, status, createdFrom, createdTo } = choice
+  const { runs, crew, status, since, until } = choice
   const chosen = new Map<string, Chosen>()
   const take = ({ run, crew: of, status: now, createdAt }: RunRow): void =>
     void chosen.set(run, { run, crew: of, status: now, createdAt })
@@ -178,7 +178,10 @@ async function chooseRuns(from: Store, choice: Choice): Promise<Chosen[]> {
   const crews = crew === undefined ? [undefined] : [crew, backtestName(crew)]
   for (const one of runs ? [] : crews) {
     const stored = status && storedStatuses(status)
-    const filter: RunFilter = { roots: true, ...defined({ crew: one, status: stored, createdFrom, createdTo }) }
+    const filter: RunFilter = {
+      roots: true,
+      ...defined({ crew: one, status: stored, createdFrom: since, createdTo: until }),
+    }
     for await (const row of allRows(from, filter)) if (!status || status.includes(await rowStatus(from, row))) take(row)
   }
   return [...chosen.values()].toSorted(oldestFirst)
@@ -190,9 +193,9 @@ const viewStatus = oneOf(Object.keys(runViewStatuses) as RunViewStatus[])
 const ids = listOf<string>('a list of ids', 'the id of a run', (id) => typeof id === 'string' && id !== '')
 
 function readOptions(options: CopyOptions) {
-  const filters = ['crew', 'status', 'createdFrom', 'createdTo'] as const
+  const filters = ['crew', 'status', 'since', 'until'] as const
   checkKeys('copyRuns', options, ['runs', ...filters, 'concurrency', 'dryRun', 'onRun', 'signal'])
-  const { runs, crew, status, createdFrom, createdTo, concurrency, dryRun, onRun, signal } = options
+  const { runs, crew, status, since, until, concurrency, dryRun, onRun, signal } = options
   const other = filters.find((name) => options[name] !== undefined)
   if (runs !== undefined && other !== undefined)
     throw new RepriseError('OPTION_INVALID', `copyRuns has runs and ${other}; name the runs, or say which ones fit`)
@@ -201,8 +204,8 @@ function readOptions(options: CopyOptions) {
     runs: optional('runs', runs, ids),
     crew: optional('crew', crew, text),
     status: status === undefined ? undefined : [status].flat().map((one) => viewStatus.read('status', one)),
-    createdFrom: optional('createdFrom', createdFrom, time),
-    createdTo: optional('createdTo', createdTo, time),
+    since: optional('since', since, time),
+    until: optional('until', until, time),
     concurrency: readConcurrency(concurrency),
     dryRun: optional('dryRun', dryRun, flag) ?? false,
     onRun,

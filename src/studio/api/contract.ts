@@ -173,8 +173,8 @@ export interface RunsQuery {
   readonly crew?: string
   /** `RunViewStatus`; several are separated by commas. */
   readonly status?: string
-  readonly createdFrom?: string
-  readonly createdTo?: string
+  readonly since?: string
+  readonly until?: string
   /** The beginning of an id, or a text within the inputs, whatever the case. */
   readonly search?: string
   /** Only those that were made from this run. */

@@ -60,15 +60,15 @@ function readStatuses(given: string | undefined): readonly RunViewStatus[] | und
 }
 
 function readFilter(query: RunsQuery, statuses: readonly RunViewStatus[] | undefined): RunFilter {
-  const { crew, parent, createdFrom, createdTo, children } = query
+  const { crew, parent, since, until, children } = query
   return {
     ...(children === 'true' ? {} : { roots: true as const }),
     ...defined({
       crew,
       parent,
       status: statuses && storedStatuses(statuses),
-      createdFrom: createdFrom === undefined ? undefined : time.read('createdFrom', createdFrom),
-      createdTo: createdTo === undefined ? undefined : time.read('createdTo', createdTo),
+      createdFrom: since === undefined ? undefined : time.read('since', since),
+      createdTo: until === undefined ? undefined : time.read('until', until),
     }),
   }
 }

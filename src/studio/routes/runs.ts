@@ -37,8 +37,8 @@ export const runRoutes: Routes<
     query: {
       crew: text('only those of this crew'),
       status: text('only those in these states, separated by commas'),
-      createdFrom: text('only those made at this time or later'),
-      createdTo: text('only those made before'),
+      since: text('only those made at this time or later'),
+      until: text('only those made before'),
       search: text('the beginning of an id, or a text within the inputs'),
       parent: text('only those that were made from this run'),
       backtests: oneOf('the trials of backtests, too', 'true'),

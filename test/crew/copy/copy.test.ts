@@ -359,8 +359,8 @@ test('runs are chosen by crew, with its backtests, by status as it is shown, by 
   assert.deepEqual(await chosen({ crew: 'settling' }), [])
   assert.deepEqual(await chosen({ status: 'waiting' }), ['c'])
   assert.deepEqual(await chosen({ status: ['stopped', 'queued'] }), [])
-  assert.deepEqual(await chosen({ createdTo: '2020-01-01' }), [])
-  assert.deepEqual(await chosen({ createdFrom: '2020-01-01', crew: 'claims' }), ['c'])
+  assert.deepEqual(await chosen({ until: '2020-01-01' }), [])
+  assert.deepEqual(await chosen({ since: '2020-01-01', crew: 'claims' }), ['c'])
   assert.deepEqual(await chosen({ runs: ['c/settle#1', 'a', 'c'] }), ['a', 'c'])
 })
 

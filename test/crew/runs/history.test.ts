@@ -19,12 +19,12 @@ describe('a list of runs', () => {
     assert.deepEqual(await ids({}, 2), ['child', 'half'])
     assert.deepEqual(await ids({ before: 'half' }, 2), ['c', 'b'])
     const { createdAt } = await crew.run('c').view()
-    assert.ok((await ids({ createdFrom: createdAt })).includes('c'))
-    assert.ok(!(await ids({ createdTo: createdAt })).includes('c'))
-    assert.deepEqual(await ids({ createdTo: new Date('2020-01-01') }), [])
-    assert.throws(() => crew.runs({ createdFrom: 'May' }), {
+    assert.ok((await ids({ since: createdAt })).includes('c'))
+    assert.ok(!(await ids({ until: createdAt })).includes('c'))
+    assert.deepEqual(await ids({ until: new Date('2020-01-01') }), [])
+    assert.throws(() => crew.runs({ since: 'May' }), {
       code: 'OPTION_INVALID',
-      message: /createdFrom is "May"/,
+      message: /since is "May"/,
     })
   })
 

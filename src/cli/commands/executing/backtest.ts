@@ -34,7 +34,9 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
   if (options.run && options.runs !== undefined) throw new UsageError('--run and --runs exclude one another; give one')
   const [first] = options.run ?? []
   const found =
-    first === undefined ? await loadCrew(options.file, options.crew, (crew) => hasTask(crew, named)) : (await loadCrewOfRun(options, first)).crew
+    first === undefined
+      ? await loadCrew(options.file, options.crew, (crew) => hasTask(crew, named))
+      : (await loadCrewOfRun(options, first)).crew
   const task = (await findCrewTask(found, named)).name
   commands.keptIn(storeOutside(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)

@@ -53,9 +53,11 @@ async function checkPlaces(from: string, to: string, store: string | undefined):
 }
 
 function filterOf({ crew, status, since, until }: CopyOptions, names: readonly string[]) {
-  const createdFrom = since === undefined ? undefined : readMoment('--since', since)
-  const createdTo = until === undefined ? undefined : readMoment('--until', until)
-  const filter = defined({ crew, status, createdFrom, createdTo })
+  const created = {
+    since: since === undefined ? undefined : readMoment('--since', since),
+    until: until === undefined ? undefined : readMoment('--until', until),
+  }
+  const filter = defined({ crew, status, ...created })
   if (names.length > 0 && Object.keys(filter).length > 0)
     throw new UsageError('name the runs to copy, or say with options which ones fit, not both')
   return filter

@@ -42,7 +42,7 @@ export async function studio(invocation: Invocation<StudioOptions>): Promise<num
   using interrupt = stopOnInterrupt(terminal.err)
   await using served = await serveStudio({
     crews,
-    ...defined({ store, port, host, base, tokens, hosts: options.allowHost }),
+    ...defined({ store, port, host, base, tokens, allowHosts: options.allowHost }),
     ...signedBy(by),
   })
   const names = crews.map(({ name }) => name).join(', ')
