@@ -110,15 +110,6 @@ create table messages (
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id, id) where not taken;
 
--- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self).
--- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
-create table shards (
-  id text collate "C" primary key,
-  url text not null,
-  self boolean not null,
-  founder boolean not null
-);
-
 -- For people and dashboards: one row per run, without what was said in it. Reprise does not read this view. It shows the listing,
 -- which is written when a run's status changes or a task ends, and reads no journal.
 create view runs as

@@ -5,7 +5,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 8,
     name: '0008-runs-and-entries',
-    checksum: '36dc0c500cea3a590b09c7fe03e5e73414cab678ac767530e3669eef37b652b5',
+    checksum: '59ee21b03a6cf19b7e6c761975e55f425871ae6adba70cd62fb75615043bcc1d',
     sql: `-- Everything is made in the schema that the store was given. Ids and names are compared by their bytes, as everywhere in Reprise.
 -- Times are in milliseconds since 1970 by this server's clock, but for those that a journal says, which are ISO 8601.
 
@@ -117,15 +117,6 @@ create table messages (
 );
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id, id) where not taken;
-
--- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self).
--- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
-create table shards (
-  id text collate "C" primary key,
-  url text not null,
-  self boolean not null,
-  founder boolean not null
-);
 
 -- For people and dashboards: one row per run, without what was said in it. Reprise does not read this view. It shows the listing,
 -- which is written when a run's status changes or a task ends, and reads no journal.

@@ -102,15 +102,6 @@ create index messages_waiting on messages (run_id) where taken = 0;
 create table tokens (floor integer not null);
 insert into tokens (floor) values (0);
 
--- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self = 1).
--- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
-create table shards (
-  id text primary key,
-  url text not null,
-  self integer not null,
-  founder integer not null
-) without rowid;
-
 -- The oldest code, by the number of the last migration that it knows, that may write this database.
 create table oldest_writer (format integer not null);
 insert into oldest_writer (format) values (6);

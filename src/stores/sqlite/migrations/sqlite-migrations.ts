@@ -5,7 +5,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 6,
     name: '0006-runs-and-entries',
-    checksum: '7518a425f5d74cb79c6a1e99d0dfeb1e35274dd731979688c5bb0539af5ffefe',
+    checksum: '00cb12ef2d2f45d92849890f8c616dd2e6020a14b41d3dc2f8bf68994a2f9639',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other.
 -- A run tree is under the lease of its root: token to ready_at are those of roots, and ready_at of a child run is null. An id is
 -- never used again: a reader of a run that is deleted meanwhile finds nothing more of it, and no entries of the next run.
@@ -109,15 +109,6 @@ create index messages_waiting on messages (run_id) where taken = 0;
 -- The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced out.
 create table tokens (floor integer not null);
 insert into tokens (floor) values (0);
-
--- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self = 1).
--- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
-create table shards (
-  id text primary key,
-  url text not null,
-  self integer not null,
-  founder integer not null
-) without rowid;
 
 -- The oldest code, by the number of the last migration that it knows, that may write this database.
 create table oldest_writer (format integer not null);
