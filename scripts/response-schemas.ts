@@ -1,16 +1,12 @@
-// Puts JSON Schemas of what the studio's API answers into src/studio/api/response-schemas.ts, made from the types in
-// contract.ts, for its OpenAPI description. With --check it writes nothing and fails when the two differ.
-import { readFileSync, writeFileSync } from 'node:fs'
+// Makes JSON Schemas of what the studio's API answers, for its OpenAPI description, from the types in contract.ts.
 import { fileURLToPath } from 'node:url'
 import { createGenerator } from 'ts-json-schema-generator'
+import type { ResponseSchemas } from '../src/studio/api/response-schemas.ts'
 
 type Schema = { [keyword: string]: unknown }
 type Schemas = { [name: string]: Schema }
 
-const target = new URL('../src/studio/api/response-schemas.ts', import.meta.url)
-
-/** The text that the module must have. */
-export function responseSchemasText(): string {
+export function generateSchemas(): ResponseSchemas {
   const generator = createGenerator({
     path: fileURLToPath(new URL('../src/studio/api/contract.ts', import.meta.url)),
     tsconfig: fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
@@ -33,10 +29,10 @@ export function responseSchemasText(): string {
   )
   const needed = namesIn([responses, problem], known)
   const schemas = Object.fromEntries([...needed, 'Problem'].toSorted().map((name) => [name, known[name]]))
-  return moduleOf(written({ responses, schemas }))
+  return tidy({ responses, schemas }) as ResponseSchemas
 }
 
-/** Those that it refers to, and those that they refer to. */
+/** The names of the definitions that a value refers to, by way of others too. */
 function namesIn(value: unknown, known: Schemas, found = new Set<string>()): Set<string> {
   for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/definitions\/([^"]+)"/g)) {
     if (found.has(name)) continue
@@ -44,17 +40,6 @@ function namesIn(value: unknown, known: Schemas, found = new Set<string>()): Set
     namesIn(known[name], known, found)
   }
   return found
-}
-
-/** One line for each of them, so that a change shows where it is. */
-function written(groups: { readonly [group: string]: object }): string {
-  const lines = Object.entries(groups).map(([group, members]) => {
-    const each = Object.entries(members).map(
-      ([name, schema]) => `${JSON.stringify(name)}:${JSON.stringify(tidy(schema))}`,
-    )
-    return `"${group}":{\n${each.join(',\n')}\n}`
-  })
-  return `{${lines.join(',\n')}}`
 }
 
 function tidy(value: unknown): unknown {
@@ -70,22 +55,4 @@ function tidy(value: unknown): unknown {
     else delete schema['required']
   }
   return schema
-}
-
-function moduleOf(json: string): string {
-  const literal = json.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${')
-  return [
-    '// Generated from contract.ts by scripts/response-schemas.ts: change that, and run it again.',
-    `export const responseSchemas: string = \`${literal}\``,
-    '',
-  ].join('\n')
-}
-
-if (import.meta.main) {
-  const text = responseSchemasText()
-  if (!process.argv.includes('--check')) writeFileSync(target, text)
-  else if (readFileSync(target, 'utf8') !== text) {
-    console.error('src/studio/api/response-schemas.ts differs from contract.ts: run node scripts/response-schemas.ts')
-    process.exitCode = 1
-  }
 }

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { delimiter, dirname, join, posix } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
+import { valueModules } from '../../scripts/embed-values.ts'
 import { openModel } from '../examples/support.ts'
 import { testBundles } from './bundles.ts'
 import { testCreated } from './created.ts'
@@ -67,6 +68,14 @@ test('has source maps with the sources in them, by which a stack shows the line 
   ) as { readonly sourcesContent: readonly string[] }
   assert.equal(map.sourcesContent[0], await readFile(join(checkout, 'src/tools/tool.ts'), 'utf8'))
   assert.match(map.sourcesContent[0]?.split('\n')[Number(line) - 1] ?? '', /readOptions\(toolTable, first\)/, stderr)
+})
+
+test('has values in the modules that read files or types when they are run from the sources', async () => {
+  assert.ok(valueModules.length > 0)
+  for (const name of valueModules) {
+    const text = await readFile(join(installed.app, 'node_modules/reprise/dist', `${name}.js`), 'utf8')
+    assert.match(text, /^(export const \w+ = [[{].{100,}\n)+$/, name)
+  }
 })
 
 test('the tarball, with the page of the studio and its pictures, has less than 2.5 MB', async () => {

@@ -5,7 +5,6 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
-import { embedded, embeddedText } from '../../scripts/embed-texts.ts'
 import { hashBytes } from '../../src/journal/hash.ts'
 import type { Migration } from '../../src/stores/rules/migration.ts'
 import { migrate } from '../../src/stores/sqlite/migrations/migrate.ts'
@@ -22,13 +21,6 @@ import {
 } from '../../src/testing/store-contract/harness.ts'
 import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
-
-test('the embedded migrations equal their .sql files', async () => {
-  for (const target of Object.keys(embedded)) {
-    const text = await readFile(new URL(`../../src/stores/${target}`, import.meta.url), 'utf8')
-    assert.equal(text, embeddedText(target), 'run node scripts/embed-texts.ts')
-  }
-})
 
 test('makes files and folders that only their owner can read', async () => {
   await using folder = await temporaryFolder()

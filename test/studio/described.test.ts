@@ -1,9 +1,7 @@
 // What the API answers is what its description says, field by field.
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { responseSchemasText } from '../../scripts/response-schemas.ts'
 import { table } from '../../src/studio/api/routes.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { misfits, type JsonSchema } from './fits-schema.ts'
@@ -20,11 +18,6 @@ interface Operation {
   readonly responses: { readonly [status: string]: { readonly content: Content } }
 }
 type Content = { readonly [type: string]: { readonly schema: JsonSchema } }
-
-test('the schemas of the responses are made from the types of the contract', async () => {
-  const text = await readFile(new URL('../../src/studio/api/response-schemas.ts', import.meta.url), 'utf8')
-  assert.equal(text, responseSchemasText(), 'run node scripts/response-schemas.ts')
-})
 
 describe('the description of the API', () => {
   test('describes what every endpoint that only looks answers', async () => {

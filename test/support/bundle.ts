@@ -3,7 +3,8 @@
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
+import { valueModules, valuesOf } from '../../scripts/embed-values.ts'
 
 const cache = join(import.meta.dirname, '../../node_modules/.cache')
 
@@ -14,6 +15,16 @@ export interface Bundle {
 }
 
 const made = new Map<string, Promise<Bundle>>()
+
+/** As in the package: a bundle has no files beside it. */
+const values: Plugin = {
+  name: 'values',
+  setup({ onLoad }) {
+    onLoad({ filter: new RegExp(`/src/(${valueModules.join('|')})\\.ts$`) }, async ({ path }) => ({
+      contents: await valuesOf(path),
+    }))
+  },
+}
 
 /** Made once in a process, and gone with it. */
 export function bundle(program: string): Promise<Bundle> {
@@ -38,6 +49,7 @@ async function make(program: string): Promise<Bundle> {
     format: 'esm',
     conditions: ['reprise-source'],
     external: ['@opentelemetry/*'],
+    plugins: [values],
     banner: {
       js: "import { createRequire as require_ } from 'node:module'; const require = require_(import.meta.url);",
     },

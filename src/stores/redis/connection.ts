@@ -8,7 +8,7 @@ import { whenMissing } from '../../base/optional-package.ts'
 import type { Sent } from '../patient/away-error.ts'
 import { storeClosed } from '../rules/refusals.ts'
 import { isAnswer, redisError, replyCode } from './errors.ts'
-import { scripts, type ScriptName } from './scripts/redis-scripts.ts'
+import { scriptText, type ScriptName } from './scripts/redis-scripts.ts'
 import type { RedisAddress, RedisPlace } from './url.ts'
 
 export type Argument = string | Buffer
@@ -247,9 +247,12 @@ interface Prepared {
 const known = new Map<ScriptName, Prepared>()
 
 function prepared(name: ScriptName): Prepared {
-  const found = known.get(name) ?? { text: scripts[name], sha: createHash('sha1').update(scripts[name]).digest('hex') }
-  known.set(name, found)
-  return found
+  const found = known.get(name)
+  if (found) return found
+  const text = scriptText(name)
+  const made = { text, sha: createHash('sha1').update(text).digest('hex') }
+  known.set(name, made)
+  return made
 }
 
 /** Asks one sentinel, and does not wait for long. */

@@ -4,7 +4,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { storeNewer } from '../rules/refusals.ts'
 import type { Client } from './connection.ts'
 import { clusterAdvice } from './errors.ts'
-import { scripts } from './scripts/redis-scripts.ts'
+import { scriptText } from './scripts/redis-scripts.ts'
 import type { RedisPlace } from './url.ts'
 
 /** What this code writes. A store says which code may write it. */
@@ -105,7 +105,7 @@ export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: Re
 
 /** STORE_INVALID, by what the server says, for a user who may not do all that the scripts do. */
 export async function checkRights(client: Pick<Client, 'sendCommand'>, { prefix }: RedisPlace): Promise<void> {
-  await client.sendCommand(['EVAL', scripts.rights, '1', prefix, ''])
+  await client.sendCommand(['EVAL', scriptText('rights'), '1', prefix, ''])
 }
 
 /** Gives the number of the oldest code that may write a store. */

@@ -1,19 +1,16 @@
-// The OpenAPI 3.1 description of the API, made from the table that requests are answered by. What comes back is
-// described by schemas that are made from the types in contract.ts.
+// The OpenAPI 3.1 description of the API, made from the table that requests are answered by, and from the schemas of
+// what comes back.
 import type { Json } from '../../journal/json.ts'
 import { ownHeader } from '../guard/origin.ts'
 import type { Endpoint } from './contract.ts'
-import { responseSchemas } from './response-schemas.ts'
+import type { ResponseSchemas } from './response-schemas.ts'
 import { partsOf, type AnyRoute, type Mount } from './route.ts'
 
-interface Schemas {
-  readonly responses: { readonly [E in Endpoint]: Json }
-  /** Those that the responses refer to. */
-  readonly schemas: { readonly [name: string]: Json }
-}
-
-export function openApi(table: ReadonlyMap<Endpoint, AnyRoute>, { base, version, tokens }: Mount): Json {
-  const { responses, schemas } = JSON.parse(responseSchemas) as Schemas
+export function openApi(
+  table: ReadonlyMap<Endpoint, AnyRoute>,
+  { base, version, tokens }: Mount,
+  { responses, schemas }: ResponseSchemas,
+): Json {
   const paths: { [path: string]: { [method: string]: Json } } = {}
   for (const [endpoint, route] of table) {
     const { method, path } = partsOf(endpoint)

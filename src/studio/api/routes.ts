@@ -13,7 +13,7 @@ import type { AnyRoute, Route, Routes } from './route.ts'
 const described: Route<'GET /openapi.json'> = {
   summary: 'This description',
   role: 'look',
-  handle: async ({ mount }) => openApi(table, mount),
+  handle: async ({ mount }) => openApi(table, mount, (await import('./response-schemas.ts')).responseSchemas),
 }
 
 const routes: Routes<Endpoint> = {

@@ -1,0 +1,26 @@
+// Some modules only read files, or make values that take long: SQL, Lua, and the schemas of the API's responses. In
+// `dist` each of them has its values instead, so that it needs no file, in a bundle either.
+import { rmSync, writeFileSync } from 'node:fs'
+
+/** Without their endings, below `src` and `dist`. */
+export const valueModules = [
+  'stores/postgres/migrations/postgres-migrations',
+  'stores/redis/scripts/lua-files',
+  'stores/sqlite/migrations/sqlite-migrations',
+  'studio/api/response-schemas',
+]
+
+/** JavaScript with the values that a module exports. */
+export async function valuesOf(path: string): Promise<string> {
+  const exported = (await import(path)) as { readonly [name: string]: unknown }
+  const lines = Object.entries(exported).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}\n`)
+  return lines.join('')
+}
+
+if (import.meta.main) {
+  for (const module of valueModules) {
+    const built = new URL(`../dist/${module}.js`, import.meta.url)
+    writeFileSync(built, await valuesOf(new URL(`../src/${module}.ts`, import.meta.url).href))
+    rmSync(new URL(`${built.href}.map`))
+  }
+}

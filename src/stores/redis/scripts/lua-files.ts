@@ -1,0 +1,13 @@
+// The build puts the values in the place of this module: scripts/embed-values.ts.
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+const folder = import.meta.dirname
+
+/** The text of each file here, by its name without the ending. */
+export const luaFiles: { readonly [name: string]: string } = Object.fromEntries(
+  globSync('**/*.lua', { cwd: folder }).map((file) => [
+    basename(file, '.lua'),
+    readFileSync(join(folder, file), 'utf8'),
+  ]),
+)
