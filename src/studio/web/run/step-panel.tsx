@@ -45,7 +45,7 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
         </Link>
         {' · '}
         <span class="mono">{path}</span>
-        {step.value && ` · ${factsOf(step.value)}`}
+        {(step.value ? factsOf(step.value) : []).map((fact) => ` · ${fact}`)}
       </p>
       {said !== undefined ? (
         <section>
@@ -57,7 +57,7 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
         step.value.kind === 'model' ? (
           <ModelParts step={step.value} />
         ) : (
-          <ToolParts step={step.value} />
+          <ToolParts step={step.value} running={detail.status === 'running'} />
         )
       ) : step.error === undefined ? (
         <Loading what="the step" />
@@ -135,7 +135,7 @@ function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
   )
 }
 
-function ToolParts({ step }: { readonly step: ToolStep }): JSX.Element {
+function ToolParts({ step, running }: { readonly step: ToolStep; readonly running: boolean }): JSX.Element {
   const { input, asked, outcome, abandoned, questions, effect, times, source, idempotencyKey, stack } = step
   const changed = JSON.stringify(input) !== JSON.stringify(asked)
   return (
@@ -155,7 +155,13 @@ function ToolParts({ step }: { readonly step: ToolStep }): JSX.Element {
         {outcome ? (
           <Outcome outcome={outcome} />
         ) : (
-          <p class="soft">{abandoned === undefined ? 'Not yet.' : `It isn’t known how it ended: ${abandoned}`}</p>
+          <p class="soft">
+            {abandoned !== undefined
+              ? `It isn’t known how it ended: ${abandoned}`
+              : running || step.startedAt === undefined
+                ? 'Not yet.'
+                : 'No end of this call is recorded.'}
+          </p>
         )}
         {stack !== undefined && <ErrorBox message="Thrown" stack={stack} />}
       </section>
@@ -179,19 +185,21 @@ function titleOf(step: StepView | undefined): string {
   return step.error ? 'Failed model call' : 'Model reply'
 }
 
-function factsOf(step: StepView): string {
+function factsOf(step: StepView): readonly string[] {
   const time =
     step.startedAt !== undefined &&
     step.endedAt !== undefined &&
     duration(Date.parse(step.endedAt) - Date.parse(step.startedAt))
-  if (step.kind === 'tool') return [time].filter(Boolean).join(' · ')
+  if (step.kind === 'tool') return [time].filter(isText)
   const { usage, cost, reply, request } = step
   return [
     time,
     reply?.model ?? request.model,
     usage.calls > 0 && `${usage.input} in, ${usage.output} out`,
     cost !== undefined && usage.calls > 0 && dollars(cost),
-  ]
-    .filter(Boolean)
-    .join(' · ')
+  ].filter(isText)
+}
+
+function isText(value: string | false): value is string {
+  return value !== false
 }

@@ -1,6 +1,7 @@
 // One row of the timeline: what it is, and its bars.
 import type { JSX } from 'preact'
 import { amount, duration, plural } from '../../../text/words.ts'
+import type { StepSpan } from '../../timeline/timeline.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
@@ -103,7 +104,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
           <span class={step.kind === 'tool' ? 'mono' : ''}>
             {step.kind === 'tool' ? (step.name ?? 'tool') : 'reply'}
           </span>
-          {step.status !== 'done' && <span class={`step-state is-${step.status}`}>{stateWords(step.status)}</span>}
+          {step.status !== 'done' && <StepState status={step.status} run={run} />}
           {step.source !== undefined && <span class="step-state">{step.source}</span>}
           {triesWords(step) !== '' && <span class="step-state is-failed">{triesWords(step)}</span>}
           <span class="faint clip">{step.words}</span>
@@ -141,8 +142,11 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
   }
 }
 
-function stateWords(status: 'open' | 'failed' | 'denied' | 'done'): string {
-  return status === 'open' ? 'under way' : status
+/** A step without an end is under way only while a process executes the run. */
+function StepState({ status, run }: { readonly status: StepSpan['status']; readonly run: LiveRun }): JSX.Element {
+  if (status === 'open' && run.detail.value?.status !== 'running')
+    return <span class="step-state">no end recorded</span>
+  return <span class={`step-state is-${status}`}>{status === 'open' ? 'under way' : status}</span>
 }
 
 /** The shortest is three pixels wide, also at the end. */

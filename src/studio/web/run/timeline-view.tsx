@@ -11,7 +11,7 @@ import { Empty, Loading } from '../parts/states.tsx'
 import { now } from '../parts/time.tsx'
 import { useNarrow } from '../parts/use-narrow.ts'
 import { WindowList } from '../parts/window-list.tsx'
-import { AbandonedBar } from './abandoned-bar.tsx'
+import { GoneBar, isGone } from './gone-bar.tsx'
 import type { ChildRuns } from './child-runs.ts'
 import type { Chosen } from './chosen.ts'
 import { familyRows, type KnownRun } from './family-rows.ts'
@@ -64,7 +64,13 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const end = under ? now.value : 0
   const scale = useMemo(() => timeline && scaleOf(timeline, children, end), [timeline, version, grown, known, end])
   const inside = [...children.values()].flatMap((child) => child.timeline ?? [])
-  const died = detail.status === 'abandoned' && timeline ? lastRecorded([timeline, ...inside])?.at : undefined
+  // what put a given-up run aside is recorded after its last process
+  const died =
+    !timeline || !isGone(detail)
+      ? undefined
+      : detail.status === 'abandoned'
+        ? lastRecorded([timeline, ...inside])?.at
+        : timeline.lives.at(-1)?.from
   const takeovers = useMemo(() => takeoversOf(timeline?.lives ?? [], died), [timeline, version, died])
   const index = rows.findIndex((row) => row.run === chosen?.run && row.at === chosen.at)
 
@@ -101,7 +107,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   if (rows.length === 0) return <Empty title="Nothing has happened yet">A worker or a resume begins the run.</Empty>
   return (
     <div class="timeline">
-      {detail.status === 'abandoned' && <AbandonedBar detail={detail} timeline={timeline} inner={inside} />}
+      {isGone(detail) && <GoneBar detail={detail} timeline={timeline} inner={inside} />}
       <Axis scale={scale} takeovers={takeovers} />
       <WindowList
         rows={rows}
