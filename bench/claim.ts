@@ -2,7 +2,7 @@
 // waits, which is how most such questions end; and one run waits, which is found and leased.
 import { join } from 'node:path'
 import { thisOwner } from '../src/stores/owner.ts'
-import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import type { Lease, RunRow, Store } from '../src/stores/store.ts'
 import type { Figure } from './report.ts'
 import { compare, median, ratioOf, takeTurns } from './rounds.ts'

@@ -1,6 +1,6 @@
 // A hundred runs at once, each appending one step after another, against inserts of the same bytes, a hundred to a transaction.
 import { join } from 'node:path'
-import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import { indexedTable } from './raw.ts'
 import type { Figure } from './report.ts'
 import { compare } from './rounds.ts'

@@ -2,7 +2,7 @@
 // history. All runs but the oldest are completed, which is the worst case for finding the latest unfinished one.
 import { join } from 'node:path'
 import { hashBytes } from '../src/journal/hash.ts'
-import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import type { Batch, RunRow, Store } from '../src/stores/store.ts'
 import type { Figure } from './report.ts'
 import { compare } from './rounds.ts'

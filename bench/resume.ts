@@ -2,7 +2,7 @@
 // the same lines from a bare table.
 import { join } from 'node:path'
 import { readRun } from '../src/engine/read/read-run.ts'
-import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import { rawTable } from './raw.ts'
 import type { Figure } from './report.ts'
 import { compare } from './rounds.ts'

@@ -2,7 +2,7 @@
 // rows, indexes and blobs, behind a checkpoint.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import type { Figure } from './report.ts'
 import { engineOn, openStepper, payloadBytes, takeSteps } from './steps.ts'
 

@@ -1,6 +1,6 @@
 // One durable step: encoded, hashed, folded, appended and synced, against a bare synced insert of the same bytes.
 import { join } from 'node:path'
-import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import { rawTable } from './raw.ts'
 import type { Figure } from './report.ts'
 import { compare } from './rounds.ts'

@@ -5,7 +5,7 @@ import type { FileStoreOptions } from './file/store.ts'
 import { openStore } from './open-store.ts'
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
 import type { RedisStoreOptions } from './redis/store.ts'
-import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'
+import type { SqliteStoreOptions } from './sqlite/store.ts'
 import type { Store } from './store.ts'
 
 export { openStore }
@@ -16,7 +16,7 @@ export type { FileStoreOptions, PostgresStoreOptions, RedisStoreOptions, SqliteS
 
 /** Opens a SQLite database, making it and its folder when missing. STORE_INVALID, STORE_NEWER. */
 export async function sqliteStore(path: string, options?: SqliteStoreOptions): Promise<Store> {
-  const driver = await import('./sqlite/sqlite-store.ts')
+  const driver = await import('./sqlite/store.ts')
   return driver.sqliteStore(path, options)
 }
 

@@ -32,7 +32,7 @@ export async function openStore(url: string | Store): Promise<Store> {
     }
     case 'sqlite': {
       const path = await realFile(pathOf(url, rest))
-      return share(`sqlite:${path}`, async () => (await import('./sqlite/sqlite-store.ts')).sqliteStore(path))
+      return share(`sqlite:${path}`, async () => (await import('./sqlite/store.ts')).sqliteStore(path))
     }
     case 'file': {
       const folder = await realFolder(pathOf(url, rest))

@@ -12,7 +12,7 @@ import {
   selectOnly,
   selectReady,
   selectSuspects,
-} from '../../src/stores/sqlite/leases.ts'
+} from '../../src/stores/sqlite/claim.ts'
 import {
   batch,
   claimed,

@@ -2,11 +2,12 @@
 // is so. What the table cannot know is found out first: journals that people put there, and runs whose last change may
 // not have reached it.
 import { rootRun } from '../../journal/paths.ts'
-import { isGone, sameOwner } from '../owner.ts'
+import { isGone } from '../owner.ts'
 import { highestFirst, isSameLane } from '../rules/claim-order.ts'
 import { afterDeath } from '../rules/ready.ts'
 import { crewsOf, placesIn } from '../rules/room.ts'
 import type { Lane, Lease, Owner, Priority, Room, RunId } from '../store.ts'
+import { take } from './leases.ts'
 import { settle } from './root-files.ts'
 import { manyDeaths, type Roots, type StoredRoot } from './roots.ts'
 import type { RunFolder } from './run-folder.ts'
@@ -68,12 +69,4 @@ function isWanted(
   now: number,
 ): boolean {
   return lane !== undefined && !ended && (waiting > 0 || dueAt <= now) && lanes.some((each) => isSameLane(each, lane))
-}
-
-export function take(roots: Roots, run: RunId, owner: Owner, expiresAt: number, tries: number): Lease {
-  const root = roots.get(run)
-  const died = root.holding && !sameOwner(root.holding.owner, owner) ? afterDeath(root) : {}
-  const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
-  roots.put(run, { ...root, ...died, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
-  return lease
 }

@@ -6,8 +6,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosed, storeNewer } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
+import { whileBusy } from '../sqlite/errors.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
-import { whileBusy } from '../sqlite/sqlite-errors.ts'
 import { addDeaths, createTable, rootTable, takeOverLeases, type Roots } from './roots.ts'
 
 /** A build that knows no deaths (format 3) would count none. */

@@ -1,9 +1,9 @@
 // Who holds a run: taking, renewing and returning the lease of a root, and deleting a run that nobody holds.
 import { rootRun, worksFor } from '../../journal/paths.ts'
-import { afterReturn, neverTried } from '../rules/ready.ts'
+import { sameOwner } from '../owner.ts'
+import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
 import { checkFree, checkToken, isLive } from '../rules/refusals.ts'
 import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
-import { take } from './claim.ts'
 import type { FolderAccess } from './folder-access.ts'
 import { settle } from './root-files.ts'
 import { nothingSaid, type Roots, type StoredRoot } from './roots.ts'
@@ -28,6 +28,14 @@ export async function acquireRoot(
   checkFree(run, roots.get(root).holding, now(), owner)
   const { tries } = await settle(files, roots, root)
   return take(roots, root, owner, now() + ttlMs, Math.max(1, tries))
+}
+
+export function take(roots: Roots, run: RunId, owner: Owner, expiresAt: number, tries: number): Lease {
+  const root = roots.get(run)
+  const died = root.holding && !sameOwner(root.holding.owner, owner) ? afterDeath(root) : {}
+  const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
+  roots.put(run, { ...root, ...died, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
+  return lease
 }
 
 export function checkLease(roots: Roots, lease: Lease, isThere: boolean): void {

@@ -5,10 +5,10 @@ import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosed } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
+import { whileBusy } from './errors.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrations/migrate.ts'
 import { openDatabase } from './open-database.ts'
-import { whileBusy } from './sqlite-errors.ts'
 
 /**
  * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their

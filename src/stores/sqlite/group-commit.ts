@@ -4,7 +4,7 @@
 // disk.
 import type { StatementSync } from 'node:sqlite'
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './sqlite-errors.ts'
+import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './errors.ts'
 
 /** Bounds how long one commit keeps the event loop. */
 const groupLimit = 256

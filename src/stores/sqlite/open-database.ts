@@ -1,7 +1,7 @@
 // Opening a database file: what the store of that name and the lease table of a folder have in common.
 import { DatabaseSync } from 'node:sqlite'
 import { createPrivately } from '../private-folder.ts'
-import { storeError, whileBusy } from './sqlite-errors.ts'
+import { storeError, whileBusy } from './errors.ts'
 
 /**
  * `prepare` brings it up to date; when it throws, the file is closed again. STORE_INVALID, and what `prepare` throws.

@@ -1,8 +1,8 @@
 // How the rows of the run table are written and found.
-import type { Connection } from './connection.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { endOf } from '../rules/noted-end.ts'
 import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
+import type { Connection } from './connection.ts'
 import type { ReadyRecord } from './roots.ts'
 
 /** The entry that a row was written with, in the order of `endValues`. */

@@ -1,22 +1,15 @@
 // The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction
 // in WAL mode with full syncing; the database's write lock is what makes the check of a lease and the write one.
 import { resolve } from 'node:path'
-import { createWatchers, type Watchers } from '../watchers.ts'
 import type { Store } from '../store.ts'
+import { createWatchers, type Watchers } from '../watchers.ts'
+import { appendBatch } from './append.ts'
+import { claimRuns, findReady } from './claim.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { createRun } from './create-run.ts'
-import { appendBatch, findNoted, readBlob, readLines } from './journal.ts'
-import { postMessage, waitingMessages } from './sqlite-inbox.ts'
-import {
-  acquireLease,
-  claimRuns,
-  findReady,
-  deleteRun,
-  findHolder,
-  findTries,
-  releaseLease,
-  renewLeases,
-} from './leases.ts'
+import { createRun } from './create.ts'
+import { postMessage, waitingMessages } from './inbox.ts'
+import { findNoted, readBlob, readLines } from './journal.ts'
+import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
 
 /** How often other processes' commits are looked for while somebody watches. */
