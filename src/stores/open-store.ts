@@ -132,7 +132,7 @@ async function realFile(path: string): Promise<string> {
 function invalid(url: string, why: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
-    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, redis://user:password@host or memory:`,
+    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user@host/database, redis://host:6379/0 or memory:`,
     { cause },
   )
 }

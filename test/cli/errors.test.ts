@@ -72,6 +72,13 @@ const mistakes: readonly {
     next: /^error: crew claims has no unfinished run in .*; execute what is stale or missing in a new run with: npx reprise refresh --run claim-2 --file two\.ts --crew crew\n$/,
   },
   {
+    what: 'a store of no known kind',
+    args: ['runs', '--store', 'somewhere'],
+    code: exitCodes.usage,
+    error: 'STORE_INVALID',
+    next: /^error: "somewhere" cannot be opened as a store: .* postgres:\/\/user@host\/database, redis:\/\/host:6379\/0 or memory:\n$/,
+  },
+  {
     what: 'a run of another crew',
     args: ['edit', 'claim-1', 'note', '--output', 'x', '--file', 'filing.ts'],
     code: exitCodes.notFound,
