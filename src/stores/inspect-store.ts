@@ -3,8 +3,8 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { messageOf } from '../base/errors.ts'
 import { leasesName } from './file/file-names.ts'
-import { formatNumber as fileFormat } from './file/database.ts'
-import { layoutOf, formatNumber as sqliteFormat } from './sqlite/migrations/migrate.ts'
+import { formatNumber as fileFormat, layoutOf as fileLayout } from './file/database.ts'
+import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite/migrations/migrate.ts'
 
 export interface StoreInspection {
   readonly exists: boolean
@@ -36,8 +36,7 @@ async function readLayout(scheme: 'sqlite' | 'file', path: string): Promise<numb
   // not read-only: a connection like that leaves its -wal and -shm files behind
   const db = new DatabaseSync(path, { timeout: 1_000 })
   try {
-    if (scheme === 'sqlite') return layoutOf(db, path)
-    return Number(db.prepare('pragma user_version').get()?.['user_version'])
+    return scheme === 'sqlite' ? sqliteLayout(db, path) : fileLayout(db, path)
   } finally {
     db.close()
   }

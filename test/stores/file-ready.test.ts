@@ -9,10 +9,8 @@ import {
   batch,
   claimed,
   deadOwner,
-  elsewhere,
   lane,
   message,
-  refused,
   row,
   seqsOf,
   started,
@@ -183,37 +181,6 @@ test('claims what the journals say when the table is gone', async () => {
   await rm(join(folder.path, 'leases.db'))
   const again = await fileStore(folder.path)
   assert.deepEqual(await claimed(again), ['due', 'r'])
-  await again.close()
-})
-
-test('brings a folder of an older build up to date: its leases count, and what was under way is due', async () => {
-  await using folder = await temporaryFolder()
-  const store = await fileStore(folder.path)
-  const then = { updatedAt: '2020-01-01T00:00:00.000Z' }
-  for (const run of ['running', 'held', 'held/a#1']) await store.create(row(run, then), batch(1, 1, { due: 'now' }))
-  for (const status of ['suspended', 'failed', 'completed'] as const)
-    await store.create(row(status, { status }), batch(1))
-  await store.close()
-  for (const run of ['running', 'held', 'held%2Fa%231', 'suspended', 'failed', 'completed']) {
-    const path = join(folder.path, `${run}.jsonl`)
-    const text = await readFile(path, 'utf8')
-    await writeFile(path, text.replace(/,"due":(null|\d+)/, '').replace('"format":1,"priority":0,', ''))
-  }
-  await rm(join(folder.path, 'leases.db'))
-  const db = new DatabaseSync(join(folder.path, 'leases.db'))
-  db.exec(`create table leases (id integer primary key, run text not null unique, token integer not null, owner text, expires_at integer);
-    pragma user_version = 1`)
-  for (const run of ['held', 'held/a#1']) {
-    const lease = [run, 7, JSON.stringify(elsewhere('a')), Date.now() + 60_000] as const
-    db.prepare('insert into leases (run, token, owner, expires_at) values (?, ?, ?, ?)').run(...lease)
-  }
-  db.close()
-  const again = await fileStore(folder.path)
-  assert.deepEqual(await again.row('running'), row('running', then))
-  assert.deepEqual(await again.holder('held'), elsewhere('a'))
-  await refused(again.acquire('held/a#1', thisOwner(), ttlMs), 'RUN_HELD')
-  assert.equal((await again.acquire('held', elsewhere('a'), ttlMs)).token, 8)
-  assert.deepEqual(await claimed(again, 10, thisOwner(), [lane]), ['running'])
   await again.close()
 })
 

@@ -416,21 +416,19 @@ test('refuses a folder that only newer code may write', async () => {
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 99')
   db.close()
-  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 4\b/)
+  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 5\b/)
 })
 
-test('brings a folder of the layout before up to date, with its leases', async () => {
+test('refuses a folder of an earlier build with both numbers', async () => {
   await using folder = await temporaryFolder()
-  const before = await fileStore(folder.path)
-  const lease = await started(before, 'r')
-  await before.close()
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
-  db.exec(`pragma user_version = 3;
-    alter table roots drop column deaths; alter table roots drop column died`)
+  db.exec('pragma user_version = 4')
   db.close()
-  const after = await fileStore(folder.path)
-  await after.append(lease, 1, batch(2))
-  await after.close()
+  await refused(
+    fileStore(folder.path),
+    'STORE_INVALID',
+    /leases\.db has layout 4, of an earlier build, and this build has layout 5: finish or delete its runs/,
+  )
 })
 
 test('waits for the lock of another process without blocking its own, and reads on meanwhile', async () => {

@@ -4,14 +4,14 @@
 // does not work.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
-import { storeClosed, storeNewer } from '../rules/refusals.ts'
+import { storeClosed, storeNewer, storeOlder } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { whileBusy } from '../sqlite/errors.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
-import { addDeaths, createTable, rootTable, takeOverLeases, type Roots } from './roots.ts'
+import { createTable, rootTable, type Roots } from './roots.ts'
 
-/** A build that knows no deaths (format 3) would count none. */
-export const formatNumber = 4
+/** A change of the table raises it: a database of another number is refused. */
+export const formatNumber = 5
 
 export interface LeaseDatabase {
   /** One at a time in this process and in all others. What `work` throws undoes its changes to roots. */
@@ -71,23 +71,25 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
   }
 }
 
+/** Makes the table in a new database. STORE_NEWER, and STORE_INVALID for the layout of an earlier build. */
 function bringUpToDate(db: DatabaseSync, path: string): void {
-  const version = Number(db.prepare('pragma user_version').get()?.['user_version'])
-  if (version > formatNumber) throw storeNewer(path, version, formatNumber)
+  const layout = layoutOf(db, path)
+  if (layout > formatNumber) throw storeNewer(path, layout, formatNumber)
   db.exec('pragma synchronous = full')
-  if (version === formatNumber) return
+  if (layout !== 0) return
   db.exec('begin immediate')
   try {
-    const again = Number(db.prepare('pragma user_version').get()?.['user_version'])
-    if (again < formatNumber) {
-      if (again < 2) db.exec(createTable)
-      if (again === 1) takeOverLeases(db)
-      db.exec(addDeaths)
-      db.exec(`pragma user_version = ${formatNumber}`)
-    }
+    if (layoutOf(db, path) === 0) db.exec(`${createTable}; pragma user_version = ${formatNumber}`)
     db.exec('commit')
   } catch (error) {
     if (db.isTransaction) db.exec('rollback')
     throw error
   }
+}
+
+/** The number of its layout; 0 for a new database. STORE_INVALID for the layout of an earlier build. */
+export function layoutOf(db: DatabaseSync, path: string): number {
+  const layout = Number(db.prepare('pragma user_version').get()?.['user_version'])
+  if (layout !== 0 && layout < formatNumber) throw storeOlder(path, layout, formatNumber, 'or use another folder')
+  return layout
 }

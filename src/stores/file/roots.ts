@@ -2,7 +2,6 @@
 // Of the latter the journals are the truth. A row that may differ from them says `unsure`, and is found out about by
 // whoever claims next.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { callerOf } from '../../journal/paths.ts'
 import { readOwner } from '../owner.ts'
 import { byClaim, highestFirst, isSameLane } from '../rules/claim-order.ts'
 import { neverTried, readyAt, type Counted } from '../rules/ready.ts'
@@ -99,15 +98,14 @@ export const createTable = `create table roots (
     due_at integer,
     waiting integer not null default 0,
     tries integer not null default 0,
+    deaths integer not null default 0,
+    died integer not null default 0,
     ready_at integer,
     unsure integer not null default 0
   );
   create index roots_ready on roots (crew, version, format, priority, ready_at) where ready_at is not null;
   create index roots_held on roots (owner) where owner is not null;
   create index roots_unsure on roots (unsure) where unsure = 1`
-
-export const addDeaths = `alter table roots add column deaths integer not null default 0;
-  alter table roots add column died integer not null default 0`
 
 const columns = [
   'token',
@@ -250,16 +248,6 @@ function rootOf(row: Row): StoredRoot {
     died: Number(row.died),
     unsure: row.unsure === 1,
   }
-}
-
-/** Takes over the leases of a folder that an older build made; what else there is to know is in the files. */
-export function takeOverLeases(db: DatabaseSync): void {
-  const insert = db.prepare('insert into roots (run, token, owner, expires_at, unsure) values (?, ?, ?, ?, 1)')
-  for (const lease of db.prepare('select run, token, owner, expires_at from leases').all()) {
-    const { run = '', token = 0, owner = null, expires_at = null } = lease
-    if (callerOf(String(run)) === undefined) insert.run(run, token, owner, expires_at)
-  }
-  db.exec('drop table leases')
 }
 
 function runsIn(rows: readonly { readonly [column: string]: unknown }[]): RunId[] {

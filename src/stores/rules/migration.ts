@@ -1,6 +1,7 @@
 // A step from one layout of a database to the next. A layout is known by the number of its last migration. Released
 // migrations never change; until the first release there is one per database, and a change of it raises its number.
 import { RepriseError } from '../../base/errors.ts'
+import { storeOlder } from './refusals.ts'
 
 export interface Migration {
   readonly number: number
@@ -22,15 +23,9 @@ export function lackingIn(
   applied: AppliedMigrations,
   { store, instead }: { readonly store: string; readonly instead: string },
 ): readonly Migration[] {
-  const [first, ...later] = known.map(({ number }) => number)
-  const numbers = [...applied.keys()].filter((number) => first !== undefined && number < first)
-  if (numbers.length > 0) {
-    const words = `${store} has layout ${Math.max(...numbers)}, of an earlier build, and this build has layout ${later.at(-1) ?? first}`
-    throw new RepriseError(
-      'STORE_INVALID',
-      `${words}: finish or delete its runs with the build that made it, ${instead}`,
-    )
-  }
+  const first = known[0]?.number ?? 0
+  const earlier = [...applied.keys()].filter((number) => number < first)
+  if (earlier.length > 0) throw storeOlder(store, Math.max(...earlier), lastNumber(known), instead)
   const other = known.find(({ number, checksum }) => applied.has(number) && applied.get(number) !== checksum)
   if (other === undefined) return known.filter(({ number }) => !applied.has(number))
   throw new RepriseError(

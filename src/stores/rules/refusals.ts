@@ -107,6 +107,14 @@ export function storeClosed(url: string): RepriseError {
   return new RepriseError('STORE_FAILED', `the store ${url} is closed: open it again`)
 }
 
+/** Until the first release, nothing is brought up to date. */
+export function storeOlder(store: string, layout: number, format: number, instead: string): RepriseError {
+  return new RepriseError(
+    'STORE_INVALID',
+    `${store} has layout ${layout}, of an earlier build, and this build has layout ${format}: finish or delete its runs with the build that made it, ${instead}`,
+  )
+}
+
 export function storeNewer(path: string, oldest: number, format: number): RepriseError {
   return new RepriseError(
     'STORE_NEWER',
