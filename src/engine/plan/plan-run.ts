@@ -115,7 +115,10 @@ function goingOn(
 ): Pick<PlannedTask, 'reasons' | 'fields'> {
   const { fields, reasons } = changeOf(attempt, task, state.inputs, outputs)
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
-  const recorded = `it continues as it was started, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
+  const recorded =
+    attempt.child === undefined
+      ? `it continues as it was started, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
+      : `it continues with its run ${attempt.child}`
   if (fields.length === 0) return { reasons: [recorded] }
   const policy = changed === 'continue' && !hasSteps(attempt) ? 'restart' : changed
   const what = {

@@ -206,6 +206,18 @@ describe('a plan', () => {
     assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts again', 'description changed'])
   })
 
+  test('of a resume names the run with which a nested crew continues', async () => {
+    const model = scriptedModel([{ when: 'Task: Look', reply: 'seen' }])
+    const agent = new Agent({ role: 'Clerk', goal: 'g', model })
+    const look = new Task({ name: 'look', description: 'Look', agent })
+    const tell = new Task({ name: 'tell', description: 'Tell', agent, context: [look] })
+    const work = new Task({ name: 'work', crew: new Crew({ name: 'working', tasks: [look, tell] }) })
+    const crew = new Crew({ name: 'outer', tasks: [work], store: memoryStore() })
+    await assert.rejects(crew.kickoff({ id: 'r' }))
+    const plan = await crew.plan({ of: 'resume' })
+    assert.deepEqual(reasonsOf(plan, 'work')?.reasons, ['it continues with its run r/work#1'])
+  })
+
   test('of a resume is what the resume does: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {
     const first = diamond()
     await first.crew.kickoff({ inputs })
