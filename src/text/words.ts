@@ -29,6 +29,11 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)}h${two(Math.floor((seconds % 3600) / 60))}m`
 }
 
+/** `40ms`, and from a second on as `duration`: for lists in which steps that take no time stand out. */
+export function preciseDuration(ms: number): string {
+  return ms < 1_000 ? `${Math.max(0, Math.round(ms))}ms` : duration(ms)
+}
+
 /** `950`, `12.3k`, `4.6M` */
 export function amount(count: number): string {
   if (count < 10_000) return String(count)

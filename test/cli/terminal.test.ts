@@ -5,6 +5,7 @@ import { columns, plain, shorten } from '../../src/text/plain-text.ts'
 import { printTable } from '../../src/cli/terminal/print-table.ts'
 import type { Channel } from '../../src/cli/terminal/terminal.ts'
 import { amount, duration } from '../../src/cli/terminal/entries-word.ts'
+import { preciseDuration } from '../../src/text/words.ts'
 import { wrap } from '../../src/text/wrap.ts'
 
 test('plain takes out escapes, control characters and marks of direction, and keeps lines, tabs and every script', () => {
@@ -52,6 +53,7 @@ test('durations and amounts stay short', () => {
     '2m05s',
     '1h02m',
   ])
+  assert.deepEqual([-1, 12.4, 999.4, 12_340].map(preciseDuration), ['0ms', '12ms', '999ms', '12.3s'])
   assert.deepEqual([0, 9_999, 12_345, 4_560_000].map(amount), ['0', '9999', '12.3k', '4.6M'])
 })
 

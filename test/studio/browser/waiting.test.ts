@@ -42,6 +42,7 @@ describe('questions on the page', { skip }, () => {
     const { page } = window
     for (const { go } of [window, other]) await go('/')
     for (const { until: shows } of [window, other]) await shows('.page-head', /5 open/)
+    for (const id of ['approval', 'denial']) await window.until('.question-card', new RegExp(`${id} · claims`))
     const form = page.getByRole('form', { name: 'Your answer' })
     const chosen = (kind: RegExp): Promise<string> => window.until('.question-place', kind)
 

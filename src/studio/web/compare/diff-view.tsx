@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
 import type { TaskDiff } from '../../../runs/diff/task-diff.ts'
-import { amount, dollars, duration, plural } from '../../../text/words.ts'
+import { amount, dollars, preciseDuration, plural } from '../../../text/words.ts'
 import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
@@ -63,7 +63,7 @@ function Side({ side, name }: { readonly side: RunSide; readonly name: string })
         <Fact name="Created">
           <Ago at={createdAt} />
         </Fact>
-        <Fact name="Time">{duration(durationMs)}</Fact>
+        <Fact name="Time">{preciseDuration(durationMs)}</Fact>
         <Fact name="Tokens">{amount(usage.input + usage.output)}</Fact>
         <Fact name="Cost">{dollars(cost)}</Fact>
       </dl>

@@ -21,7 +21,7 @@ export function OutputView({ raw }: { readonly raw: string }): JSX.Element {
       )}
       {differs(raw) && (
         <button type="button" class="quiet as-is" aria-pressed={plain} onClick={() => setPlain(!plain)}>
-          {plain ? 'Rendered' : 'As it is'}
+          {plain ? 'Rendered' : 'Raw'}
         </button>
       )}
     </div>

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
-import { duration, longTime } from '../../../text/words.ts'
+import { duration, longTime, preciseDuration } from '../../../text/words.ts'
 
 /** Now, in steps of a second: only what is shown and reads it is rendered again. */
 export const now = signal(Date.now())
@@ -34,7 +34,7 @@ export function RunTime({
   const until = status === 'completed' || status === 'failed' || status === 'cancelled' ? updatedAt : undefined
   const end = until === undefined ? now.value : Date.parse(until)
   const ms = Math.max(0, end - Date.parse(from))
-  return <span class="number">{until === undefined ? wholeSeconds(ms) : duration(ms)}</span>
+  return <span class="number">{until === undefined ? wholeSeconds(ms) : preciseDuration(ms)}</span>
 }
 
 export function agoWords(ms: number): string {

@@ -1,7 +1,7 @@
 // A step of a run, readable: what the model was sent and what it replied or failed with, or what a tool was called with and returned.
 import type { JSX } from 'preact'
 import { attemptsIn, taskOf } from '../../../journal/paths.ts'
-import { dollars, duration, longTime } from '../../../text/words.ts'
+import { dollars, preciseDuration, longTime } from '../../../text/words.ts'
 import type { ModelStep, RunDetail, StepView, ToolStep } from '../../api/contract.ts'
 import { ApiError, call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
@@ -189,7 +189,7 @@ function factsOf(step: StepView): readonly string[] {
   const time =
     step.startedAt !== undefined &&
     step.endedAt !== undefined &&
-    duration(Date.parse(step.endedAt) - Date.parse(step.startedAt))
+    preciseDuration(Date.parse(step.endedAt) - Date.parse(step.startedAt))
   if (step.kind === 'tool') return [time].filter(isText)
   const { usage, cost, reply, request } = step
   return [

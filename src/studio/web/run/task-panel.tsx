@@ -1,6 +1,6 @@
 // A task of a run: what it was told to do, what it gave, what that took, and what can be done from here.
 import type { JSX } from 'preact'
-import { amount, dollars, duration, plural } from '../../../text/words.ts'
+import { amount, dollars, preciseDuration, plural } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
@@ -42,7 +42,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
           task.cost !== undefined && usage.calls > 0 && dollars(task.cost),
           task.startedAt !== undefined &&
             task.completedAt !== undefined &&
-            duration(Date.parse(task.completedAt) - Date.parse(task.startedAt)),
+            preciseDuration(Date.parse(task.completedAt) - Date.parse(task.startedAt)),
         ]
           .filter(Boolean)
           .join(' · ')}

@@ -1,6 +1,6 @@
 // One row of the timeline: what it is, and its bars.
 import type { JSX } from 'preact'
-import { amount, duration, plural } from '../../../text/words.ts'
+import { amount, preciseDuration, plural } from '../../../text/words.ts'
 import type { StepSpan } from '../../timeline/timeline.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
@@ -110,7 +110,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
           <span class="faint clip">{step.words}</span>
           <span class="line-end number faint">
             {step.usage ? `${amount(step.usage.input + step.usage.output)} tok · ` : ''}
-            {step.to === undefined ? '' : duration(Date.parse(step.to) - Date.parse(step.from))}
+            {step.to === undefined ? '' : preciseDuration(Date.parse(step.to) - Date.parse(step.from))}
           </span>
         </>
       )

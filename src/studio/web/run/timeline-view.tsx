@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { worksFor } from '../../../journal/paths.ts'
-import { clock, duration } from '../../../text/words.ts'
+import { clock, duration, preciseDuration } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
@@ -180,7 +180,7 @@ function ticksOf(scale: TimeScale): { readonly place: number; readonly words: st
   const found: { place: number; words: string }[] = []
   for (const share of [0, 0.25, 0.5, 0.75]) {
     const time = timeAt(scale, share)
-    found.push({ place: share, words: duration(time - scale.from) })
+    found.push({ place: share, words: preciseDuration(time - scale.from) })
   }
   return found
 }

@@ -12,6 +12,7 @@ import { navigate, place, runPath } from '../routing/router.ts'
 import { kindTags } from './decision-words.ts'
 import { QuestionDetail } from './question-detail.tsx'
 import { idOf, pathOf } from './question-path.ts'
+import { shortId } from './short-id.ts'
 
 export function WaitingPage({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
   const { value, error, again } = questions
@@ -97,7 +98,7 @@ function QuestionCard({
   readonly question: QuestionView
   readonly current: boolean
 }): JSX.Element {
-  const { kind, crew, task, askedAt } = question
+  const { kind, crew, task, runId, askedAt } = question
   return (
     <Link to={pathOf(question)} class="card question-card" aria-current={current ? 'true' : undefined}>
       <span class="card-top">
@@ -108,7 +109,7 @@ function QuestionCard({
       </span>
       <span class="card-title">{cardTitle(question)}</span>
       <span class="faint clip">
-        {crew} · {task}
+        {shortId(runId)} · {crew} · {task}
       </span>
     </Link>
   )
