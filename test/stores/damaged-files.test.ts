@@ -102,7 +102,7 @@ function crewIn(folder: string): Crew {
     { when: 'Do it', after: 1, reply: 'paid' },
   ])
   const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [payment()] })
-  const facts = new Task({ name: 'facts', description: 'Find out', agent: clerk })
+  const facts = new Task({ name: 'facts', description: 'Find out about {claim}', agent: clerk })
   const pay = new Task({ name: 'pay', description: 'Do it', agent: clerk, humanInput: true })
   const tasks = [facts, pay]
   return new Crew({ name: 'damaged', tasks, store: `file:${folder}`, logger: { info() {}, warn() {} } })
@@ -111,7 +111,7 @@ function crewIn(folder: string): Crew {
 /** A folder with a run that was resumed, has a message in its inbox and waits for it; and one that is untouched. */
 async function madeIn(folder: string): Promise<void> {
   await using crew = crewIn(folder)
-  await crew.kickoff({ id: 'whole' })
+  await crew.kickoff({ id: 'whole', inputs: { claim: 'wall' } })
   await crew.kickoff({ id: 'r', through: 'facts', inputs: { claim: 'roof' } })
   await crew.resume('r')
   await crew.run('r').answer('q1', { decision: 'revise', feedback: 'shorter' })
