@@ -76,6 +76,8 @@ export const errorCodes = {
   RUN_EXISTS: { retry: false },
   /** Another process is executing the run. */
   RUN_HELD: { retry: true },
+  /** The run was copied to another store, and continues only there. */
+  RUN_MOVED: { retry: false },
   /** The run works for another one, and is deleted together with it. */
   RUN_NEEDED: { retry: false },
   /** There is no such run in the store. */

@@ -20,6 +20,8 @@ interface Acts {
   invalidate: { readonly runId: string; readonly task: string }
   cancel: { readonly runId: string }
   delete: { readonly runId: string }
+  /** Of a run that was moved to another store. */
+  requeue: { readonly runId: string }
   show: { readonly runId: string }
   runs: object
   kickoff: object
@@ -52,6 +54,7 @@ export const purposes: { readonly [A in Act]: string } = {
   invalidate: 'have it done again',
   cancel: 'end it',
   delete: 'delete that run',
+  requeue: 'if that copy was deleted, take it back',
   show: 'look at it',
   runs: 'list the runs',
   kickoff: 'start one',
@@ -79,6 +82,7 @@ const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
   invalidate: ({ runId, task }) => `${run(runId)}.invalidate(${quoted(task)})`,
   cancel: ({ runId }) => `${run(runId)}.cancel()`,
   delete: ({ runId }) => `${run(runId)}.delete()`,
+  requeue: ({ runId }) => `${run(runId)}.requeue()`,
   show: ({ runId }) => `${run(runId)}.view()`,
   runs: () => 'crew.runs()',
   kickoff: () => 'crew.kickoff()',

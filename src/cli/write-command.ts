@@ -219,6 +219,7 @@ const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
   invalidate: ({ runId, task }) => ({ words: ['invalidate'], values: [runId, task] }),
   cancel: ({ runId }) => ({ words: ['cancel'], values: [runId] }),
   delete: ({ runId }) => ({ words: ['delete'], values: [runId] }),
+  requeue: ({ runId }) => ({ words: ['requeue'], values: [runId] }),
   show: ({ runId }) => ({ words: ['show'], values: [runId] }),
   runs: () => ({ words: ['runs'] }),
   kickoff: () => ({ words: ['run'], takes: 'crew' }),

@@ -106,13 +106,29 @@ export interface EntryBodies {
     readonly by?: string
   }
   'run.suspended': {
-    /** child: a run of one of its tasks waits. parent: the run that it works for has used up its budget. */
-    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child' | 'parent' | 'tasks-changed'
+    /**
+     * child: a run of one of its tasks waits. parent: the run that it works for has used up its budget. moved: it
+     * continues in another store.
+     */
+    readonly reason:
+      | 'questions'
+      | 'through'
+      | 'stopped'
+      | 'takeovers'
+      | 'limit'
+      | 'child'
+      | 'parent'
+      | 'tasks-changed'
+      | 'moved'
     readonly through?: string
     /** Where its tasks have changed: the recorded work that the crew has no task for. */
     readonly orphaned?: readonly OrphanedTask[]
     /** The attempts whose runs it waits for. */
     readonly children?: readonly string[]
+    /** The store that it has moved to, without credentials. */
+    readonly to?: string
+    /** All of it is there. Without, a copy was cut off, and is to be repeated. */
+    readonly arrived?: true
   }
   /** The time of the process was up between two steps, and the run waits for a worker. */
   'run.yielded': object

@@ -4,6 +4,7 @@ import { defined } from '../base/defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
 import { isReady } from '../engine/read/due.ts'
+import { moveOf } from '../engine/read/moved.ts'
 import { summaryOf } from '../engine/read/row-summary.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import { RepriseError } from '../base/errors.ts'
@@ -40,15 +41,16 @@ export async function latestRun(store: Store, crew?: string): Promise<RunRow | u
 }
 
 /** Of the runs that a resume continues. */
-export function isUnfinished({ status }: RunRow): boolean {
-  return status === 'running' || status === 'suspended' || status === 'failed'
+export function isUnfinished(row: RunRow): boolean {
+  const { status } = row
+  return status === 'running' || status === 'failed' || (status === 'suspended' && !moveOf(summaryOf(row)))
 }
 
 /** Of the runs that a worker continues only when it is asked to. */
 export function canRequeue(row: RunRow): boolean {
   const said = summaryOf(row)
   if (said.imported) return !isEnded(row.status)
-  return row.status === 'failed' || (row.status === 'suspended' && !isReady(said))
+  return row.status === 'failed' || (row.status === 'suspended' && !isReady(said) && !moveOf(said))
 }
 
 /** Whether it is the run of a task that is a crew: whoever continues the run of that task continues it. */

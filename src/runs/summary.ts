@@ -1,6 +1,7 @@
 // A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
 import { isReady } from '../engine/read/due.ts'
 import { isRowOf } from '../engine/read/incarnation.ts'
+import { moveOf } from '../engine/read/moved.ts'
 import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
@@ -126,7 +127,7 @@ export function openQuestionsOf(store: Store, row: RunRow): Promise<number> {
 }
 
 async function countQuestions(store: Store, { run, status }: RunRow, said: RowSummary): Promise<number> {
-  if (isEnded(status)) return 0
+  if (isEnded(status) || moveOf(said)) return 0
   let count = said.questions
   for await (const row of rowsOf(store, run, said.open ?? said.children)) count += await openQuestionsOf(store, row)
   return count

@@ -1,6 +1,7 @@
 // A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each
 // journal is read once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
 import { questionsOf, readOnce, type ReadChild } from '../engine/task/children.ts'
+import { moveOf } from '../engine/read/moved.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import type { Entry } from '../journal/entries.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
@@ -37,7 +38,8 @@ export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<
   const read = readOnce(store, known)
   return {
     state: await withChildren(state, read),
-    questions: await questionsOf(state, read),
+    // one that was moved asks where it continues
+    questions: moveOf(state) ? [] : await questionsOf(state, read),
     store,
     parent: await parentRun(store, state.parent?.run, state.parent?.incarnation, state.parent?.from),
     ...(await executionOf(store, state.run, state.status)),

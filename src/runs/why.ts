@@ -1,6 +1,7 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
 import { orphanWords } from '../journal/state/change-words.ts'
 import { givenUpWords, isReady, type Wakeable } from '../engine/read/due.ts'
+import { movedWords } from '../engine/read/moved.ts'
 import { callerOf, childRun, rootRun } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'
@@ -44,6 +45,11 @@ export function saysGivenUp({ why }: { readonly why: string | undefined }): bool
   return why === `it ${givenUpWords}`
 }
 
+/** Whether the run was moved to another store. */
+export function saysMoved({ why }: { readonly why: string | undefined }): boolean {
+  return /^it was (being )?moved to /.test(why ?? '')
+}
+
 const importedWords = 'it was imported, and no worker takes it up by itself'
 
 /** Of a run that is suspended and waits for no answer: `was stopped`. */
@@ -71,8 +77,8 @@ function reasonWords({ runId, suspended }: Suspended): string {
       return `has recorded work that its crew has no task for: ${(suspended.orphaned ?? []).map(orphanWords).join('; ')}`
     case 'takeovers':
       return givenUpWords
-    case 'copying':
-      return 'is only partly there: it is being copied from another store, or that was interrupted'
+    case 'moved':
+      return movedWords(suspended)
     case 'edited':
       return 'lacks entries, or some were changed, and it has tasks to do'
     default:

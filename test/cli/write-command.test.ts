@@ -55,6 +55,11 @@ const table: readonly (readonly [next: Next, call: string, command: string])[] =
   ],
   [{ act: 'cancel', runId: 'r' }, `end it with crew.run('r').cancel()`, 'cancel r STORE'],
   [{ act: 'delete', runId: 'r' }, `delete that run with crew.run('r').delete()`, 'delete r STORE'],
+  [
+    { act: 'requeue', runId: 'r' },
+    `if that copy was deleted, take it back with crew.run('r').requeue()`,
+    'requeue r STORE',
+  ],
   [{ act: 'show', runId: 'r' }, `look at it with crew.run('r').view()`, 'show r STORE'],
   [{ act: 'runs' }, 'list the runs with crew.runs()', 'runs STORE'],
   [{ act: 'kickoff' }, 'start one with crew.kickoff()', 'run CREW'],

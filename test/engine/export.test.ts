@@ -11,7 +11,7 @@ import { importRun, importRunFromFile } from '../../src/engine/history/import-ru
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Line, Store } from '../../src/stores/store.ts'
-import { batch, linesOf, refused, row } from '../../src/testing/store-contract/harness.ts'
+import { batch, linesOf, message, refused, row } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { inDoubt, payment } from './payments.ts'
 import { dyingStore, entriesOf, longTexts, newStore, oneTask, stateOf } from './support.ts'
@@ -262,8 +262,8 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'has no text': [() => '', /the exported run is empty/],
   'is something else': [() => '{"name":"x"}\n', /isn't an exported run of Reprise/],
   'is of a later format': [
-    (lines) => sealed(changed(lines, 0, '"version":2', '"version":3')),
-    /has format 3, .* reads format 2; finish or delete/,
+    (lines) => sealed(changed(lines, 0, '"version":3', '"version":4')),
+    /has format 4, .* reads format 3; finish or delete/,
   ],
   'is cut off in a line': [(lines) => lines.join('\n').slice(0, -680), /cut off in line \d+/],
   'is cut off between two lines': [
@@ -303,15 +303,15 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'continues after its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* comes after its end/],
   'has a line of its own': [
     (lines) => sealed([...lines.slice(0, -1), '{"a":1}']),
-    /neither an entry nor a stored value/,
+    /neither an entry, a stored value nor a message/,
   ],
   'has windows newlines': [(lines) => lines.join('\r\n'), /entry \d+ of .* is not as it was written/],
 }
-for (const [what, [damage, message]] of Object.entries(damages)) {
+for (const [what, [damage, words]] of Object.entries(damages)) {
   test(`an exported text that ${what} is refused by saying so`, async () => {
     const { lines } = await small()
     const target = engineOn(newStore())
-    await refused(importRun(target, [damage(lines)]), 'JOURNAL_DAMAGED', message)
+    await refused(importRun(target, [damage(lines)]), 'JOURNAL_DAMAGED', words)
     assert.deepEqual((await target.store.list({}, { limit: 1 })).rows, [])
   })
 }
@@ -351,6 +351,32 @@ test('a run that is there already with another journal is kept, and where they d
   await other.create(row('r', { format: journalVersion }), batch(1))
   await refused(importRun(engineOn(other), [text]), 'RUN_EXISTS', /from entry 1 on/)
   assert.equal((await linesOf(other, 'r')).length, 1)
+})
+
+test('messages that nobody has recorded go with an export, but one that would have a worker continue the run is left out', async () => {
+  const source = newStore()
+  const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'done' }], store: source })
+  await crew.enqueue({ id: 'r', inputs: {} })
+  const edit = message('edit:1', JSON.stringify({ kind: 'edit', task: 'job', raw: 'mine', structured: false }))
+  await source.post('r', edit)
+  await source.post('r', message('requeue:1', JSON.stringify({ kind: 'requeue' })))
+  const target = newStore()
+  const imported = await importRun(engineOn(target), exportRun(source, 'r'), { as: 's' })
+  assert.equal(imported.existed, false)
+  assert.deepEqual(await target.inbox('s'), [edit])
+  assert.equal(await target.holder('s'), undefined)
+  assert.equal((await importRun(engineOn(target), exportRun(source, 'r'), { as: 's' })).existed, true)
+  assert.deepEqual(await target.inbox('s'), [edit])
+})
+
+test('a message in an export that lacks its body is refused', async () => {
+  const { lines } = await small()
+  const text = sealed([...lines.slice(0, -1), '{"message":{"id":"edit:1","at":"2026-01-01"}}'])
+  await refused(
+    importRun(engineOn(newStore()), [text]),
+    'JOURNAL_DAMAGED',
+    /the message in line \d+ .* lacks its id, time or body/,
+  )
 })
 
 test('a run imported under another id is a run of its own, with the journal of the first', async () => {
@@ -426,7 +452,7 @@ test('the last line of an export is what sha256sum says of the others', async ()
   assert.equal(sha256, createHash('sha256').update(body).digest('hex'))
   assert.deepEqual(JSON.parse(lines[0] ?? ''), {
     format: 'reprise.run',
-    version: 2,
+    version: 3,
     run: 'r',
     crew: 'engine',
     exportedAt: at.toISOString(),

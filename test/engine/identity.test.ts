@@ -4,11 +4,12 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Agent, Crew, copyRuns, Task, tool, type Tool } from 'reprise'
+import { Agent, Crew, Task, tool, type Tool } from 'reprise'
 import { openStore, type Store } from 'reprise/stores'
 import { faultyStore, nthCall, scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { copyAll } from '../crew/copy/copy-support.ts'
 import { kindsHere, storePlace } from '../support/store-place.ts'
 import { dyingStore, newStore, stateOf } from './support.ts'
 
@@ -69,11 +70,9 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
       await bank.crew(store).import(file)
       await bank.crew(store).import(file, { as: 'renamed' })
       const copied = newStore()
-      await copyRuns(store, copied)
-      const runs = [
-        { where: first, id: 'r' },
-        ...[store, copied].flatMap((where) => ['r', 'renamed'].map((id) => ({ where, id }))),
-      ]
+      const left = await copyAll(store, copied)
+      assert.deepEqual(left, { r: 'copied', renamed: 'copied' })
+      const runs = [{ where: first, id: 'r' }, ...['r', 'renamed'].map((id) => ({ where: copied, id }))]
       for (const { where, id } of runs) assert.equal((await bank.crew(where).resume(id)).status, 'completed')
       assert.deepEqual([...bank.paid.values()], [999])
       const states = await Promise.all(runs.map(({ where, id }) => stateOf(where, id)))

@@ -6,6 +6,7 @@ import { environment } from '../../base/environment.ts'
 import { messageOf } from '../../base/errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isGivenUp } from '../../engine/read/due.ts'
+import { moveOf } from '../../engine/read/moved.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { worksForAnother } from '../../runs/find.ts'
@@ -114,9 +115,17 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
     const stuck: RunRow[] = []
     const givenUp: RunRow[] = []
     const unserved: RunRow[] = []
+    const cutOff: RunRow[] = []
+    let moved = 0
     for await (const row of allRows(store, {})) {
       count++
       if (isEnded(row.status) || worksForAnother(row)) continue
+      const move = moveOf(summaryOf(row))
+      if (move) {
+        moved++
+        if (!move.arrived) cutOff.push(row)
+        continue
+      }
       if (isGivenUp(summaryOf(row))) givenUp.push(row)
       else if (isStuck(await store.tries(row.run))) stuck.push(row)
       const crew = crews.find(({ name }) => name === row.crew)
@@ -127,13 +136,15 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
       else held++
     }
     const running = held === 0 ? '' : `, ${held} in a process that is alive`
-    const runs = ok('runs', `${count}${running}`)
+    const away = moved === 0 ? '' : `, ${moved} moved to another store`
+    const runs = ok('runs', `${count}${running}${away}`)
     const limits: Check[] = []
     for (const crew of crews) limits.push(...(await checkLimit(store, crew, heldOf.get(crew) ?? 0)))
     return [
       runs,
       ...limits,
       ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
+      ...checkMoves(cutOff),
       ...(await checkTasks(url, crews, commands)),
       ...checkThese('stuck', 'that workers take up again and again without getting further', stuck, commands),
       ...checkThese('given up', 'whose process ended five times in a row without a new step', givenUp, commands),
@@ -184,6 +195,14 @@ async function checkTasks(url: string, crews: readonly Crew[], commands: Command
   return [
     warn('tasks', `${plural(found.length, 'run')} with recorded work that the crew has no task for: ${names}`, next),
   ]
+}
+
+function checkMoves(cutOff: readonly RunRow[]): Check[] {
+  const [first] = cutOff
+  const move = first && moveOf(summaryOf(first))
+  if (!move) return []
+  const words = `${plural(cutOff.length, 'run')} whose copy to another store was cut off: ${someOf(cutOff.map(({ run }) => run))}`
+  return [warn('moved', words, `repeat the copy: ${first.run} was being moved to ${move.to}`)]
 }
 
 /** Not for workers that have this code of its crew. */

@@ -4,6 +4,7 @@ import { number, oneOf, optional } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
 import { requeue } from '../../engine/people/requeue.ts'
 import { isGivenUp } from '../../engine/read/due.ts'
+import { moveOf, runMoved } from '../../engine/read/moved.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { ofOtherCrew } from '../../engine/read/run-not-found.ts'
@@ -60,7 +61,10 @@ export interface Enqueued {
   readonly notBefore?: Date | undefined
 }
 
-/** INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's. */
+/**
+ * INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's;
+ * RUN_MOVED.
+ */
 export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<Enqueued> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, priority, due } = request
@@ -82,6 +86,8 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   const { state } = await readRun(engine.store, run)
   if (state.crew !== crew.name) throw ofOtherCrew(run, state.crew, crew.name)
   if (given) checkSameInputs(state, given)
+  const move = moveOf(state)
+  if (move) throw runMoved(run, move)
   if (isGivenUp(state)) await requeue(engine, run, {}).catch(unlessTaken)
   return { runId: run, created: false }
 }

@@ -1,4 +1,5 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
+import { movedWords } from '../../engine/read/moved.ts'
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
 import type { CrewDefinition, CrewLogger, Logger, Told } from '../../engine/definition.ts'
 import { messageOf } from '../../base/errors.ts'
@@ -72,6 +73,7 @@ export function describeEntry(entry: Entry): string | undefined {
     case 'run.resumed':
       return `resumed by ${entry.owner.label === undefined ? '' : `${entry.owner.label}, `}process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}${entry.changes ? `; its tasks have changed: ${changeWords(entry.changes)}` : ''}`
     case 'run.suspended':
+      if (entry.reason === 'moved') return movedWords(entry)
       return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}${entry.orphaned ? `: ${entry.orphaned.map(orphanWords).join('; ')}` : ''}`
     case 'run.yielded':
       return 'handed back between two steps'

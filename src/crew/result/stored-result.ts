@@ -1,7 +1,7 @@
 // The result of a run that is looked at from outside: of one that has ended, what its journal says; of one that
 // somebody executes, what it comes to.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
-import { checkWhole } from '../../engine/history/copy/half-copied.ts'
+import { checkFormat } from '../../engine/read/check-format.ts'
 import { runCancelled } from '../../engine/people/inbox.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { readRun } from '../../engine/read/read-run.ts'
@@ -23,7 +23,7 @@ export async function resultOf(crew: CrewDefinition, { state, questions }: Unit)
 export async function storedResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   const row = await engine.store.row(run)
   // one of another format would be waited for in vain
-  if (row) checkWhole(engine.store, row)
+  if (row) checkFormat(row)
   await whenAtRest(engine, run)
   const { state } = await readRun(engine.store, run)
   switch (state.status) {

@@ -28,6 +28,8 @@ export function suspensionOf(state: RunState, questions: readonly Question[]): S
       facts: `Run ${run} ${stoppedWords({ runId: run, suspended })}`,
       next: callerOf(run) ? { act: 'resume', runId: rootRun(run) } : decisionFor(run, suspended.orphaned ?? []),
     }
+  if (suspended?.reason === 'moved')
+    return { facts: `Run ${run} ${stoppedWords({ runId: run, suspended })}`, next: { act: 'requeue', runId: run } }
   const runId = suspended?.reason === 'parent' ? rootRun(run) : run
   return {
     facts: `Run ${run} ${stoppedWords({ runId: run, suspended, woken, imported })}`,
@@ -37,7 +39,7 @@ export function suspensionOf(state: RunState, questions: readonly Question[]): S
 
 /** In the library's words: one call for each open question, and the one that continues the run. */
 export function suspensionWords(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
-  if (next.act === 'resume') return `${facts}; ${nextWords(next)}`
+  if (next.act === 'resume' || next.act === 'requeue') return `${facts}; ${nextWords(next)}`
   const answers = questions.map((question) => nextWords(answering(runId, question)))
   return `${facts} (${[...answers, nextWords({ act: 'resume', runId })].join(', then ')})`
 }

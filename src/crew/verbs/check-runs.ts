@@ -3,7 +3,9 @@
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isServed } from '../../engine/read/lanes.ts'
+import { moveOf } from '../../engine/read/moved.ts'
 import { readRun } from '../../engine/read/read-run.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
 import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
@@ -50,7 +52,8 @@ export async function* checkRuns(open: OpenCrew): AsyncGenerator<RunCheck> {
   const { definition: crew } = open
   const engine = await open.engine()
   for await (const row of allRows(engine.store, { crew: crew.name }))
-    if (!isEnded(row.status) && callerOf(row.run) === undefined) yield await checkRun(engine, crew, row)
+    if (!isEnded(row.status) && callerOf(row.run) === undefined && !moveOf(summaryOf(row)))
+      yield await checkRun(engine, crew, row)
 }
 
 async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Promise<RunCheck> {

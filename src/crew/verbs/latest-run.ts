@@ -2,6 +2,7 @@
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
+import { moveOf } from '../../engine/read/moved.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
@@ -30,7 +31,9 @@ export async function latestRun({ store }: Engine, crew: string, status?: RunSta
   const now = await store.now()
   let delayed: string | undefined
   for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) }, 1)) {
-    const { dueAt } = summaryOf(row)
+    const summary = summaryOf(row)
+    const { dueAt } = summary
+    if (status && moveOf(summary)) continue
     if (row.status !== 'queued' || dueAt === undefined || Date.parse(dueAt) <= now) return row.run
     delayed ??= row.run
   }

@@ -1,12 +1,12 @@
-// A run, with the runs that work for it, as one text, to be kept, sent and read back elsewhere. Every line is a JSON
+// A run, with its child runs, as one text, to be kept, sent and read back elsewhere. Every line is a JSON
 // object:
-//   {"format":"reprise.run","version":2,"run":…,"crew":…,"exportedAt":…}
+//   {"format":"reprise.run","version":3,"run":…,"crew":…,"exportedAt":…}
 //   the lines of the journal, byte for byte: each names the hash of the one before
 //   {"blob":hash,"base64":…} for each value that they refer to
-//   {"within":id} for each run that works for it, followed by its lines and values in the same way
+//   {"message":{id,at,body}} for each message that waits for it
+//   {"within":id} for each child run, followed by its lines, values and messages in the same way
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
-// What a store keeps besides a journal (row, outputs, lease, inbox) is not included: the first two are folded again on
-// import.
+// The row, the outputs and the time that the run is due are folded again on import. A lease is never included.
 import { RepriseError } from '../../base/errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -14,7 +14,7 @@ import { hashBytes } from '../../journal/hash.ts'
 import type { NotedEnd } from '../../stores/store.ts'
 
 export const exportFormat = 'reprise.run'
-export const exportVersion = 2
+export const exportVersion = 3
 
 export interface ExportHeader {
   readonly format: typeof exportFormat

@@ -7,6 +7,7 @@ import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { childRun } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
 import { checkStored } from '../../journal/check/stored-values.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -18,8 +19,8 @@ import {
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
+import { checkFormat } from '../read/check-format.ts'
 import { runNotFound } from '../read/run-not-found.ts'
-import { checkWhole } from './copy/half-copied.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536
@@ -27,14 +28,20 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const advice = 'replay the run, and export what that gives'
 
 /**
- * Yields lines, each with its newline. RUN_NOT_FOUND. JOURNAL_DAMAGED for a run that no store would take: a person
- * removed entries from its journal, or changed one and nobody has resumed it since. BLOB_MISSING.
+ * Yields lines, each with its newline. Entries of the run itself after `last` are left out. RUN_NOT_FOUND.
+ * JOURNAL_DAMAGED for a run that no store would take: a person removed entries from its journal, or changed one and
+ * nobody has resumed it since. BLOB_MISSING.
  */
-export async function* exportRun(store: Store, run: string, at: Date = new Date()): AsyncGenerator<string> {
+export async function* exportRun(
+  store: Store,
+  run: string,
+  at: Date = new Date(),
+  last: number = Infinity,
+): AsyncGenerator<string> {
   const hash = createHash('sha256')
   const count = { runs: 0, entries: 0, blobs: 0 }
   const row = await rowFor(store, run)
-  checkWhole(store, row)
+  checkFormat(row)
   const { crew } = row
   const header: ExportHeader = { format: exportFormat, version: exportVersion, run, crew, exportedAt: at.toISOString() }
   // grows during the loop: its entries name the runs that work for it
@@ -43,7 +50,7 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
     // one that was never created, or was deleted, is skipped
     if (one !== run && !(await store.row(one))) continue
     yield hashed(JSON.stringify(one === run ? header : { within: one }))
-    for await (const line of linesOf(store, one, count, unit)) yield hashed(line)
+    for await (const line of linesOf(store, one, count, unit, one === run ? last : Infinity)) yield hashed(line)
     count.runs += 1
   }
   const trailer: ExportTrailer = { ...count, sha256: hash.digest('hex') }
@@ -55,28 +62,32 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
   }
 }
 
-/** The entries and stored values of one run; they are counted, and the runs that work for it are added to `unit`. */
+/** The entries, stored values and messages of one run. They are counted, and its child runs are added to `unit`. */
 async function* linesOf(
   store: Store,
   run: string,
   count: { entries: number; blobs: number },
   unit: string[],
+  last: number,
 ): AsyncGenerator<string> {
-  const { createdAt } = await rowFor(store, run)
+  const { createdAt, status } = await rowFor(store, run)
   const chain = followChain(`run ${run}`, advice)
   // before the lines: what is appended while they are read must not look lost
   const noted = await store.lastNoted(run)
   const blobs = new Set<string>()
   const files = new Set<string>()
+  let entries = 0
   for await (const { seq, bytes } of store.read(run)) {
     const { text, entry } = readLine(bytes, `entry ${seq} of run ${run}`)
     chain.next(entry, bytes)
+    if (entry.seq > last) continue
+    entries += 1
     for (const blob of blobReferences(text)) blobs.add(blob)
     if (entry.type === 'run.created') for (const file of await filesOf(store, run, bytes)) files.add(file)
     if (entry.type === 'task.started' && entry.child) unit.push(childRun(run, entry.path ?? ''))
     yield text
   }
-  const entries = chain.end(noted)
+  chain.end(noted)
   const stillThere = async (): Promise<void> => {
     // deleted while it was read, or even created again: there may have been more
     if ((await store.row(run))?.createdAt !== createdAt) throw runNotFound(store, run)
@@ -94,6 +105,8 @@ async function* linesOf(
     blobs.add(blob)
     yield JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') })
   }
+  // what is in the inbox now is in none of the lines above
+  if (!isEnded(status)) for (const message of await store.inbox(run)) yield JSON.stringify({ message })
   await stillThere()
   count.entries += entries
   count.blobs += blobs.size
@@ -106,14 +119,14 @@ async function rowFor(store: Store, run: string): Promise<RunRow> {
 }
 
 /** The files among the inputs of a run, by its first line. */
-export async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
+async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
   const entry = await decodeEntry(bytes, (hash) => store.blob(run, hash), `the first entry of run ${run}`)
   if (entry.type !== 'run.created') return []
   return filesIn([entry.inputs, entry.given ?? {}]).map(({ hash }) => hash)
 }
 
 /** JOURNAL_DAMAGED, BLOB_MISSING. */
-export async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
+async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
   const bytes = await store.blob(run, hash)
   if (bytes) {
     checkStored(bytes, hash, `the stored value ${hash} of run ${run}`)

@@ -1,6 +1,7 @@
-// Puts an exported run, and those that work for it, into a store, whole or not at all. A journal is imported unchanged;
-// what a store keeps besides is folded from it. Nobody holds an imported run. One that has not ended is parked by one
-// more entry: where it comes from it may go on, so no worker takes it up here before a person resumes it.
+// Puts an exported run, with its child runs, into a store. A journal is imported unchanged; the row, the time it is due
+// and its outputs are folded from it, and the messages that nobody has recorded are posted again. The child runs come
+// first, then the run itself in one write: until then there is no run. A run that has not ended is parked by one more
+// entry, since it may continue where it comes from; `copy` parks it there instead.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'
@@ -11,13 +12,17 @@ import { hashBytes } from '../../journal/hash.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
+import { defined } from '../../base/defined.ts'
+import type { Next } from '../../base/next.ts'
 import { checkKeys } from '../../base/options.ts'
 import { fileError } from '../../stores/file/durable-files.ts'
-import type { Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
+import type { Batch, Lease, Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { damaged } from './export-format.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { readExport, type ExportedRun } from './read-export.ts'
+import { isRequeue } from '../people/inbox.ts'
+import { dueOf } from '../read/due.ts'
 import { outputKeys, rowOf } from '../read/row.ts'
 import { checkNewRunId } from '../read/run-id.ts'
 
@@ -72,24 +77,13 @@ async function importNamed(
   options: ImportOptions,
   name: string,
 ): Promise<ImportedRun> {
-  const { store } = engine
   checkOptions(options)
-  const exported = await readExport(chunks, name)
-  const [{ run: from }] = exported
-  const to = options.as ?? checkNewRunId(from)
-  const unit: Folded[] = []
-  for (const one of exported) unit.push(await foldExport(engine, one, to + one.run.slice(from.length), name))
-  const known = await Promise.all(unit.map((one) => isKnown(store, one)))
-  // the run itself last: without it, those that work for it belong to no run
-  for (const [index, one] of [...unit.entries()].toReversed()) {
-    if (known[index]) continue
-    const { row, lines, parked, outputs, blobs } = one
-    const { created } = await store.create(row, { lines: [...lines, ...parked], row, outputs, blobs })
-    if (!created) await isKnown(store, one)
-  }
-  const { run: runId, crew, status } = (unit[0] as Folded).row
-  const entries = unit.reduce((sum, { lines }) => sum + lines.length, 0)
-  return { runId, crew, status, runs: unit.length, entries, existed: known.every(Boolean) }
+  const tree = await prepareImport(engine, chunks, name, { as: options.as, park: true })
+  const existed = await isThere(engine.store, tree)
+  await writeImport(engine, tree)
+  const { run: runId, crew, status } = tree[0].row
+  const entries = tree.reduce((sum, { lines }) => sum + lines.length, 0)
+  return { runId, crew, status, runs: tree.length, entries, existed }
 }
 
 function checkOptions(options: ImportOptions): void {
@@ -97,20 +91,112 @@ function checkOptions(options: ImportOptions): void {
   if (options.as !== undefined) checkNewRunId(options.as)
 }
 
-interface Folded extends Pick<ExportedRun, 'lines' | 'blobs'> {
+/** A run that is to be written, checked and folded. */
+export interface PreparedRun extends ExportedRun {
   readonly row: RunRow
-  /** What is put after its lines. */
+  readonly due: Batch['due']
+  /** The entry that parks it, after its lines. */
   readonly parked: readonly Line[]
   readonly outputs: readonly OutputKey[]
+  /** The token of its last entry, where a process was executing it. */
+  readonly token: number
 }
 
-/** What a store keeps about the run, under its name here. */
-async function foldExport(
+/** The root first. */
+export type PreparedTree = readonly [PreparedRun, ...PreparedRun[]]
+
+/** Reads all of the text and writes nothing. JOURNAL_DAMAGED, OPTION_INVALID. */
+export async function prepareImport(
+  engine: Engine,
+  chunks: AsyncIterable<string> | Iterable<string>,
+  name: string,
+  { as, park }: { readonly as?: string | undefined; readonly park: boolean },
+): Promise<PreparedTree> {
+  const [root, ...children] = await readExport(chunks, name)
+  const to = as ?? checkNewRunId(root.run)
+  const prepare = (one: ExportedRun): Promise<PreparedRun> =>
+    prepareRun(engine, one, to + one.run.slice(root.run.length), name, park)
+  const prepared: [PreparedRun, ...PreparedRun[]] = [await prepare(root)]
+  for (const child of children) prepared.push(await prepare(child))
+  return prepared
+}
+
+/** Whether the store has all of it, just like that. RUN_EXISTS when it has other runs of these ids. */
+async function isThere(store: Store, tree: PreparedTree): Promise<boolean> {
+  const next = { act: 'import', as: `${tree[0].row.run}-copy` } as const
+  let isWhole = true
+  for (const one of tree) {
+    const standing = await compareImport(store, one, next)
+    if (standing === 'longer') throw runExists(store, one.row.run, one.lines.length + 1, next)
+    isWhole &&= standing === 'same'
+  }
+  return isWhole
+}
+
+/** How the journal of a run in a store relates to that of an import: as an import leaves it, or longer. */
+export type Standing = 'absent' | 'same' | 'longer'
+
+/** RUN_EXISTS when the store has a run of that id with other entries. */
+export async function compareImport(
+  store: Store,
+  { row: { run }, lines, parked }: PreparedRun,
+  next?: Next,
+): Promise<Standing> {
+  if (!(await store.row(run))) return 'absent'
+  let same = 0
+  const more: Uint8Array[] = []
+  for await (const { bytes } of store.read(run)) {
+    const line = lines[same]
+    if (line === undefined) more.push(bytes)
+    else if (Buffer.compare(line.bytes, bytes) === 0) same += 1
+    else break
+  }
+  if (same < lines.length) throw runExists(store, run, same + 1, next)
+  // the entry with which it was parked here is not in the file
+  const isParked = more.length === 1 && parked.length === 1 && isParking(more[0] as Uint8Array)
+  return more.length === 0 || isParked ? 'same' : 'longer'
+}
+
+/** Runs that are there already stay as they are. RUN_EXISTS, before anything is written, when they are others. */
+export async function writeImport({ store, world }: Engine, tree: PreparedTree): Promise<void> {
+  const known = await Promise.all(tree.map((one) => compareImport(store, one)))
+  let lease: Lease | undefined
+  for (const [index, one] of [...tree.entries()].toReversed()) {
+    if (known[index] !== 'absent') continue
+    const { row, lines, parked, outputs, blobs, due } = one
+    const batch = { lines: [...lines, ...parked], row, outputs, blobs, ...defined({ due }) }
+    // nobody takes the run up before its messages are there
+    const asked = index === 0 ? { owner: world.owner, ttlMs: world.leaseMs } : undefined
+    const made = await store.create(row, batch, asked)
+    lease = made.lease
+    if (!made.created) await compareImport(store, one)
+  }
+  for (const { row, messages } of tree) for (const message of messages) await store.post(row.run, message)
+  if (lease) await store.release(await passTokens(store, lease, Math.max(...tree.map(({ token }) => token))))
+}
+
+/**
+ * An entry under the token of the one before counts the time between them as work. So the next holder here must not be
+ * given the token of the last entry; tokens that are far away are never met.
+ */
+async function passTokens(store: Store, given: Lease, last: number): Promise<Lease> {
+  let lease = given
+  while (lease.token < last && last - lease.token < 100) {
+    await store.release(lease)
+    lease = await store.acquire(lease.run, lease.owner, 1_000)
+  }
+  return lease
+}
+
+/** What a store keeps about the run, under its name there. */
+async function prepareRun(
   { world }: Engine,
-  { lines, blobs }: ExportedRun,
+  exported: ExportedRun,
   run: string,
   name: string,
-): Promise<Folded> {
+  park: boolean,
+): Promise<PreparedRun> {
+  const { lines, blobs, messages } = exported
   const state = emptyState(run)
   const stored = new Map(blobs.map(({ hash, bytes }) => [hash, bytes]))
   const outputs: OutputKey[] = []
@@ -124,12 +210,23 @@ async function foldExport(
   const missing = filesIn([state.inputs, state.given ?? {}]).find(({ hash }) => !stored.has(hash))
   if (missing)
     throw damaged(`${name} lacks the file ${missing.name} (${missing.hash}) of the run's inputs`, 'use another copy')
-  const rests = isEnded(state.status) || state.imported || callerOf(run) !== undefined
-  const parked = rests ? [] : [park(state, lines, world.now())]
-  return { row: rowOf(closeFold(state)), parked, outputs, lines, blobs }
+  const token = state.status === 'running' ? state.token : 0
+  const rests = !park || isEnded(state.status) || state.imported || callerOf(run) !== undefined
+  const parked = rests ? [] : [parkingLine(state, lines, world.now())]
+  const due = dueSince(closeFold(state), world.now())
+  // a worker would continue what is parked
+  const posted = park ? messages.filter((message) => !isRequeue(message)) : messages
+  return { ...exported, row: rowOf(state), due, parked, outputs, messages: posted, token }
 }
 
-function park(state: RunState, lines: readonly Line[], now: Date): Line {
+/** A run that has been due for long comes before others there, too. */
+function dueSince(state: RunState, now: Date): Batch['due'] {
+  const due = dueOf(state)
+  const since = due === 'now' ? Date.parse(state.updatedAt) : Number.NaN
+  return since <= now.getTime() ? since : due
+}
+
+function parkingLine(state: RunState, lines: readonly Line[], now: Date): Line {
   const stamp = { seq: state.seq + 1, at: now.toISOString(), token: state.token }
   const prev = hashBytes((lines.at(-1) as Line).bytes)
   const { entry, bytes } = encodeEntry({ type: 'run.imported' }, { ...stamp, prev })
@@ -144,30 +241,14 @@ function notWhole(error: unknown): never {
 }
 
 /** When the output was made, not when it was imported: a lookup goes by its age. */
-export function completedAt({ at }: Entry): { completedAt?: number } {
+function completedAt({ at }: Entry): { completedAt?: number } {
   const time = Date.parse(at)
   return Number.isNaN(time) ? {} : { completedAt: time }
 }
 
-/** Whether the store has exactly these lines, as an import leaves them. RUN_EXISTS when it has others. */
-async function isKnown(store: Store, { row: { run }, lines, parked }: Folded): Promise<boolean> {
-  if (!(await store.row(run))) return false
-  let same = 0
-  const more: Uint8Array[] = []
-  for await (const { bytes } of store.read(run)) {
-    const line = lines[same]
-    if (line === undefined) more.push(bytes)
-    else if (Buffer.compare(line.bytes, bytes) === 0) same += 1
-    else break
-  }
-  // the entry with which it was parked here is not in the file
-  const ours = more.length === 0 || (more.length === parked.length && isParking(more[0] as Uint8Array))
-  if (same === lines.length && ours) return true
-  throw new RepriseError(
-    'RUN_EXISTS',
-    `${store.url} has a run ${run} already, and the two differ from entry ${same + 1} on`,
-    { runId: run, next: { act: 'import', as: `${run}-copy` } },
-  )
+function runExists(store: Store, run: string, seq: number, next: Next | undefined): RepriseError {
+  const words = `${store.url} has a run ${run} already, and the two differ from entry ${seq} on`
+  return new RepriseError('RUN_EXISTS', words, { runId: run, next })
 }
 
 function isParking(bytes: Uint8Array): boolean {

@@ -7,7 +7,7 @@ import { hashBytes } from '../../journal/hash.ts'
 import { worksFor } from '../../journal/paths.ts'
 import { otherFormat } from '../../journal/check/check-entry.ts'
 import { describe } from '../../base/options.ts'
-import type { Blob, Line } from '../../stores/store.ts'
+import type { Blob, Line, Message } from '../../stores/store.ts'
 import {
   damaged,
   exportFormat,
@@ -22,6 +22,8 @@ export interface ExportedRun {
   readonly run: string
   readonly lines: readonly Line[]
   readonly blobs: readonly Blob[]
+  /** Those that nobody had recorded. */
+  readonly messages: readonly Message[]
 }
 
 type JsonObject = { readonly [key: string]: unknown }
@@ -54,9 +56,10 @@ export async function readExport(
       now.chain.next(value as unknown as Entry, bytes)
       now.lines.push({ seq: Number(value['seq']), bytes })
     } else if ('blob' in value) now.blobs.push(readBlob(value, where))
+    else if ('message' in value) now.messages.push(readMessage(value, where))
     else if ('within' in value) runs.push(readWithin(value, header.run, runs, where))
     else if ('sha256' in value) trailer = value as unknown as ExportTrailer
-    else throw damaged(`${where} is neither an entry nor a stored value`, advice)
+    else throw damaged(`${where} is neither an entry, a stored value nor a message`, advice)
     if (!trailer) hash.update(`${text}\n`)
   }
   const [first, ...others] = runs
@@ -83,11 +86,12 @@ export async function readExport(
 interface Reading extends ExportedRun {
   readonly lines: Line[]
   readonly blobs: Blob[]
+  readonly messages: Message[]
   readonly chain: Chain
 }
 
 function reading(run: string, name: string): Reading {
-  return { run, lines: [], blobs: [], chain: followChain(name, advice) }
+  return { run, lines: [], blobs: [], messages: [], chain: followChain(name, advice) }
 }
 
 function readWithin({ within }: JsonObject, root: string, runs: readonly Reading[], where: string): Reading {
@@ -112,6 +116,12 @@ function readBlob({ blob, base64 }: JsonObject, where: string): Blob {
   const hash = hashBytes(bytes)
   if (hash !== blob) throw damaged(`the stored value in ${where} does not have its hash`, advice)
   return { hash, bytes }
+}
+
+function readMessage({ message }: JsonObject, where: string): Message {
+  const { id, at, body } = (message ?? {}) as JsonObject
+  if (typeof id === 'string' && typeof at === 'string' && typeof body === 'string') return { id, at, body }
+  throw damaged(`the message in ${where} lacks its id, time or body`, advice)
 }
 
 function checkCount(name: string, what: string, said: number, found: number): void {

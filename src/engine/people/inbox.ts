@@ -1,9 +1,10 @@
 // What people leave for a run that another process may be executing: answers, edits, cancellation, to be continued. The
 // holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used
 // twice.
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { entryProblem } from '../../journal/check/check-entry.ts'
-import type { Answer, Entry, NewEntry, Question } from '../../journal/entries.ts'
+import type { Answer, NewEntry, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -12,6 +13,7 @@ import type { Engine } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
 import { alreadyAnswered, checkAnswer } from './questions.ts'
 import { isParked } from '../read/due.ts'
+import { moveOf, type Move } from '../read/moved.ts'
 import { runNotFound } from '../read/run-not-found.ts'
 
 export type InboxMessage =
@@ -29,7 +31,8 @@ export type InboxMessage =
   | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
   /** To be continued by a worker, although nothing else asks for that. */
-  | { readonly kind: 'requeue'; readonly by?: string }
+  /** `move`: the one that it undoes. */
+  | { readonly kind: 'requeue'; readonly by?: string; readonly move?: Move }
 
 /**
  * Returns the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an
@@ -57,22 +60,17 @@ function answerId({ question, about }: AnswerMessage): string {
 }
 
 /**
- * The message that an entry has recorded, as far as the journal still tells its id: those of edits, invalidations and
- * cancellations are random, and never come again. `state` is the one after the entry.
- */
-export function recordedMessage(state: RunState, entry: Entry): Message | undefined {
-  if (entry.type === 'message.refused') return { id: entry.message, at: entry.at, body: '' }
-  const asked = entry.type === 'question.answered' ? state.questions.get(entry.question) : undefined
-  const message = asked?.answer && answerTo(asked.question, asked.answer)
-  return message && { id: answerId(message), at: entry.at, body: JSON.stringify(message) }
-}
-
-/**
  * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): replacing the output of the
  * task that is being executed would invalidate its work.
  */
-export function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<Drained> {
-  return hold.inbox(() => drain(hold, edits))
+export function drainInbox(hold: Hold, { edits, move }: DrainOptions): Promise<Drained> {
+  return hold.inbox(() => drain(hold, edits, move))
+}
+
+interface DrainOptions {
+  readonly edits: boolean
+  /** Of the root, where it was moved to another store. */
+  readonly move?: Move | undefined
 }
 
 export interface Drained {
@@ -81,14 +79,14 @@ export interface Drained {
   readonly editsWait: boolean
 }
 
-async function drain(hold: Hold, edits: boolean): Promise<Drained> {
+async function drain(hold: Hold, edits: boolean, move: Move | undefined): Promise<Drained> {
   if (!hold.mail.take()) return { recorded: false, editsWait: false }
   const inbox = await hold.engine.store.inbox(hold.state.run).catch((error: unknown) => {
     hold.mail.leave()
     throw error
   })
   const messages = inbox.map((message) => ({ id: message.id, content: parse(message) }))
-  const cancel = messages.find(({ content }) => content?.kind === 'cancel')
+  const cancel = move ? undefined : messages.find(({ content }) => content?.kind === 'cancel')
   // nothing follows a cancellation, and a sender who was told that their message was in time can read why it had no
   // effect
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
@@ -97,9 +95,11 @@ async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   if (now.length === 0) return { recorded: false, editsWait }
   const others = now.filter((message) => message !== cancel)
   const entries = others.map(({ id, content }) =>
-    cancel && (isEdit(content) || content?.kind === 'cancel')
-      ? refused(id, 'the run was cancelled first')
-      : checkedEntry(hold.state, id, content),
+    move && content?.kind !== 'requeue'
+      ? refused(id, `the run was moved to ${move.to}`)
+      : cancel && (isEdit(content) || content?.kind === 'cancel')
+        ? refused(id, 'the run was cancelled first')
+        : checkedEntry(hold.state, id, content),
   )
   const taken = now.map(({ id }) => id)
   await hold.append(cancel ? [...entries, checkedEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
@@ -179,8 +179,9 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
       return { ...rest, type: 'run.cancelled' }
     }
     case 'requeue': {
+      const { kind: _, move, ...rest } = message
       if (!isParked(state)) return refused(id, 'the run has been continued meanwhile')
-      const { kind: _, ...rest } = message
+      if (!isDeepStrictEqual(move, moveOf(state))) return refused(id, 'the run has been moved meanwhile')
       return { ...rest, type: 'run.requeued' }
     }
     default:
@@ -194,6 +195,11 @@ function refused(message: string, reason: string): NewEntry {
 
 function aboutOf(question: Question): string {
   return digest(question as unknown as Json)
+}
+
+/** Whether the message has a worker continue a parked run. */
+export function isRequeue(message: Message): boolean {
+  return parse(message)?.kind === 'requeue'
 }
 
 function parse(message: Message): InboxMessage | undefined {

@@ -1,11 +1,13 @@
 // Having a worker continue a run that only a resume would: for whoever has the store, and not the code. The request is
 // left in the inbox, as everything that people want of a run, so it is never lost: whoever is killed before it is
-// recorded leaves a message, and that alone makes the run ready. Recorded, it puts the run back into the queue.
+// recorded leaves a message, and that alone makes the run ready. Recorded, it puts the run back into the queue. It also
+// takes back a run that was moved to another store.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Engine } from '../definition.ts'
 import { isParked, isReady } from '../read/due.ts'
+import { moveOf } from '../read/moved.ts'
 import { readRun } from '../read/read-run.ts'
 import { runEnded } from './inbox.ts'
 import { tell } from './tell.ts'
@@ -22,6 +24,7 @@ export async function requeue(engine: Engine, runId: string, signed: { readonly 
     const words = `run ${run} is ${state.status}: a worker takes it up by itself, if none has it already`
     throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
   }
-  await tell(engine, run, { kind: 'requeue', ...signed })
+  const move = moveOf(state)
+  await tell(engine, run, { kind: 'requeue', ...signed, ...(move ? { move } : {}) })
   return run
 }

@@ -16,6 +16,7 @@ import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox
 import { requestLease } from '../lease/lease-keeper.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
+import { findMove, runMoved } from '../read/moved.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
 import { rootRun } from '../../journal/paths.ts'
 
@@ -67,6 +68,8 @@ const brief = { limitMs: briefMs }
 /** Posts, and records it at once when nobody holds the run; otherwise its holder does so before its next step. */
 async function leave(engine: Engine, state: RunState, message: InboxMessage, crew: string | undefined): Promise<void> {
   checkReadable(state, crew)
+  const move = message.kind === 'requeue' ? undefined : await findMove(engine.store, state)
+  if (move) throw runMoved(rootRun(state.run), move)
   // a process that was killed right after the cancellation did not get to them: cancelling again does the rest
   if (message.kind === 'cancel' && state.status === 'cancelled')
     await briefUnit(engine, state.run, (unit) => cancelWithin(engine, unit, state))
@@ -82,9 +85,7 @@ export async function recordLate(engine: Engine, run: string): Promise<boolean> 
   try {
     const found = await withMail(engine.store, rootRun(run))
     if (found.length === 0) return false
-    await briefUnit(engine, run, async (unit) => {
-      for (const id of found) await recordIn(engine, unit, id)
-    })
+    await briefUnit(engine, run, (unit) => recordTree(engine, unit))
     return true
   } catch {
     // whoever takes the run up next reads its inbox
@@ -111,6 +112,11 @@ export function recordBelow({ engine, unit }: Hold): Promise<void> {
   })
 }
 
+/** Records what waits for a run and its child runs, none of which is in progress. */
+export async function recordTree(engine: Engine, unit: Unit): Promise<void> {
+  for (const run of await withMail(engine.store, unit.lease.run)) await recordIn(engine, unit, run)
+}
+
 /** Of a root and the runs that work for it, those that have something in their inbox and still take it. */
 async function withMail(store: Store, root: string): Promise<string[]> {
   const found: string[] = []
@@ -127,8 +133,9 @@ async function recordIn(engine: Engine, unit: Unit, run: string, posted?: string
     // a message that is still in the inbox came too late; one that isn't was recorded by somebody else
     if (over && (await store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
     if (over) return
-    if (!unit.has(unit.lease.run)) await wakeRoot(engine, unit, run)
-    await drainInbox(hold, { edits: true })
+    const move = await findMove(store, hold.state)
+    if (!move && !unit.has(unit.lease.run)) await wakeRoot(engine, unit, run)
+    await drainInbox(hold, { edits: true, move })
     if (hold.state.status === 'cancelled') await cancelWithin(engine, unit, hold.state)
   } finally {
     await hold.release()

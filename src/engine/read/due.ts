@@ -30,8 +30,8 @@ export function dueOf(state: RunState): Batch['due'] {
 }
 
 /** Whether only a person continues it, or has it tried again before its time. */
-export function isParked({ status, suspended, imported }: RunState): boolean {
-  if (status === 'completed' || status === 'cancelled' || suspended?.reason === 'copying') return false
+export function isParked({ status, imported }: RunState): boolean {
+  if (status === 'completed' || status === 'cancelled') return false
   return status === 'suspended' || status === 'failed' || imported === true
 }
 

@@ -68,7 +68,7 @@ export function spentPart({ usage, ...part }: Spending): SpentPart {
 
 /** What a row says that its run has spent; undefined when it does not say when. */
 export function spendingIn({ usage, spent = [] }: RowSummary): Spending[] | undefined {
-  // of a run that is there in part, or by code that did not write it
+  // by code that did not write it
   if (spent.length === 0 && usage.calls > 0) return undefined
   const parts: Spending[] = []
   for (const { day, time, allDay, model, over, mixed, ...used } of spent) {

@@ -24,7 +24,7 @@ import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDecisions } from '../definition.ts'
 import { fileBlobs } from '../read/run-files.ts'
-import { checkWhole } from '../history/copy/half-copied.ts'
+import { checkFormat } from '../read/check-format.ts'
 import { reserve, reserveInTurn } from '../lease/held-here.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
@@ -33,6 +33,7 @@ import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
 import { momentOf } from '../moment.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { givenUpWords } from '../read/due.ts'
+import { moveOf, runMoved } from '../read/moved.ts'
 import { readRun } from '../read/read-run.ts'
 import { warnOf } from '../warn-of.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
@@ -192,13 +193,13 @@ export interface Unasked {
 /**
  * Takes a run up. For a completed one, one that was suspended because every process that resumed it died, and one that
  * doesn't want it, returns its state instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED;
- * JOURNAL_DAMAGED for one that is not there as a whole.
+ * JOURNAL_DAMAGED for one of another format; RUN_MOVED.
  */
 export async function resumeRun(engine: Engine, crew: CrewDefinition, run: string, given: TakeUp): Promise<Taken> {
   const { store, world } = engine
   const row = given.unasked?.row ?? (await store.row(run))
   if (!row) throw runNotFound(store, run)
-  checkWhole(store, row)
+  checkFormat(row)
   if (isEnded(row.status)) {
     // looking needs no lease; but a person may have edited the journal of a completed run, which then continues below
     const { state } = await readRun(store, run)
@@ -259,6 +260,8 @@ async function takeUp(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<
 /** Records the resume; false when the run is put aside instead. */
 async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<boolean> {
   const { state, engine } = hold
+  const move = moveOf(state)
+  if (move) throw runMoved(state.run, move)
   if (await isFatal(engine.store, state)) {
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
     const facts = `run ${state.run} ${givenUpWords}`

@@ -188,6 +188,8 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     through: optional(text),
     orphaned: optional(orphanedTasks),
     children: optional(texts),
+    to: optional(text),
+    arrived: optional(yes),
   },
   'run.yielded': {},
   'run.requeued': { by },

@@ -65,8 +65,8 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   'run.suspended': (state, entry) => {
     state.status = 'suspended'
     delete state.woken
-    const { reason, through, children, orphaned } = entry
-    state.suspended = { reason, ...defined({ through, children, orphaned }) }
+    const { reason, through, children, orphaned, to, arrived } = entry
+    state.suspended = { reason, ...defined({ through, children, orphaned, to, arrived }) }
   },
   'run.yielded': (state) => {
     state.status = 'queued'

@@ -71,7 +71,7 @@ export interface RunState {
   /** What resumes found changed in its tasks, oldest first. */
   readonly taskChanges: (TaskListChanges & { readonly at: string })[]
   /** Why a suspended run is suspended. */
-  suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' | 'copying' }
+  suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
   error?: Failure & { readonly task?: string }
   /** Of a failed run: when a worker tries again. */
   retryAt?: string

@@ -90,6 +90,7 @@ const conflicts: ReadonlySet<ErrorCode> = new Set([
   'RUN_ENDED',
   'RUN_EXISTS',
   'RUN_HELD',
+  'RUN_MOVED',
   'RUN_NEEDED',
   'SEQ_CONFLICT',
   'TASKS_CHANGED',

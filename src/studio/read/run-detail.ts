@@ -4,6 +4,7 @@ import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { canWake, isParked, isReady } from '../../engine/read/due.ts'
+import { moveOf } from '../../engine/read/moved.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { orphanedWork, viewOf, type RunView } from '../../runs/run-view.ts'
 import { readUnit, type Unit } from '../../runs/unit.ts'
@@ -62,11 +63,12 @@ function actsOn(
   if (questions.length > 0 && allows(role, 'answer')) acts.push('answer')
   // a run that works for another one is continued, cancelled and made anew with that
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return acts
-  const ended = isEnded(state.status)
+  // a run that was moved to another store is continued and cancelled there
+  const ended = isEnded(state.status) || moveOf(state) !== undefined
   // a resume would wait as before, unless it says what became of an orphaned task
   const waits = status === 'waiting' && canWake(state) && !isReady(state) && orphaned.length === 0
   if (code && !ended && status !== 'running' && !waits) acts.push('resume')
-  if (status !== 'waiting' && isParked(state) && !isReady(state)) acts.push('requeue')
+  if (!ended && status !== 'waiting' && isParked(state) && !isReady(state)) acts.push('requeue')
   if (!ended) acts.push('cancel')
   if (code) acts.push('replay', 'fork', 'refresh')
   return acts

@@ -5,6 +5,8 @@ import type { Plan } from '../../crew/result/plan.ts'
 import type { Started } from '../../crew/run.ts'
 import { wakeRun } from '../../crew/queue/wake-run.ts'
 import { defined } from '../../base/defined.ts'
+import { moveOf, runMoved } from '../../engine/read/moved.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
 import { requeue } from '../../engine/people/requeue.ts'
 import { tell } from '../../engine/people/tell.ts'
 import type { PlanBody, PlanView, StartedRun } from '../api/contract.ts'
@@ -104,7 +106,11 @@ export const actingRoutes: Routes<
     role: 'act',
     body: { fields: resumed },
     async handle({ place, at, body, by }) {
-      const { crew: name } = await rowOf(place, at('run'))
+      const row = await rowOf(place, at('run'))
+      const { crew: name } = row
+      const move = moveOf(summaryOf(row))
+      // a queue for workers would take it back, while it continues in the other store
+      if (move) throw runMoved(row.run, move)
       const { how, by: _, ...options } = body
       const known = place.crews.get(name)
       if (how !== 'queue' && known) {

@@ -1,8 +1,11 @@
 // What the tests of copies share: runs of every kind, long ones, and a store that dies like a process does.
 import { createHash } from 'node:crypto'
-import { Agent, Crew, Task } from 'reprise'
+import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { journalVersion } from 'reprise/journal'
 import { scriptedModel } from 'reprise/testing'
+import { allRows } from '../../../src/engine/history/all-rows.ts'
+import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
+import { oldestFirst } from '../../../src/stores/rules/cursor.ts'
 import { thisOwner } from '../../../src/stores/owner.ts'
 import type { Line, Store } from '../../../src/stores/store.ts'
 import { linesOf, message, ttlMs } from '../../../src/testing/store-contract/harness.ts'
@@ -11,16 +14,23 @@ const quiet = { info() {}, warn() {} }
 
 /** plan → settle, a crew whose only task a person judges → note. */
 export function claims(store: Store): Crew {
-  const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]} is done` }])
-  const agent = new Agent({ role: 'A', goal: 'g', model })
-  const sum = new Task({ name: 'sum', description: 'Sum', agent, humanInput: true })
-  const settling = new Crew({ name: 'settling', tasks: [sum], logger: quiet })
+  const agent = someAgent()
   const tasks = [
     new Task({ name: 'plan', description: 'Plan', agent }),
-    new Task({ name: 'settle', crew: settling }),
+    new Task({ name: 'settle', crew: settling(store) }),
     new Task({ name: 'note', description: 'Note', agent, humanInput: true }),
   ]
   return new Crew({ name: 'claims', tasks, store, logger: quiet })
+}
+
+export function settling(store: Store): Crew {
+  const sum = new Task({ name: 'sum', description: 'Sum', agent: someAgent(), humanInput: true })
+  return new Crew({ name: 'settling', tasks: [sum], store, logger: quiet })
+}
+
+function someAgent(): Agent {
+  const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]} is done` }])
+  return new Agent({ role: 'A', goal: 'g', model })
 }
 
 /** Adds entries that change nothing: that the callbacks for the first entry have returned. */
@@ -62,27 +72,45 @@ export async function everyKind(store: Store): Promise<void> {
   await crew.resume('ended')
 }
 
-/** Stands for a process that dies after so many writes: no call comes through any more. `died` says whether it has. */
-export function mortal(inner: Store, writes: number): Store & { died(): boolean } {
-  let left = writes
+/** What became of a run. */
+export type Copied = Awaited<ReturnType<typeof copyRun>>['outcome'] | RepriseError
+
+/** All runs of a store, oldest first, one by one. A run that is refused has its error. */
+export async function copyAll(from: Store, to: Store, runs?: readonly string[]): Promise<{ [run: string]: Copied }> {
+  const outcomes: { [run: string]: Copied } = {}
+  const rows = (await Array.fromAsync(allRows(from, { roots: true }))).toSorted(oldestFirst)
+  for (const run of runs ?? rows.map((row) => row.run)) {
+    outcomes[run] = await copyRun(copyPlaces(from, to), run, false).then(
+      ({ outcome }) => outcome,
+      (error: unknown) => {
+        if (!RepriseError.isInstance(error)) throw error
+        return error
+      },
+    )
+  }
+  return outcomes
+}
+
+/** A store whose process dies after so many writes to it and to others that count with it: no call comes through any more. */
+export function mortal(inner: Store, count: { left: number }): Store {
   const gone = (): never => {
     throw new Error('the process is dead')
   }
   const written = async <T>(write: () => Promise<T>): Promise<T> => {
-    if (left <= 0) gone()
-    left -= 1
+    if (count.left <= 0) gone()
+    count.left -= 1
     const answer = await write()
-    return left === 0 ? gone() : answer
+    return count.left === 0 ? gone() : answer
   }
-  const looked = async <T>(look: () => Promise<T>): Promise<T> => (left <= 0 ? gone() : look())
+  const looked = async <T>(look: () => Promise<T>): Promise<T> => (count.left <= 0 ? gone() : look())
   return {
     ...inner,
-    died: () => left <= 0,
     create: (...args) => written(() => inner.create(...args)),
     append: (...args) => written(() => inner.append(...args)),
     post: (...args) => written(() => inner.post(...args)),
     acquire: (...args) => written(() => inner.acquire(...args)),
     release: (...args) => written(() => inner.release(...args)),
+    renew: (...args) => looked(() => inner.renew(...args)),
     row: (...args) => looked(() => inner.row(...args)),
     inbox: (...args) => looked(() => inner.inbox(...args)),
     close: async () => {},

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { copyRuns } from 'reprise'
 import { openStore } from 'reprise/stores'
 import { callerOf, childAddress, rootRun, worksFor } from '../../../src/journal/paths.ts'
 import { readTimeline } from '../../../src/studio/read/read-timeline.ts'
 import { newStore, refusal, stateOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { kindsHere, storePlace } from '../../support/store-place.ts'
+import { copyAll } from '../copy/copy-support.ts'
 import { book } from './book.ts'
 
 const approve = { decision: 'approve' } as const
@@ -71,7 +71,7 @@ describe('a run that a function kicked off', () => {
     const { crew, store } = book({ chapters: ['one'] })
     await crew.kickoff({ id: 'b' })
     const to = newStore()
-    await copyRuns(store, to)
+    await copyAll(store, to)
     assert.equal((await stateOf(to, 'b/chapters#1/1.0/one#1')).status, 'completed')
   })
 

@@ -8,6 +8,7 @@ import { decisionFor } from '../../../journal/state/change-words.ts'
 import type { Next } from '../../../base/next.ts'
 import { viewOf, type RunView } from '../../../runs/run-view.ts'
 import { tasksOf, taskView } from '../../../runs/task-view.ts'
+import { saysMoved } from '../../../runs/why.ts'
 import { onlyMadeFrom } from '../../../runs/lineage.ts'
 import { readUnit } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
@@ -94,10 +95,11 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 
 /** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
 function nextOf(
-  { runId, status, lives, failures, tasks, orphaned }: RunView,
+  { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,
   task?: string,
 ): Next | undefined {
+  if (saysMoved({ why })) return undefined
   switch (status) {
     case 'completed':
       if (task === undefined && canRetry(failures)) return { act: 'retry', runId }

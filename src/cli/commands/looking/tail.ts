@@ -3,6 +3,7 @@ import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import { follow } from '../../../engine/follow/follow.ts'
 import { isReady } from '../../../engine/read/due.ts'
+import { moveOf, movedWords } from '../../../engine/read/moved.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
 import { closeFold } from '../../../journal/state/hand-edits.ts'
 import type { RunState } from '../../../journal/state/state.ts'
@@ -91,7 +92,9 @@ async function sayEnd({ terminal, commands }: Invocation, store: Store, state: R
       return exitCodes.done
     case 'suspended': {
       const { questions } = await unitOf(store, state)
-      if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
+      const move = moveOf(state)
+      if (move) say('stopped', `: it ${movedWords(move)}`)
+      else if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
       else if (isReady(state)) say('queued', `: it has what it waited for; without a worker, ${resume}`)
       else say('stopped', `; ${resume}`)
       return exitCodes.suspended

@@ -1,0 +1,39 @@
+// A run that `copy` has moved to another store. Here it is parked, so that it cannot continue in both: it takes no
+// messages, and only a requeue that names the same move takes it back.
+import { RepriseError } from '../../base/errors.ts'
+import { rootRun } from '../../journal/paths.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Store } from '../../stores/store.ts'
+import { summaryOf } from './row-summary.ts'
+
+export interface Move {
+  readonly to: string
+  readonly arrived?: true
+}
+
+interface Suspended {
+  readonly suspended?: RunState['suspended'] | undefined
+}
+
+export function moveOf({ suspended }: Suspended): Move | undefined {
+  if (suspended?.reason !== 'moved') return undefined
+  return { to: suspended.to ?? 'another store', ...(suspended.arrived ? { arrived: true } : {}) }
+}
+
+/** Goes by the root, as the state of a child run does not show the move. */
+export async function findMove(store: Store, state: Suspended & Pick<RunState, 'run'>): Promise<Move | undefined> {
+  const root = rootRun(state.run)
+  if (root === state.run) return moveOf(state)
+  const row = await store.row(root)
+  return row && moveOf(summaryOf(row))
+}
+
+/** `was moved to sqlite:there.db` */
+export function movedWords({ to = 'another store', arrived }: Partial<Move>): string {
+  return arrived ? `was moved to ${to}` : `was being moved to ${to}, and that was cut off: copy it there again`
+}
+
+export function runMoved(run: string, { to }: Move): RepriseError {
+  const words = `run ${run} was moved to ${to}, and continues only there`
+  return new RepriseError('RUN_MOVED', words, { runId: run, next: { act: 'requeue', runId: run } })
+}
