@@ -35,8 +35,8 @@ export interface Life extends Hold {
   readonly unwritten: Map<string, Promise<ToolOutcome | undefined>>
   /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
   readonly within: Map<string, RunState>
-  /** The addresses of what its functions have kicked off in this life: `chapters/intro`. */
-  readonly kickedOff: Set<string>
+  /** The crews that its functions have kicked off in this life, by address: `chapters/intro`. */
+  readonly kickedOff: Map<string, CrewDefinition>
   /** Calls that other code made before. */
   readonly earlier: EarlierCalls
   /** Warnings of models that were already logged. */
@@ -85,7 +85,7 @@ type Given = Pick<Life, 'crew' | 'options' | 'tracing' | 'outer' | 'executeRun'>
 
 export function newLife(hold: Hold, given: Given): Life {
   const slice = given.outer?.slice ?? newSlice(given.options.until)
-  const kickedOff = new Set<string>()
+  const kickedOff = new Map<string, CrewDefinition>()
   return {
     ...hold,
     ...given,

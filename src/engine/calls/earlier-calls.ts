@@ -25,8 +25,8 @@ interface Given {
   readonly engine: Engine
   readonly crew: CrewDefinition
   readonly state: RunState
-  /** The addresses of what functions have kicked off in this life. */
-  readonly kickedOff: ReadonlySet<string>
+  /** The crews that functions have kicked off in this life, by address. */
+  readonly kickedOff: ReadonlyMap<string, CrewDefinition>
   readonly outer?: { strays(): Promise<readonly OnceCall[]> } | undefined
 }
 
@@ -39,9 +39,10 @@ export function earlierCalls({ engine, crew, state, kickedOff, outer }: Given): 
     return [...own, ...(await callsOfOpenChildren(engine, state))].filter((call) => call.effect === undefined)
   }
   /** Which crews a function kicks off is known when it is called: until then, its own children count as gone. */
-  const isLeft = (place: string, within: string | undefined): boolean => {
-    const [name = '', kickoff = ''] = place.split('/')
-    if (kickedOff.has(`${name}/${kickoff}`)) return false
+  const isLeft = ({ task: place, tool }: OnceCall, within: string | undefined): boolean => {
+    const [name = '', kickoff = '', ...rest] = place.split('/')
+    const inner = kickedOff.get(`${name}/${kickoff}`)
+    if (inner) return !isServedBy(inner, rest, tool)
     const task = state.tasks.get(name)
     if (!task || !isDone(task)) return name === within
     return !task.nested.some((path) => {
@@ -51,7 +52,7 @@ export function earlierCalls({ engine, crew, state, kickedOff, outer }: Given): 
   }
   const isStray = (call: OnceCall, within: string | undefined): boolean => {
     const found = placeIn(crew, state, call)
-    return found === 'kickoff' ? isLeft(call.task, within) : found === 'gone'
+    return found === 'kickoff' ? isLeft(call, within) : found === 'gone'
   }
   const recorded = new Set(
     onceCalls(state).flatMap((call) => {
@@ -109,9 +110,13 @@ function placeIn(
 /** A nested crew looks for earlier names of its tasks when its run is made. */
 function isServed(task: TaskDefinition, [name, ...rest]: readonly string[], tool: string): boolean {
   if (name === undefined) return task.code !== undefined || toolsOf(task).some((one) => namesOf(one).includes(tool))
-  const inner = task.child?.crew.tasks.find((one) => one.name === name || one.was.includes(name))
   // which crews a function kicks off is not declared
-  return task.code !== undefined || (inner !== undefined && isServed(inner, rest, tool))
+  return task.code !== undefined || (task.child !== undefined && isServedBy(task.child.crew, [name, ...rest], tool))
+}
+
+function isServedBy(crew: CrewDefinition, [name = '', ...rest]: readonly string[], tool: string): boolean {
+  const task = crew.tasks.find((one) => one.name === name || one.was.includes(name))
+  return task !== undefined && isServed(task, rest, tool)
 }
 
 function toolsOf({ tools, coworkers }: { tools: readonly Tool[]; coworkers: readonly CoworkerDefinition[] }): Tool[] {

@@ -255,7 +255,7 @@ async function checkRecorded(state: RunState, address: string, store: Store | un
   if (state.taskChanges.some(({ renamed = {} }) => Object.hasOwn(renamed, first))) return
   const children = childrenOf(state, first)
   const child = children.find(({ task }) => address.startsWith(`${task}/`))
-  if (rest.length === 0 ? !isKnown(state, first) : !child) {
+  if (rest.length === 0 ? !isKnown(state, first) && !state.tasks.has(first) : !child) {
     const there = rest.length === 0 ? [...state.tasks.keys()] : children.map(({ task }) => task)
     const words = `run ${rootRun(state.run)} has no task ${within}${address} in progress`
     throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)

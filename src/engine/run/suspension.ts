@@ -20,10 +20,12 @@ export async function suspension(life: Life, waiting: readonly string[]): Promis
   return { type, reason: 'parent' }
 }
 
-async function orphanedUnder({ engine, within }: Life, children: readonly Child[]): Promise<OrphanedTask[]> {
+/** A function may have ceased to kick off a run that is there. */
+async function orphanedUnder({ engine, within, kickedOff }: Life, children: readonly Child[]): Promise<OrphanedTask[]> {
   const readChild = readOnce(engine.store, within)
+  const current = children.filter(({ task }) => !task.includes('/') || kickedOff.has(task))
   const found = await Promise.all(
-    children.map(async ({ run, task: address }) => {
+    current.map(async ({ run, task: address }) => {
       const child = await readChild(run)
       return (child ? orphanedIn(child) : []).map((orphan) => ({ ...orphan, task: `${address}/${orphan.task}` }))
     }),

@@ -87,7 +87,7 @@ export async function kickoffWithin(call: FunctionCall, kickoff: Kickoff): Promi
     ended.resolve()
   }
   call.inProgress.set(name, ended.promise)
-  life.kickedOff.add(childAddress(call.task.name, attemptPath(name, 1, call.path)))
+  life.kickedOff.set(childAddress(call.task.name, attemptPath(name, 1, call.path)), crew)
   try {
     const attempt = await attemptAt(call, kickoff)
     const run = attempt.child as string

@@ -19,6 +19,8 @@ interface Code {
   readonly inner?: string
   readonly innerTask?: string
   readonly innerWas?: string
+  /** What the task pays; its item if not given. */
+  readonly pays?: string
   readonly kind?: 'function' | 'crew'
   /** It kicks all of them off at once, and takes any failure for a result. */
   readonly catching?: boolean
@@ -49,10 +51,11 @@ function stage() {
     inner = 'inner',
     innerTask = 'p',
     innerWas,
+    pays = '{item}',
     kind = 'function',
     catching = false,
   }: Code) => {
-    const task = new Task({ name: innerTask, ...defined({ was: innerWas }), description: 'Pay {item}', agent })
+    const task = new Task({ name: innerTask, ...defined({ was: innerWas }), description: `Pay ${pays}`, agent })
     const payer = new Crew({ name: inner, tasks: [task], logger: quiet })
     const named = { name, ...defined({ was }) }
     const all =
@@ -78,7 +81,17 @@ function stage() {
       await dieAt(store, { at: `after:${entry}` }, (mortal) => code(first).with({ store: mortal }).kickoff({ id: 'r' }))
     }
   }
-  return { store, code, paid, diesPaid }
+  /** Ends the first life when its first kickoff is completed. */
+  const diesBetween = async (first: Code) => {
+    const isCompleted = async (): Promise<boolean> => {
+      const { attempts } = (await readRun(store, 'r')).state
+      return [...attempts.values()].some(({ child, status }) => child !== undefined && status === 'completed')
+    }
+    await diesPaid(first)
+    for (let entry = 1; !(await isCompleted()); entry++)
+      await dieAt(store, { at: `after:${entry}` }, (mortal) => code(first).with({ store: mortal }).resume('r'))
+  }
+  return { store, code, paid, diesPaid, diesBetween }
 }
 
 describe('a function that kicks off crews and is called again', () => {
@@ -106,6 +119,32 @@ describe('a function that kicks off crews and is called again', () => {
       assert.ok(result.questions.every(({ id }) => id.startsWith(edited.name ?? 'all')))
       assert.deepEqual(paid, before)
     })
+
+  test('makes no payment unasked when a completed kickoff has its task no more', async () => {
+    const { code, paid, diesBetween } = stage()
+    await diesBetween({})
+    assert.deepEqual(paid, ['a'])
+    const result = await code({ items: ['a', 'c'], innerTask: 'q', pays: 'a' }).resume('r')
+    assert.equal(result.status, 'suspended')
+    assert.deepEqual(
+      result.questions.map(({ kind }) => kind),
+      ['call'],
+    )
+    assert.deepEqual(paid, ['a'])
+  })
+
+  test('is not held up by an orphaned task of a run that it kicks off no more', async () => {
+    const { code, paid, diesPaid } = stage()
+    await diesPaid({})
+    await assert.rejects(code({ innerTask: 'q' }).resume('r'), { code: 'TASKS_CHANGED' })
+    const result = await code({ innerTask: 'q', inner: 'payer' }).resume('r')
+    assert.equal(result.status, 'suspended')
+    assert.deepEqual(
+      result.questions.map(({ kind }) => kind),
+      ['call'],
+    )
+    assert.deepEqual(paid, ['a'])
+  })
 
   test('makes no payment unasked when it was a nested crew that had paid', async () => {
     const { code, paid, diesPaid } = stage()

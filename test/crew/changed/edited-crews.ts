@@ -1,43 +1,20 @@
 // Random crews, random edits of their code, and what a run of them must come to. Each task has an effect outside, known by an id
 // that stays the same whatever the task, its tool or its kind is called: paying twice is two effects of one id.
 import { setImmediate as turn } from 'node:timers/promises'
-import { Agent, Crew, RepriseError, Task, tool, type Effect, type OpenQuestion, type OrphanedTask } from 'reprise'
-import { z } from 'zod'
+import { Crew, RepriseError, type OpenQuestion, type OrphanedTask } from 'reprise'
 import type { Answer } from '../../../src/journal/entries.ts'
 import type { RunState } from '../../../src/journal/state/state.ts'
-import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { allRows } from '../../../src/engine/history/all-rows.ts'
 import { readRun } from '../../../src/engine/read/read-run.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { dieAt } from '../../crash/mortal.ts'
 import type { Random } from '../../storm/random.ts'
-
-/** A task as the code declares it. */
-interface Step {
-  readonly name: string
-  readonly was?: string | undefined
-  readonly kind: 'agent' | 'function' | 'crew'
-  /** What it does outside. */
-  readonly id: string
-  readonly tool: { readonly name: string; readonly was?: string; readonly effect: Effect; readonly approval: boolean }
-  readonly humanInput: boolean
-  readonly text: number
-  readonly inner: readonly Step[]
-}
-
-/** What a person who made the edits knows of them. */
-interface Edited {
-  readonly steps: readonly Step[]
-  /** New names by old ones, with the tasks of the nested crew that they are in. */
-  readonly renamed: ReadonlyMap<string, string>
-}
+import { allSteps, edit, quiet, randomStep, stepWords, tasksOf, type Edited, type Step } from './random-edits.ts'
 
 export interface History {
   readonly told: readonly string[]
   readonly problems: readonly string[]
 }
-
-const quiet = { info() {}, warn() {} }
 
 /** One run of a random crew that is edited and killed until it is completed, with everything that went wrong. */
 export async function editedHistory(store: Store, random: Random, seed: number): Promise<History> {
@@ -51,7 +28,9 @@ export async function editedHistory(store: Store, random: Random, seed: number):
   let steps: readonly Step[] = Array.from({ length: 2 + random.below(3) }, (_, at) =>
     randomStep(random, `${'abcde'[at]}`),
   )
+  if (random.chance(0.4)) steps = steps.map((step, at) => (at === 0 ? { ...step, kind: 'kickoffs' } : step))
   let renamed = new Map<string, string>()
+  const kickedOff = new Map<string, string>()
   let decided = new Set<string>()
   let open: readonly string[] = []
   let finished = false
@@ -63,7 +42,7 @@ export async function editedHistory(store: Store, random: Random, seed: number):
 
   for (let life = 1; life <= 40 && !finished; life++) {
     const killed = life <= 3 && random.chance(0.8)
-    const at = killed ? `${random.chance(0.5) ? 'before' : 'after'}:${1 + random.below(12)}` : ''
+    const at = killed ? `${random.chance(0.5) ? 'before' : 'after'}:${1 + random.below(16)}` : ''
     const byWorker = (life > 1 || queued) && random.chance(0.4)
     told.push(`life ${life}${byWorker ? ' by a worker' : ''}${at && `, killed ${at}`}: ${stepWords(steps)}`)
     const decisions = { renamed: Object.fromEntries(renamed), removed: [...decided] }
@@ -92,7 +71,7 @@ export async function editedHistory(store: Store, random: Random, seed: number):
     const crew = crewOf(store)
     const view = await crew.run(run).view()
     checkQuestions(open, view, await allStates(store, run), givenUp, problems)
-    if (view.orphaned.length > 0) [renamed, decided] = decide(view.orphaned, renamed, random)
+    if (view.orphaned.length > 0) [renamed, decided] = decide(view.orphaned, { renamed, kickedOff }, random)
     for (const name of decided) givenUp.add(name.split('/').at(-1) ?? '')
     for (const question of view.questions) {
       if (random.chance(0.3)) continue
@@ -102,16 +81,18 @@ export async function editedHistory(store: Store, random: Random, seed: number):
     }
     open = (await crew.run(run).view()).questions.map(({ id, path }) => `${id} ${path}`)
     finished = view.status === 'completed'
-    if (!finished && life <= 3 && random.chance(0.7)) {
+    if (finished || life > 3) continue
+    for (let edits = 0; edits < 2 && random.chance(0.7 - 0.4 * edits); edits++) {
       const exempt = new Set(await uncalled(store, run, steps))
       const current = view.tasks.findIndex(({ status }) => ['started', 'waiting', 'failed'].includes(status))
       const next = edit(
         steps,
-        { random, told, at: steps[current] && random.chance(0.7) ? current : undefined },
+        { random, told, givenUp, at: steps[current] && random.chance(0.7) ? current : undefined },
         (id) => exempt.has(id) && allowed.add(`relabelled ${id}`),
       )
       steps = next.steps
       renamed = new Map([...renamed, ...next.renamed])
+      for (const [old, now] of next.kickedOff) kickedOff.set(old, now)
     }
   }
   if (!finished) problems.push('it does not come to an end')
@@ -124,121 +105,18 @@ export async function editedHistory(store: Store, random: Random, seed: number):
   return { told, problems }
 }
 
-function randomStep(random: Random, name: string, depth = 0): Step {
-  const kinds = depth === 0 ? (['agent', 'agent', 'function', 'crew'] as const) : (['agent', 'function'] as const)
-  return {
-    name,
-    kind: random.pick(kinds),
-    id: `do-${name}`,
-    tool: { name: `use_${name}`, effect: 'once', approval: random.chance(0.3) },
-    humanInput: random.chance(0.2),
-    text: 1,
-    inner: depth === 0 ? [randomStep(random, `${name}1`, 1), randomStep(random, `${name}2`, 1)] : [],
-  }
-}
-
-function tasksOf(steps: readonly Step[], ledger: string[]): Task[] {
-  return steps.map((step) => taskOf(step, ledger))
-}
-
-function taskOf(step: Step, ledger: string[]): Task {
-  const { name, was, kind, id, tool: use, humanInput, text, inner } = step
-  const named = { name, ...(was === undefined ? {} : { was }) }
-  if (kind === 'function') return new Task({ ...named, run: () => ({ did: (ledger.push(id), id) }) })
-  if (kind === 'crew')
-    return new Task({ ...named, crew: new Crew({ name: 'inner', tasks: tasksOf(inner, ledger), logger: quiet }) })
-  const model = scriptedModel([
-    { when: 'Task: Use', after: 0, calls: [{ tool: use.name, input: { id } }] },
-    { when: 'Task: Use', reply: (asked) => `done ${/Use (\S+)/.exec(asked)?.[1]}` },
-  ])
-  const made = tool({
-    name: use.name,
-    ...(use.was === undefined ? {} : { was: use.was }),
-    description: 'Does it',
-    input: z.object({ id: z.string() }),
-    effect: use.effect,
-    approval: use.approval,
-    run: (input) => ({ did: (ledger.push(input.id), input.id) }),
-  })
-  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [made] })
-  return new Task({ ...named, description: `Use ${id} v${text}`, agent, humanInput, context: [] })
-}
-
-/** One change of the code, of those that people make. */
-function edit(
-  steps: readonly Step[],
-  { random, told, at = random.below(steps.length) }: { random: Random; told: string[]; at?: number | undefined },
-  relabelled: (id: string) => void,
-): Edited {
-  const step = steps[at] as Step
-  const put = (...made: Step[]): readonly Step[] => steps.toSpliced(at, 1, ...made)
-  const kept = (next: readonly Step[], words: string): Edited => {
-    told.push(`  edit: ${words}`)
-    return { steps: next, renamed: new Map() }
-  }
-  const fresh = `${step.name}x`
-  switch (random.pick([0, 0, 1, 2, 3, 4, 5, 6, 6, 7, 7, 7, 8, 8, 9])) {
-    case 0: {
-      const declared = random.chance(0.5)
-      told.push(`  edit: ${step.name} is ${fresh} now${declared ? ', as `was` says' : ''}`)
-      const made = declared ? { ...step, name: fresh, was: step.name } : { ...step, name: fresh, was: undefined }
-      return { steps: put(made), renamed: new Map(declared ? [] : [[step.name, fresh]]) }
-    }
-    case 1:
-      return steps.length > 1 ? kept(put(), `${step.name} is removed`) : kept(steps, 'nothing')
-    case 2:
-      return kept(
-        steps.toSpliced(at, 0, randomStep(random, `${fresh}n${told.length}`, 1)),
-        `a task before ${step.name}`,
-      )
-    case 3:
-      return kept(steps.toReversed(), 'reversed')
-    case 4: {
-      const kind = step.kind === 'agent' ? 'function' : 'agent'
-      return kept(put({ ...step, kind }), `${step.name} is of kind ${kind} now`)
-    }
-    case 5:
-      return kept(
-        put(
-          { ...step, was: undefined, name: `${step.name}p`, kind: 'function', id: `do-${step.name}p` },
-          { ...step, name: fresh },
-        ),
-        `${step.name} is split`,
-      )
-    case 6: {
-      const declared = random.chance(0.5)
-      const { name } = step.tool
-      const renamedTool = { ...step.tool, name: `${name}x`, ...(declared ? { was: name } : {}) }
-      return kept(put({ ...step, tool: renamedTool }), `tool ${name} is renamed${declared ? ', as `was` says' : ''}`)
-    }
-    case 7: {
-      relabelled(step.id)
-      return kept(
-        put({ ...step, tool: { ...step.tool, effect: random.pick(['read', 'idempotent'] as const) } }),
-        `the tool of ${step.name} is relabelled`,
-      )
-    }
-    case 8: {
-      if (step.kind !== 'crew') return kept(put({ ...step, text: step.text + 1 }), `text of ${step.name}`)
-      const within = edit(step.inner, { random, told }, relabelled)
-      const renamed = new Map([...within.renamed].map(([old, now]) => [`${step.name}/${old}`, now]))
-      return { steps: put({ ...step, inner: within.steps }), renamed }
-    }
-    default:
-      return kept(put({ ...step, text: step.text + 1 }), `text of ${step.name}`)
-  }
-}
-
 /** What a person decides who knows which of the tasks were renamed. */
 function decide(
   orphaned: readonly OrphanedTask[],
-  known: ReadonlyMap<string, string>,
+  known: Pick<Edited, 'renamed' | 'kickedOff'>,
   random: Random,
 ): [Map<string, string>, Set<string>] {
   const renamed = new Map<string, string>()
   const removed = new Set<string>()
   for (const { task } of orphaned) {
-    const now = known.get(task)
+    let now = known.renamed.get(task)
+    for (let name = task.split('/').at(-1); name !== undefined; name = known.kickedOff.get(name))
+      now = known.kickedOff.get(name) ?? now
     if (now !== undefined && random.chance(0.7)) renamed.set(task, now)
     else removed.add(task)
   }
@@ -248,15 +126,10 @@ function decide(
 /** What the functions of the code do, by the names of their tasks. */
 function functionsOf(steps: readonly Step[]): Map<string, string> {
   return new Map(
-    steps
-      .flatMap((step) => [step, ...step.inner])
-      .flatMap(
-        ({ name, was, id }) =>
-          [
-            [name, id],
-            [was ?? name, id],
-          ] as const,
-      ),
+    allSteps(steps).flatMap(({ name, was, id }) => [
+      [name, id],
+      [was ?? name, id],
+    ]),
   )
 }
 
@@ -357,20 +230,11 @@ async function uncalled(store: Store, run: string, steps: readonly Step[]): Prom
     for (const attempt of state.attempts.values())
       for (const { effect, request } of attempt.turns.flatMap(({ calls }) => calls))
         if (effect === 'once') called.add((request.input as { readonly id?: string } | null)?.id)
-  return steps.flatMap((step) => [step, ...step.inner]).flatMap(({ id }) => (called.has(id) ? [] : [id]))
+  return allSteps(steps).flatMap(({ id }) => (called.has(id) ? [] : [id]))
 }
 
 async function allStates(store: Store, run: string): Promise<RunState[]> {
   const states: RunState[] = []
   for await (const row of allRows(store, { root: run })) states.push((await readRun(store, row.run)).state)
   return states
-}
-
-function stepWords(steps: readonly Step[]): string {
-  return steps
-    .map(
-      ({ name, kind, tool: { effect }, inner }) =>
-        `${name}:${kind}:${effect}${kind === 'crew' ? `(${stepWords(inner)})` : ''}`,
-    )
-    .join(' ')
 }
