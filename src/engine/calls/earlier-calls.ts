@@ -5,7 +5,15 @@ import { childName } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { Effect, Tool } from '../../tools/tool.ts'
-import type { CoworkerDefinition, CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
+import type {
+  CoworkerDefinition,
+  CrewDefinition,
+  Engine,
+  ExecuteOptions,
+  TaskDecisions,
+  TaskDefinition,
+} from '../definition.ts'
+import { decisionsWithin, pastNames } from '../run/compare-tasks.ts'
 import { callsOfOpenChildren } from '../task/child-calls.ts'
 import { ofOtherRuns, onceCalls, toOnceCall } from './once.ts'
 import type { Callable } from './prepare-call.ts'
@@ -18,25 +26,28 @@ export interface EarlierCalls {
    */
   strays(within?: string): Promise<readonly OnceCall[]>
   /** Whether an equal call was recorded as one that must not be repeated. */
-  isOnce(item: Callable): boolean
+  isOnce(item: Callable): Promise<boolean>
 }
 
 interface Given {
   readonly engine: Engine
   readonly crew: CrewDefinition
+  readonly options: Pick<ExecuteOptions, 'decisions'>
   readonly state: RunState
   /** The crews that functions have kicked off in this life, by address. */
   readonly kickedOff: ReadonlyMap<string, CrewDefinition>
   readonly outer?: { strays(): Promise<readonly OnceCall[]> } | undefined
 }
 
-export function earlierCalls({ engine, crew, state, kickedOff, outer }: Given): EarlierCalls {
+export function earlierCalls({ engine, crew, options, state, kickedOff, outer }: Given): EarlierCalls {
   let calls: Promise<readonly OnceCall[]> | undefined
   const findCalls = async (): Promise<readonly OnceCall[]> => {
     const own = onceCalls(state)
       .filter((call) => !(ofOtherRuns(call) && state.effects === 'again'))
       .map(toOnceCall)
-    return [...own, ...(await callsOfOpenChildren(engine, state))].filter((call) => call.effect === undefined)
+    const below = await callsOfOpenChildren(engine, state)
+    const decided = below.map((call) => ({ ...call, task: placeDecided(state, options.decisions, call.task) }))
+    return [...own, ...decided].filter((call) => call.effect === undefined)
   }
   /** Which crews a function kicks off is known when it is called: until then, its own children count as gone. */
   const isLeft = ({ task: place, tool }: OnceCall, within: string | undefined): boolean => {
@@ -58,28 +69,32 @@ export function earlierCalls({ engine, crew, state, kickedOff, outer }: Given): 
     onceCalls(state).flatMap((call) => {
       const ignored = ofOtherRuns(call) && state.effects === 'again'
       if (!call.made || call.effect !== undefined || ignored) return []
-      return [nameOf(placeIn(crew, state, call) === 'gone' ? undefined : call.task, call.tool, call.key)]
+      return [nameOf(call.task, call.tool, call.key)]
     }),
   )
+  const strays = async (within?: string): Promise<readonly OnceCall[]> => {
+    calls ??= findCalls()
+    const own = (await calls).filter((call) => isStray(call, within))
+    return [...own, ...((await outer?.strays()) ?? [])]
+  }
   return {
-    async strays(within) {
-      calls ??= findCalls()
-      const own = (await calls).filter((call) => isStray(call, within))
-      return [...own, ...((await outer?.strays()) ?? [])]
+    strays,
+    async isOnce({ task, tool, key }) {
+      const names = namesOf(tool)
+      if (names.some((name) => recorded.has(nameOf(task.name, name, key)))) return true
+      return (await strays()).some((call) => !call.given && names.includes(call.tool) && call.key === key)
     },
-    isOnce: ({ task, tool, key }) =>
-      namesOf(tool).some((name) => [task.name, undefined].some((of) => recorded.has(nameOf(of, name, key)))),
   }
 }
 
 const severity: readonly Effect[] = ['read', 'idempotent', 'once']
 
 /** For a call that is on record, the stricter of what was recorded and what is declared now. */
-export function effectOf(item: Callable): Effect {
+export async function effectOf(item: Callable): Promise<Effect> {
   const { tool, call, life } = item
   const before = call.calledAt === undefined ? undefined : call.effect
   const stricter = severity.indexOf(before ?? 'read') > severity.indexOf(tool.effect) ? before : tool.effect
-  return stricter !== 'once' && life.earlier.isOnce(item) ? 'once' : (stricter ?? tool.effect)
+  return stricter !== 'once' && (await life.earlier.isOnce(item)) ? 'once' : (stricter ?? tool.effect)
 }
 
 /** Whether a recorded call is one of this tool. A task that is a function has one tool, whatever it was called. */
@@ -89,6 +104,14 @@ export function isCallOf({ code }: TaskDefinition, tool: Tool | undefined, recor
 
 function namesOf({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
+}
+
+/** A place in a child run, under the names that this resume has decided and the child run may not have recorded yet. */
+function placeDecided(state: RunState, decisions: TaskDecisions = {}, place: string): string {
+  const [first = '', ...rest] = place.split('/')
+  const { renamed = {} } = decisionsWithin(decisions, pastNames(state, first))
+  const now = rest.map((name, index) => renamed[rest.slice(0, index + 1).join('/')] ?? name)
+  return [first, ...now].join('/')
 }
 
 /** Where the code has the task and the tool of a call: in the crew, in a kickoff of a function, or nowhere. */
@@ -123,7 +146,6 @@ function toolsOf({ tools, coworkers }: { tools: readonly Tool[]; coworkers: read
   return [...tools, ...coworkers.flatMap(toolsOf)]
 }
 
-/** Without a task: a call of any task that is gone. */
-function nameOf(task: string | undefined, tool: string, key: string): string {
-  return JSON.stringify([task ?? null, tool, key])
+function nameOf(task: string, tool: string, key: string): string {
+  return JSON.stringify([task, tool, key])
 }

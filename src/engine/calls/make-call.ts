@@ -43,7 +43,7 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   checkTime(life)
   // repeated after a crash it does no harm, so nothing waits for its entries; and what it is given is on disk: the
   // reply that asks for it, though not what a function is given of other tasks
-  const effect = effectOf(now)
+  const effect = await effectOf(now)
   const isLazy = effect === 'read' && allowedBy === undefined && call.questions.length === 0
   await (isLazy && !task.code ? life.held() : life.ready())
   signal.throwIfAborted()
@@ -117,7 +117,7 @@ async function runTool(
   // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   const late = running.then((end) => ('returned' in end ? toOutcome(end.returned, tool.name) : undefined))
-  const isOnce = effectOf(item) === 'once'
+  const isOnce = call.effect === 'once'
   if (isOnce) life.unwritten.set(call.path, late)
   if (isOnce && !over) linger(callHere(life, call.path), running)
   const stopped =

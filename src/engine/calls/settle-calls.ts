@@ -84,7 +84,7 @@ async function advance(item: Item): Promise<void> {
 async function decide(item: Item, callable: Callable | undefined): Promise<Settled> {
   const { life, call, attempt, key, input, task } = item
   // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
-  const once = callable ? effectOf(callable) === 'once' : call.effect === 'once' && call.calledAt !== undefined
+  const once = callable ? (await effectOf(callable)) === 'once' : call.effect === 'once' && call.calledAt !== undefined
   const approval = callable !== undefined && (await needsApproval(callable))
   if (!once && !approval && call.questions.length === 0) return { act: 'call' }
   const isTool = (name: string): boolean => name === call.request.tool || isCallOf(task, callable?.tool, name)

@@ -147,6 +147,14 @@ export function decisionsWithin(
   }
 }
 
+/** The names that a task has had in this run. */
+export function pastNames({ taskChanges }: RunState, name: string): string[] {
+  const names = [name]
+  for (const { renamed = {} } of taskChanges.toReversed())
+    names.push(...Object.keys(renamed).filter((old) => names.includes(renamed[old] ?? '')))
+  return names
+}
+
 /** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
 export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readonly OrphanedTask[]): RepriseError {
   const words = `run ${run} has recorded work that crew ${crew.name} has no task for: ${orphaned.map(orphanWords).join('; ')}`

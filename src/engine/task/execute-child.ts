@@ -21,7 +21,7 @@ import type {
 } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached, statesUnder } from '../limits/budget.ts'
-import { addressed, decisionsWithin, refusesDecisions } from '../run/compare-tasks.ts'
+import { addressed, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
 import { createRun, resumeWithin, type NewRun, type Taken } from '../run/lifecycle.ts'
 import { makerOf } from '../run/given-fields.ts'
 import { soFarFor } from '../run/so-far.ts'
@@ -169,7 +169,7 @@ export function asking({ state, options }: Life, { task, path, child = '' }: Att
 
 /** The decisions about tasks of a child run, under any name that its task has had. */
 export function decisionsFor({ state, options }: Life, { task, path }: AttemptState): TaskDecisions {
-  const addresses = namesOf(state, task).map((name) => childAddress(name, path))
+  const addresses = pastNames(state, task).map((name) => childAddress(name, path))
   return decisionsWithin(options.decisions ?? {}, addresses)
 }
 
@@ -241,14 +241,6 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   while (!current.kept && (await life.engine.store.row(childRun(life.state.run, next))))
     next = attemptPath(task.name, attemptNumber(next) + 1)
   return plainAttempt(life, { ...current, next }, { child: true })
-}
-
-/** The names that a task has had in this run. */
-function namesOf({ taskChanges }: RunState, name: string): string[] {
-  const names = [name]
-  for (const { renamed = {} } of taskChanges.toReversed())
-    names.push(...Object.keys(renamed).filter((old) => names.includes(renamed[old] ?? '')))
-  return names
 }
 
 /** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */

@@ -2,7 +2,7 @@
 // and where the code kicks it off no more, a person is asked before another one is made.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool } from 'reprise'
+import { Agent, Crew, Task, tool, type Effect } from 'reprise'
 import { z } from 'zod'
 import { defined } from '../../../src/base/defined.ts'
 import { readRun } from '../../../src/engine/read/read-run.ts'
@@ -22,6 +22,8 @@ interface Code {
   /** What the task pays; its item if not given. */
   readonly pays?: string
   readonly kind?: 'function' | 'crew'
+  /** What paying is said to be. */
+  readonly effect?: Effect
   /** It kicks all of them off at once, and takes any failure for a result. */
   readonly catching?: boolean
 }
@@ -31,19 +33,20 @@ const quiet = { info() {}, warn() {} }
 function stage() {
   const store = newStore()
   const paid: string[] = []
-  const pay = tool({
-    name: 'pay',
-    description: 'Pay',
-    input: z.object({ item: z.string() }),
-    run: ({ item }) => `paid ${(paid.push(item), item)}`,
-  })
+  const payAs = (effect: Effect) =>
+    tool({
+      name: 'pay',
+      description: 'Pay',
+      input: z.object({ item: z.string() }),
+      effect,
+      run: ({ item }) => `paid ${(paid.push(item), item)}`,
+    })
   const model = scriptedModel(
     ['a', 'b', 'c'].flatMap((item) => [
       { when: `Task: Pay ${item}`, after: 0, calls: [{ tool: 'pay', input: { item } }] },
       { when: `Task: Pay ${item}`, reply: `done ${item}` },
     ]),
   )
-  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [pay] })
   const code = ({
     name = 'all',
     was,
@@ -53,8 +56,10 @@ function stage() {
     innerWas,
     pays = '{item}',
     kind = 'function',
+    effect = 'once',
     catching = false,
   }: Code) => {
+    const agent = new Agent({ role: 'A', goal: 'g', model, tools: [payAs(effect)] })
     const task = new Task({ name: innerTask, ...defined({ was: innerWas }), description: `Pay ${pays}`, agent })
     const payer = new Crew({ name: inner, tasks: [task], logger: quiet })
     const named = { name, ...defined({ was }) }
@@ -132,6 +137,16 @@ describe('a function that kicks off crews and is called again', () => {
     )
     assert.deepEqual(paid, ['a'])
   })
+
+  for (const kind of ['function', 'crew'] as const)
+    test(`makes no payment unasked when its ${kind} is replaced, and paying is said to be harmless`, async () => {
+      const { code, paid, diesPaid } = stage()
+      await diesPaid({ kind, items: ['a'] })
+      const edited = code({ kind, items: ['a'], name: 'every', effect: 'read' })
+      const result = await edited.resume('r', { removed: ['all'] })
+      assert.equal(result.status, 'suspended')
+      assert.deepEqual(paid, ['a'])
+    })
 
   test('is not held up by an orphaned task of a run that it kicks off no more', async () => {
     const { code, paid, diesPaid } = stage()
