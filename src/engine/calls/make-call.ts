@@ -34,8 +34,7 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   const now: Item = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
   if (now.is === 'refused') {
     // a person's decision is not dropped: of their input, or of a call that today's tools cannot make
-    const asked = life.state.questions.get(allowedBy ?? '')?.question.kind
-    if (input !== undefined || asked === 'call') return askAgain(item, now.refusal)
+    if (life.state.questions.has(allowedBy ?? '')) return askAgain(item, now.refusal)
     await give(item, { error: now.refusal })
     return 'ended'
   }
@@ -178,12 +177,17 @@ interface Given {
   readonly isLazy?: boolean
 }
 
-/** A person's replacement for the model's input cannot be used, which the model cannot fix. */
+/** A person has allowed a call that cannot be made, which the model cannot fix. */
 async function askAgain({ life, call, task }: Item, problem: string): Promise<'open'> {
-  const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<Question, { kind: 'call' }>
-  const again = callText(asked.tool, asked.input, asked.earlier, lostText(life.state, task.name))
+  const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<
+    Question,
+    { kind: 'call' | 'doubt' }
+  >
+  const { path, tool, input, key } = asked
+  const earlier = asked.kind === 'call' ? asked.earlier : []
+  const again = callText(tool, input, earlier, lostText(life.state, task.name))
   const text = `The answer to ${asked.id} cannot be used: ${problem}. ${again}`
-  const question = { ...asked, id: life.questionId(), text }
+  const question: Question = { kind: 'call', id: life.questionId(), path, tool, input, key, earlier, text }
   await life.append([{ type: 'question.asked', path: call.path, question }])
   return 'open'
 }

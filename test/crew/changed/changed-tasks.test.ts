@@ -243,6 +243,30 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
+  test('renamed after a person had its call in doubt made: the person is asked again, and `was` makes the call', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.called')
+    const [doubt] = (await stage.code().resume('r')).questions
+    assert.equal(doubt?.kind, 'doubt')
+    await stage
+      .code()
+      .run('r')
+      .answer(doubt?.id ?? '', { decision: 'run' })
+    const [question] = (await stage.code({ postName: 'pay' }).resume('r')).questions
+    assert.equal(question?.kind, 'call')
+    assert.match(
+      question?.text ?? '',
+      /The answer to q1 cannot be used: there is no tool post; there is pay\. May post/,
+    )
+    const before = stage.posted.length
+    await stage
+      .code()
+      .run('r')
+      .answer(question?.id ?? '', { decision: 'approve' })
+    assert.equal((await stage.code({ postName: 'pay', was: 'post' }).resume('r')).status, 'completed')
+    assert.equal(stage.posted.length, before + 1)
+  })
+
   test('renamed after a person approved its call: the person is asked again, and `was` makes the call', async () => {
     const stage = ledger()
     const [question] = (await stage.code({ approval: true }).kickoff({ id: 'r' })).questions
