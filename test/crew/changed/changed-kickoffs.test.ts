@@ -60,7 +60,12 @@ function stage() {
     catching = false,
   }: Code) => {
     const agent = new Agent({ role: 'A', goal: 'g', model, tools: [payAs(effect)] })
-    const task = new Task({ name: innerTask, ...defined({ was: innerWas }), description: `Pay ${pays}`, agent })
+    const task = new Task({
+      name: innerTask,
+      ...defined({ was: innerWas }),
+      description: `Pay ${pays} ({item})`,
+      agent,
+    })
     const payer = new Crew({ name: inner, tasks: [task], logger: quiet })
     const named = { name, ...defined({ was }) }
     const all =

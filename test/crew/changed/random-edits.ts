@@ -104,7 +104,8 @@ async function kickOff({ inner, kickoffs }: Step, runId: string, ledger: string[
   const { crew: name, byId, atOnce, catching, many } = kickoffs
   const groups = many ? inner.map((one) => [one]) : [inner]
   const begin = groups.map((group, number) => async (): Promise<string> => {
-    const crew = new Crew({ name, tasks: tasksOf(group, ledger), logger: quiet })
+    const inputs = z.object({ number: z.number() })
+    const crew = new Crew({ name, inputs, tasks: tasksOf(group, ledger), logger: quiet })
     const kickoff = crew.kickoff({ inputs: { number }, ...(byId ? { id: `${runId}-${name}-${number}` } : {}) })
     return String(await (catching ? kickoff.catch((error: unknown) => `no result: ${String(error)}`) : kickoff))
   })
