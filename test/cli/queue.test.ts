@@ -298,3 +298,17 @@ test('requeue names the file of the crew where it is not the usual one', async (
   await folder.reprise('run', 'other.ts', '--id', 'left', '--through', 'facts', ...inputs)
   assert.match((await folder.reprise('requeue', 'left')).stderr, /start one with: npx reprise worker other\.ts\n$/)
 })
+
+test('a worker that serves several files prints a command that continues the run which it has parked', async () => {
+  await using folder = await project(claims)
+  const flat = (task: string): string =>
+    `${imports}\nexport const flat = new Crew({ name: 'flat', tasks: [new Task({ name: '${task}', run: () => 'booked' }), new Task({ name: 'note', run: () => 'noted' })] })\n`
+  await folder.write('before.ts', flat('book'))
+  await folder.write('after.ts', flat('post'))
+  await folder.reprise('run', 'before.ts', '--id', 'r', '--through', 'book')
+  await folder.reprise('requeue', 'r')
+  const worked = await folder.reprise('worker', 'crew.ts', 'after.ts', '--once')
+  const [, command = ''] = /no task for: book .*; continue with: npx reprise (.*)\n/.exec(worked.stderr) ?? []
+  assert.equal(command, 'resume r --renamed book=post --file after.ts')
+  assert.equal((await folder.reprise(...command.split(' '))).code, 0)
+})

@@ -33,11 +33,20 @@ export async function worker({ args, options, terminal, commands }: Invocation<W
   const dispatcher = await openDispatcher(options)
   const loaded = await loadServed(args.filter((path) => path !== undefined))
   const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
-  adviseWith(commands.advice)
+  // which crew a run in progress is of
+  const crewOf = new Map<string, string>()
+  adviseWith((next) => {
+    const its = 'runId' in next ? crewOf.get(next.runId) : undefined
+    return commands.about(crews.find((crew) => crew.name === its)?.['~open'].module).advice(next)
+  })
   try {
     const working = await startWorker(crews, {
       ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, dispatcher, port, host }),
-      onEvent: (event) => tellEvent(terminal, event),
+      onEvent(event) {
+        if (event.event === 'claimed') crewOf.set(event.runId, event.crew)
+        if (event.event === 'left' || event.event === 'refused') crewOf.delete(event.runId)
+        tellEvent(terminal, event)
+      },
     })
     // the first signal stops it, one more ends the process
     using interrupt = stopOnInterrupt(terminal.err)
