@@ -11,6 +11,8 @@ import { isGood, stormModel } from './model.ts'
 import { choiceOf, hashOf } from './random.ts'
 
 const quiet = { info() {}, warn() {} }
+/** Texts may use one of them, or none. */
+const bothInputs = z.object({ in0: z.string(), in1: z.string() })
 const answer = z.object({ name: z.string(), is: z.number(), tries: z.number() })
 
 export function buildCrew(plan: CrewPlan, ledger: Ledger, store?: Store, within = ''): Crew {
@@ -61,7 +63,16 @@ export function buildCrew(plan: CrewPlan, ledger: Ledger, store?: Store, within 
   }
   const { name, process } = plan
   const manager = process === 'hierarchical' ? { manager: new Agent({ role: 'Manager', goal: 'Manage', model }) } : {}
-  return new Crew({ name, tasks, process, agents: [...agents], ...manager, logger: quiet, ...(store ? { store } : {}) })
+  return new Crew({
+    name,
+    tasks,
+    inputs: bothInputs,
+    process,
+    agents: [...agents],
+    ...manager,
+    logger: quiet,
+    ...(store ? { store } : {}),
+  })
 }
 
 function textOf({ name, text, tools, answers, structured, delegates, uses }: TaskPlan): string {
