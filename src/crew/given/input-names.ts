@@ -12,9 +12,9 @@ export function usableInputs(crew: CrewDefinition): readonly string[] | undefine
 
 /**
  * INPUT_UNKNOWN for an input that nothing in the crew can use. A tool or a callback can read any file. What is given
- * over the inputs of a parent may replace any of these. If it doesn't, and its name is nearly that of a text's input,
+ * over the inputs of a parent may replace any of these. If it doesn't, and its name is nearly that of another input,
  * the new run would be executed with the old value of that one. So it is refused even where code may use any input,
- * unless both are given. Without a parent, that input is missing (INPUT_MISSING).
+ * unless both are given. Without a parent, the input of a text is missing then (INPUT_MISSING).
  */
 export function checkInputNames(
   crew: CrewDefinition,
@@ -25,7 +25,7 @@ export function checkInputNames(
   if (crew.inputs || (code && !parent)) return
   const used = namesIn(crew)
   const known = new Set([...used, ...Object.keys(parent?.inputs ?? {}), ...Object.keys(parent?.given ?? {})])
-  const missing = used.filter((name) => !Object.hasOwn(given, name))
+  const missing = [...known].filter((name) => !Object.hasOwn(given, name))
   for (const [name, value] of Object.entries(given)) {
     if (known.has(name)) continue
     const near = nearest(name, missing)

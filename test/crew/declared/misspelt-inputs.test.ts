@@ -127,6 +127,17 @@ describe('an input that is given to a run made from another', () => {
       await make(crew, { topic: 'y' })
     })
 
+    test(`is refused by ${verb} in a crew of functions when it seems to be misspelt for one that the old run has`, async () => {
+      const say = new Task({ name: 'say', effect: 'read', run: ({ inputs }) => inputs['claim'] })
+      const { crew } = crewOf(say)
+      await crew.kickoff({ id: 'r', inputs: { claim: 'x' } })
+      await assert.rejects(async () => make(crew, { claims: 'y' }), {
+        code: 'INPUT_UNKNOWN',
+        message: /did you mean claim\?.*give the crew a schema of its inputs/,
+      })
+      await make(crew, { claim: 'y', claims: 'y', reader: 'z' })
+    })
+
     test(`is refused by ${verb} beside functions when it seems to be misspelt`, async () => {
       const { crew } = crewOf(text(), code)
       await crew.kickoff({ id: 'r', inputs: { topic: 'x', topics: 'z' } })
