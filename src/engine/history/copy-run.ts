@@ -34,9 +34,9 @@ export interface CopiedRun {
   readonly row: RunRow
   /** How many runs were copied: the run itself, and its child runs. */
   readonly runs: number
-  /** Of all of them. */
+  /** The entries of all these runs. */
   readonly entries: number
-  /** Of the export. */
+  /** The size of the export. */
   readonly bytes: number
 }
 
@@ -81,7 +81,7 @@ export async function copyRun({ from, to }: CopyPlaces, run: RunId, dryRun: bool
     return await move({ from, to }, unit, row)
   } finally {
     left = await unit.release()
-    // whoever left a message while the lease was held finds in the journal that the run has moved
+    // the sender of a message that came too late finds in the journal that the run was moved
     if (left > 0) await recordLate(from, run)
   }
 }
@@ -101,6 +101,8 @@ async function move({ from, to }: CopyPlaces, unit: Unit, row: RunRow): Promise<
   const parked = { type: 'run.suspended', reason: 'moved', to: to.store.url } as const
   try {
     if (!moveOf(read.state)) await hold.append([parked])
+    // a process that was paused may have lost the lease to another copy
+    await hold.ready()
     // child runs that a copy left there which was cut off, and not repeated before the run was taken back
     if (!(await to.store.row(run))) await to.store.delete(run)
     await writeImport(to, found.tree)

@@ -1,4 +1,4 @@
-// Writes a run, and those that work for it, as text. It is read and written line by line, so that a long run is never
+// Writes a run, with its child runs, as text. It is read and written line by line, so that a long run is never
 // in memory as a whole. What is appended while it is read is left out, so that even a run in progress gives a journal
 // that was true at one moment.
 import { createHash } from 'node:crypto'
@@ -47,7 +47,7 @@ export async function* exportRun(
   // grows during the loop: its entries name the runs that work for it
   const unit = [run]
   for (const one of unit) {
-    // one that was never created, or was deleted, is skipped
+    // a child run that was never created, or was deleted, is skipped
     if (one !== run && !(await store.row(one))) continue
     yield hashed(JSON.stringify(one === run ? header : { within: one }))
     for await (const line of linesOf(store, one, count, unit, one === run ? last : Infinity)) yield hashed(line)
@@ -105,7 +105,7 @@ async function* linesOf(
     blobs.add(blob)
     yield JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') })
   }
-  // what is in the inbox now is in none of the lines above
+  // messages that are in the inbox now are in none of the lines above
   if (!isEnded(status)) for (const message of await store.inbox(run)) yield JSON.stringify({ message })
   await stillThere()
   count.entries += entries

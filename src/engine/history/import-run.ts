@@ -1,5 +1,5 @@
 // Puts an exported run, with its child runs, into a store. A journal is imported unchanged; the row, the time it is due
-// and its outputs are folded from it, and the messages that nobody has recorded are posted again. The child runs come
+// and its outputs are folded from it, and unrecorded messages are posted again. The child runs come
 // first, then the run itself in one write: until then there is no run. A run that has not ended is parked by one more
 // entry, since it may continue where it comes from; `copy` parks it there instead.
 import { createReadStream } from 'node:fs'
@@ -35,9 +35,9 @@ export interface ImportedRun {
   readonly runId: string
   readonly crew: string
   readonly status: RunStatus
-  /** How many runs were imported: it, and those that work for it. */
+  /** How many runs were imported: the run itself, and its child runs. */
   readonly runs: number
-  /** Of all of them. */
+  /** The entries of all these runs. */
   readonly entries: number
   /** The same run was already there, and nothing was written. */
   readonly existed: boolean
@@ -165,7 +165,7 @@ export async function writeImport({ store, world }: Engine, tree: PreparedTree):
     if (known[index] !== 'absent') continue
     const { row, lines, parked, outputs, blobs, due } = one
     const batch = { lines: [...lines, ...parked], row, outputs, blobs, ...defined({ due }) }
-    // nobody takes the run up before its messages are there
+    // no worker claims the run before its messages are there
     const asked = index === 0 ? { owner: world.owner, ttlMs: world.leaseMs } : undefined
     const made = await store.create(row, batch, asked)
     lease = made.lease
@@ -214,7 +214,7 @@ async function prepareRun(
   const rests = !park || isEnded(state.status) || state.imported || callerOf(run) !== undefined
   const parked = rests ? [] : [parkingLine(state, lines, world.now())]
   const due = dueSince(closeFold(state), world.now())
-  // a worker would continue what is parked
+  // a requeue would continue the parked run
   const posted = park ? messages.filter((message) => !isRequeue(message)) : messages
   return { ...exported, row: rowOf(state), due, parked, outputs, messages: posted, token }
 }

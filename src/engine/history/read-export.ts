@@ -22,7 +22,7 @@ export interface ExportedRun {
   readonly run: string
   readonly lines: readonly Line[]
   readonly blobs: readonly Blob[]
-  /** Those that nobody had recorded. */
+  /** Unrecorded messages. */
   readonly messages: readonly Message[]
 }
 

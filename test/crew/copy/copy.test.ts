@@ -177,7 +177,7 @@ test('a requeue that was sent before the move does not undo it', async () => {
   assert.deepEqual(await source.inbox('c'), [])
 })
 
-test('messages go with a run: those that wait are recorded first, and one that comes during the copy is passed on', async () => {
+test('messages go with a run: waiting messages are recorded first, and a message that comes during the copy is passed on', async () => {
   const source = newStore()
   const target = newStore()
   await everyKind(source)
@@ -227,17 +227,17 @@ test('a damaged run is refused by name before anything of it is written, and the
   await edit('torn', (lines) => lines.toSpliced(1, 1, '{"seq":'))
   await rm(join(folder.path, 'runs', 'bare.blobs'), { recursive: true })
   const target = newStore()
-  const said = Object.fromEntries(
+  const outcomes = Object.fromEntries(
     Object.entries(await copyAll(source, target)).map(([run, came]) => [
       run,
       came instanceof Error ? came.message : came,
     ]),
   )
-  assert.match(said['cut'] ?? '', /entry 5 of run cut is missing/)
-  assert.match(said['gap'] ?? '', /entry 3 of run gap is missing/)
-  assert.match(said['changed'] ?? '', /entry 3 of run changed is not as it was written/)
-  assert.match(said['torn'] ?? '', /line 2 of .*torn\.jsonl cannot be read/)
-  assert.match(said['bare'] ?? '', /run bare.* refers to the stored value/)
+  assert.match(outcomes['cut'] ?? '', /entry 5 of run cut is missing/)
+  assert.match(outcomes['gap'] ?? '', /entry 3 of run gap is missing/)
+  assert.match(outcomes['changed'] ?? '', /entry 3 of run changed is not as it was written/)
+  assert.match(outcomes['torn'] ?? '', /line 2 of .*torn\.jsonl cannot be read/)
+  assert.match(outcomes['bare'] ?? '', /run bare.* refers to the stored value/)
   assert.deepEqual(
     (await target.list({}, { limit: 10 })).rows.map(({ run }) => run),
     ['whole'],

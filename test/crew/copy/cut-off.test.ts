@@ -25,7 +25,7 @@ async function offered(store: Store): Promise<string[]> {
   return leases.map(({ run }) => run)
 }
 
-/** A run with a child run that a worker would continue, and a message that nobody has recorded. */
+/** A run with a child run that a worker would continue, and an unrecorded message. */
 async function readyRun(store: Store, id: string): Promise<void> {
   const crew = claims(store)
   await crew.kickoff({ id })
@@ -35,7 +35,7 @@ async function readyRun(store: Store, id: string): Promise<void> {
 
 const edit = message('edit:1', JSON.stringify({ kind: 'edit', task: 'plan', raw: 'x', structured: false }))
 
-/** The entries of a run that are in both stores; those that park it are only where it comes from. */
+/** Whether the target has the first entries of the run, byte for byte: those that park it are only in the source. */
 async function isWhole(source: Store, target: Store, run: string): Promise<boolean> {
   const [before, after] = await Promise.all([linesOf(source, run), linesOf(target, run)])
   return after.every(({ bytes }, index) => Buffer.compare(bytes, before[index]?.bytes ?? Buffer.alloc(0)) === 0)
