@@ -22,7 +22,6 @@ import {
   type ToolItem,
 } from './items.ts'
 import type { PartOrigin } from './message.ts'
-import { isGivenUp, isInternal, originOf } from './origins.ts'
 import { replyItems } from './reply-items.ts'
 import { questionData, taskData } from './told-data.ts'
 
@@ -234,4 +233,26 @@ function keyOf({ type, key }: Item): string {
 /** Why the run failed, as a reader is told. */
 export function failureText({ state, exposure }: Narration): string {
   return (exposure.errors ? state.error?.message : undefined) ?? `run ${state.run} failed`
+}
+
+/** Whose words a path is about: those of a task's agent, of a coworker, or of work inside a step. */
+function originOf(state: RunState, path: string): PartOrigin {
+  const agent = state.attempts.get(attemptsIn(path).at(-1) ?? '')?.agent
+  return { task: taskNameAt(state, path), path, ...defined({ agent: agent === '' ? undefined : agent }) }
+}
+
+/**
+ * Whether it is said inside a step: a judge's verdict on an answer, a summary of the conversation. What a coworker says
+ * is part of a call (`note#1/3.0/analyst#1`), and is shown.
+ */
+function isInternal(path: string): boolean {
+  return attemptsIn(path)
+    .slice(1)
+    .some((attempt) => !/\/\d+\.\d+\/[^/]+$/.test(attempt))
+}
+
+/** Whether one of the attempts that a path is part of was given up. */
+function isGivenUp(state: RunState, path: string): boolean {
+  if (state.status === 'cancelled') return true
+  return attemptsIn(path).some((attempt) => ['void', 'failed'].includes(state.attempts.get(attempt)?.status ?? ''))
 }

@@ -1,7 +1,6 @@
 // Asking one store again and again for what is ready: when it hints, when there is room again, and now and then without
 // either, since hints may be lost and delays come due. Nothing that is wrong with the store ends it.
 import type { World } from '../engine/definition.ts'
-import { createAlarm, type Alarm } from './alarm.ts'
 import type { InProgress } from './in-progress.ts'
 import type { Hear } from './report/events.ts'
 import type { ServedStore } from './served.ts'
@@ -100,4 +99,29 @@ function noticed({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposable 
 /** Workers that were started at once do not keep asking at once. */
 function jittered(ms: number): number {
   return ms * (0.75 + Math.random() / 2)
+}
+
+/** Waits for a time, or until somebody rings. Rings while nobody waits count for the next wait. */
+interface Alarm {
+  ring(): void
+  wait(ms: number): Promise<void>
+}
+
+function createAlarm({ sleep }: Pick<World, 'sleep'>): Alarm {
+  let rung = false
+  let wake = (): void => {}
+  return {
+    ring() {
+      rung = true
+      wake()
+    },
+    async wait(ms) {
+      if (!rung) {
+        const over = new AbortController()
+        wake = () => over.abort()
+        await sleep(ms, over.signal).catch(() => undefined)
+      }
+      rung = false
+    },
+  }
 }

@@ -1,7 +1,7 @@
 // What differs between two runs, as data: folded states in, nothing else read. Free of Node, so that the page shows the
 // same.
 import type { Failure, Usage } from '../../journal/entries.ts'
-import { diffText } from './lines/diff-text.ts'
+import { diffText } from './diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import { diffTasks, type TaskDiff } from './task-diff.ts'
 import { withFileWords } from '../../journal/files.ts'

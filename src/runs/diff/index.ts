@@ -1,8 +1,8 @@
 // `reprise/diff`: what differs between two runs, as data and as text. Apart from `reprise/journal`, since it brings a
 // package along. Free of Node.
 export { diffRuns, type RunDiff, type RunSide } from './diff-runs.ts'
-export { diffLines, diffText, type DiffTextOptions } from './lines/diff-text.ts'
-export type { DiffLine } from './lines/diff-lines.ts'
+export { diffLines, diffText, type DiffTextOptions } from './diff-text.ts'
+export type { DiffLine } from './diff-lines.ts'
 export { jsonChanges, type JsonChange } from './json-changes.ts'
 export type { Missing } from './maker.ts'
 export type { PromptDiff, ToolChange } from './prompt-diff.ts'

@@ -2,12 +2,13 @@
 // call and result is a message with an id of its own, so what tasks say in parallel may come in any order. Where the
 // client has heard something that will never be on record, it is given all messages again.
 import type { Rest } from '../../engine/follow/follow.ts'
+import { decisions } from '../../engine/people/questions.ts'
 import { defined } from '../../base/defined.ts'
 import { readJson, type Json } from '../../journal/json.ts'
-import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
-import { activityOf, callEvents, holdersOf, messagesOf, resultOf, spokenId } from './ag-ui-messages.ts'
-import { interruptsOf } from './ag-ui-interrupts.ts'
+import type { AgUiEvent, AgUiInput, AgUiInterrupt } from './ag-ui-events.ts'
+import { activityOf, callEvents, callId, holdersOf, messagesOf, resultOf, spokenId } from './ag-ui-messages.ts'
 import type { Item, SpokenItem, ToolItem } from '../items.ts'
+import type { QuestionData } from '../message.ts'
 import { failureText, type Narration } from '../narration.ts'
 import type { RunWriter } from '../write-run.ts'
 
@@ -159,5 +160,44 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     if (!last || !narration.exposure.output(state, last.name)) return undefined
     const { output } = last
     return output?.structured ? readJson(output.raw) : output?.raw
+  }
+}
+
+/**
+ * What a suspended run waits for: a client answers each by its id, in its next request. At least one: without open
+ * questions, that the run is resumed.
+ */
+function interruptsOf({ state, items }: Narration): [AgUiInterrupt, ...AgUiInterrupt[]] {
+  const open = items.flatMap((item) => (item.type === 'question' && item.data.status === 'open' ? [item.data] : []))
+  const asked = open.map((question) => ({
+    id: question.id,
+    reason: `reprise.${question.kind}`,
+    message: question.text,
+    ...(question.kind === 'call' && items.some((item) => item.type === 'tool' && item.key === question.path)
+      ? { toolCallId: callId(state.run, { key: question.path }) }
+      : {}),
+    responseSchema: answerSchema(question.kind),
+  }))
+  const [first, ...rest] = asked
+  if (first) return [first, ...rest]
+  const reason = `reprise.${state.suspended?.reason ?? 'stopped'}`
+  return [{ id: 'resume', reason, message: `Run ${state.run} is suspended; it continues when it is resumed.` }]
+}
+
+const texts = ['feedback', 'reason', 'note']
+
+/** JSON Schema of the answers to a kind of question. */
+function answerSchema(kind: QuestionData['kind']): object {
+  const field = (name: string): [string, object] => [name, texts.includes(name) ? { type: 'string' } : {}]
+  return {
+    oneOf: Object.entries(decisions[kind]).map(([decision, { must, may = [] }]) => ({
+      type: 'object',
+      properties: {
+        decision: { const: decision },
+        ...Object.fromEntries([...must, ...may, 'note'].map(field)),
+      },
+      required: ['decision', ...must],
+      additionalProperties: false,
+    })),
   }
 }

@@ -15,7 +15,6 @@ import { startTime } from '../time.ts'
 import { readHandlerOptions, type AdvanceHandlerOptions } from './handler-options.ts'
 import type { AdvanceCall } from './http-dispatcher.ts'
 import { checkSignature, signatureHeader, type Signed } from './signature.ts'
-import { spentCalls } from './spent-calls.ts'
 
 /** OPTION_INVALID, OPTION_UNKNOWN. Stores are opened by the first call. */
 export function advanceHandler(options: AdvanceHandlerOptions): (request: Request) => Promise<Response> {
@@ -184,4 +183,30 @@ function json(status: number, body: object, headers: { readonly [name: string]: 
 
 function secondsUntil(at: number, now: number): string {
   return String(Math.max(0, Math.ceil((at - now) / 1_000)))
+}
+
+/**
+ * Calls that were answered for good, so that none of them counts twice. Each process remembers its own: a replay to
+ * another process is harmless, since the run is no longer ready, or would be advanced anyway.
+ */
+interface SpentCalls {
+  has(id: string, now: number): boolean
+  add(id: string, until: number): void
+}
+
+const mostSpent = 100_000
+
+function spentCalls(): SpentCalls {
+  /** By their ids, the oldest first: until when a signature of theirs would count. */
+  const spent = new Map<string, number>()
+  return {
+    has(id, now) {
+      for (const [old, until] of spent) {
+        if (until > now && spent.size <= mostSpent) break
+        spent.delete(old)
+      }
+      return spent.has(id)
+    },
+    add: (id, until) => void spent.set(id, until),
+  }
 }

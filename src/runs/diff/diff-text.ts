@@ -1,8 +1,8 @@
 // What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by
 // kind of line.
-import type { RunDiff, RunSide } from '../diff-runs.ts'
-import type { TaskDiff } from '../task-diff.ts'
-import { dollars, duration, longTime, plural, usageWords } from '../../../text/words.ts'
+import type { RunDiff, RunSide } from './diff-runs.ts'
+import type { TaskDiff } from './task-diff.ts'
+import { dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
 import { changeLines } from './change-lines.ts'
 import { marked, note, title, type DiffLine } from './diff-lines.ts'
 import { taskLines } from './task-lines.ts'

@@ -1,13 +1,13 @@
 // The section of one task that differs.
-import { cutToWidth } from '../../../text/columns.ts'
-import { plural, usageWords } from '../../../text/words.ts'
+import { cutToWidth } from '../../text/columns.ts'
+import { plural, usageWords } from '../../text/words.ts'
 import { changeLines } from './change-lines.ts'
 import { marked, note, title, type DiffLine } from './diff-lines.ts'
-import type { Missing } from '../maker.ts'
-import type { PromptDiff, ToolChange } from '../prompt-diff.ts'
-import type { ResultChange, Step, StepCounts, StepsDiff } from '../steps-diff.ts'
-import type { Difference, OutputDiff, TaskDiff, TaskSide } from '../task-diff.ts'
-import type { TextDiff } from '../text-diff.ts'
+import type { Missing } from './maker.ts'
+import type { PromptDiff, ToolChange } from './prompt-diff.ts'
+import type { ResultChange, Step, StepCounts, StepsDiff } from './steps-diff.ts'
+import type { Difference, OutputDiff, TaskDiff, TaskSide } from './task-diff.ts'
+import type { TextDiff } from './text-diff.ts'
 import { textLines } from './text-lines.ts'
 
 export function taskLines(task: TaskDiff, context: number): DiffLine[] {

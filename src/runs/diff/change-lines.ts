@@ -1,8 +1,8 @@
 // Changed JSON values as lines: the path, and the value before and after.
-import { plural } from '../../../text/words.ts'
+import { plural } from '../../text/words.ts'
 import { marked, note, type DiffLine } from './diff-lines.ts'
-import type { JsonChange } from '../json-changes.ts'
-import { textDiff } from '../text-diff.ts'
+import type { JsonChange } from './json-changes.ts'
+import { textDiff } from './text-diff.ts'
 import { textLines } from './text-lines.ts'
 
 const changeLimit = 20

@@ -1,6 +1,5 @@
 // The lines that a diff is printed in, at most 80 columns wide, and how a text is broken into them.
-import { columns, cutToWidth } from '../../../text/columns.ts'
-import { visible } from './visible.ts'
+import { columns, cutToWidth } from '../../text/columns.ts'
 
 /** One printed line, with its mark and indentation; `kind` is for those who print in colours. */
 export interface DiffLine {
@@ -62,4 +61,20 @@ function wrap(text: string, room: number): string[] {
     rest = rest.slice(end).replace(/^ /, '')
   }
   return [...rows, rest]
+}
+
+const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Surrogate}]/gu
+
+/**
+ * Foreign text on one line, with nothing that moves a cursor, starts an escape sequence or turns the direction of a
+ * text. Unlike the command line's `plain`, which drops such characters, this shows them: they may be the difference.
+ */
+function visible(text: string): string {
+  return text.replaceAll(unseen, (character) => {
+    const code = character.charCodeAt(0)
+    if (character === '\t') return '→   '
+    // the pictures that Unicode has for control characters: ␛, ␍
+    if (code < 0x20) return String.fromCharCode(0x2400 + code)
+    return code === 0x7f ? '␡' : `\\u${code.toString(16).padStart(4, '0')}`
+  })
 }

@@ -1,9 +1,9 @@
 // A changed text as lines with - and +: long equal stretches are cut, between lines and inside of them.
-import { columns, cutToWidth } from '../../../text/columns.ts'
-import { plural } from '../../../text/words.ts'
+import { columns, cutToWidth } from '../../text/columns.ts'
+import { plural } from '../../text/words.ts'
 import { marked, note, same, type DiffLine } from './diff-lines.ts'
-import type { TextDiff, TextPart } from '../text-diff.ts'
-import type { WordPart } from '../word-parts.ts'
+import type { TextDiff, TextPart } from './text-diff.ts'
+import type { WordPart } from './word-parts.ts'
 
 /** Lines of one stretch unless told, and printed lines of one text: who needs more has the data. */
 const stretchLimit = 20
