@@ -4,7 +4,7 @@ import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
 /** Names leave it out. Raised with the journal's format until the first release: nothing older is served then. */
-const firstFormat = 2
+const firstFormat = 3
 
 /**
  * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, as nearly every queue allows. Other names
