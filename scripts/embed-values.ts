@@ -4,9 +4,9 @@ import { rmSync, writeFileSync } from 'node:fs'
 
 /** Without their endings, below `src` and `dist`. */
 export const valueModules = [
-  'stores/postgres/migrations/postgres-migrations',
-  'stores/redis/scripts/lua-files',
-  'stores/sqlite/migrations/sqlite-migrations',
+  'stores/postgres/migrations',
+  'stores/redis/lua-files',
+  'stores/sqlite/migrations',
   'studio/api/response-schemas',
 ]
 

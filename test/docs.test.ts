@@ -8,7 +8,7 @@ import { Crew, errorCodes, Run } from 'reprise'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { providers } from '../src/models/resolve/providers.ts'
 import { purposes } from '../src/base/next.ts'
-import { formatNumber as postgresFormat } from '../src/stores/postgres/migrations/migrate-postgres.ts'
+import { formatNumber as postgresFormat } from '../src/stores/postgres/migrate.ts'
 import { formatNumber as redisFormat } from '../src/stores/redis/server.ts'
 import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 

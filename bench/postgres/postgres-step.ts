@@ -1,6 +1,6 @@
 // One durable step over PostgreSQL: encoded, hashed, folded, fenced and appended, against a bare insert of the same bytes through
 // the same client.
-import { postgresStore } from '../../src/stores/postgres/postgres-store.ts'
+import { postgresStore } from '../../src/stores/postgres/store.ts'
 import type { Figure } from '../report.ts'
 import { compare } from '../rounds.ts'
 import { engineOn, openStepper, stepLine, takeSteps } from '../steps.ts'

@@ -3,7 +3,7 @@
 import '../base/node-version.ts'
 import type { FileStoreOptions } from './file/store.ts'
 import { openStore } from './open-store.ts'
-import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
+import type { PostgresStoreOptions } from './postgres/store.ts'
 import type { RedisStoreOptions } from './redis/store.ts'
 import type { SqliteStoreOptions } from './sqlite/store.ts'
 import type { Store } from './store.ts'
@@ -31,7 +31,7 @@ export async function fileStore(folder: string, options?: FileStoreOptions): Pro
  * reason not to: calls reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
  */
 export async function postgresStore(url: string, options?: PostgresStoreOptions): Promise<Store> {
-  const driver = await import('./postgres/postgres-store.ts')
+  const driver = await import('./postgres/store.ts')
   return driver.postgresStore(url, options)
 }
 

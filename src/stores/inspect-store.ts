@@ -2,9 +2,9 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../base/errors.ts'
-import { leasesName } from './file/file-names.ts'
 import { formatNumber as fileFormat, layoutOf as fileLayout } from './file/database.ts'
-import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite/migrations/migrate.ts'
+import { leasesName } from './file/file-names.ts'
+import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite/migrate.ts'
 
 export interface StoreInspection {
   readonly exists: boolean

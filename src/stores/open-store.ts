@@ -41,7 +41,7 @@ export async function openStore(url: string | Store): Promise<Store> {
     case 'postgres':
     case 'postgresql':
       // by its whole URL: another user or password is another connection
-      return share(url, async () => (await import('./postgres/postgres-store.ts')).postgresStore(url))
+      return share(url, async () => (await import('./postgres/store.ts')).postgresStore(url))
     case 'redis':
     case 'rediss':
       return share(url, async () => (await import('./redis/store.ts')).redisStore(url))

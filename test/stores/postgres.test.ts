@@ -4,21 +4,21 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
 import { openStore, postgresStore, thisOwner } from 'reprise/stores'
-import type { Append } from '../../src/stores/postgres/append/append-columns.ts'
-import { appendStatements } from '../../src/stores/postgres/append/append-statement.ts'
-import { openPool } from '../../src/stores/postgres/connection/postgres-pool.ts'
-import { readPostgresUrl } from '../../src/stores/postgres/connection/postgres-url.ts'
+import type { Append } from '../../src/stores/postgres/columns.ts'
+import { appendStatements } from '../../src/stores/postgres/append-statement.ts'
+import { openPool } from '../../src/stores/postgres/connection.ts'
+import { readPostgresUrl } from '../../src/stores/postgres/url.ts'
 import type { Database } from '../../src/stores/postgres/database.ts'
-import { claimSql, readyRunsSql } from '../../src/stores/postgres/leases/claim-in-postgres.ts'
-import { unitSql } from '../../src/stores/postgres/leases/postgres-leases.ts'
+import { claimSql, readyRunsSql } from '../../src/stores/postgres/claim.ts'
+import { unitSql } from '../../src/stores/postgres/leases.ts'
 import {
   applyMigrations,
   formatNumber,
   layoutBefore,
   pendingMigrations,
   printedMigrations,
-} from '../../src/stores/postgres/migrations/migrate-postgres.ts'
-import { migrations } from '../../src/stores/postgres/migrations/postgres-migrations.ts'
+} from '../../src/stores/postgres/migrate.ts'
+import { migrations } from '../../src/stores/postgres/migrations.ts'
 import { readySql } from '../../src/stores/postgres/ready-sql.ts'
 import type { Migration } from '../../src/stores/rules/migration.ts'
 import { readyAt } from '../../src/stores/rules/ready.ts'

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
 import { hashBytes } from '../../src/journal/hash.ts'
 import type { Migration } from '../../src/stores/rules/migration.ts'
-import { migrate } from '../../src/stores/sqlite/migrations/migrate.ts'
-import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
+import { migrate } from '../../src/stores/sqlite/migrate.ts'
+import { migrations } from '../../src/stores/sqlite/migrations.ts'
 import {
   batch,
   entry,

@@ -1,7 +1,7 @@
 // What a PostgreSQL store is like: whether it can be reached and written, whether its tables are those of this version,
 // and what its server's settings mean for what it keeps.
 import { messageOf } from '../../base/errors.ts'
-import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/inspect-postgres.ts'
+import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/inspect.ts'
 import { plural } from '../terminal/entries-word.ts'
 import type { CommandNext, Commands } from '../write-command.ts'
 import { sizeWords } from '../terminal/size-words.ts'

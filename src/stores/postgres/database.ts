@@ -1,9 +1,8 @@
 // An open schema of ours: what its tables are called, whose clock counts, and the connections to it.
 import { hashBytes } from '../../journal/hash.ts'
 import { isAway } from '../patient/patience.ts'
-import { escapeName } from './connection/escape-name.ts'
-import type { PostgresPool } from './connection/postgres-pool.ts'
-import { applyMigrations } from './migrations/migrate-postgres.ts'
+import { escapeName, type PostgresPool } from './connection.ts'
+import { applyMigrations } from './migrate.ts'
 
 export interface Database extends PostgresPool {
   /** The schema as SQL writes it. */

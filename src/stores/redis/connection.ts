@@ -8,7 +8,7 @@ import { whenMissing } from '../../base/optional-package.ts'
 import type { Sent } from '../patient/away-error.ts'
 import { storeClosed } from '../rules/refusals.ts'
 import { isAnswer, redisError, replyCode } from './errors.ts'
-import { scriptText, type ScriptName } from './scripts/redis-scripts.ts'
+import { scriptText, type ScriptName } from './scripts.ts'
 import type { RedisAddress, RedisPlace } from './url.ts'
 
 export type Argument = string | Buffer

@@ -1,6 +1,6 @@
 // An open store of ours: what its keys are called, whose clock counts, and the connection to it.
 import type { Argument, RedisConnection } from './connection.ts'
-import type { ScriptName } from './scripts/redis-scripts.ts'
+import type { ScriptName } from './scripts.ts'
 import type { RedisPlace } from './url.ts'
 
 export interface Database extends RedisConnection {

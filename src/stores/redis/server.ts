@@ -4,7 +4,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { storeNewer } from '../rules/refusals.ts'
 import type { Client } from './connection.ts'
 import { clusterAdvice } from './errors.ts'
-import { scriptText } from './scripts/redis-scripts.ts'
+import { scriptText } from './scripts.ts'
 import type { RedisPlace } from './url.ts'
 
 /** What this code writes. A store says which code may write it. */

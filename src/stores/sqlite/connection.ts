@@ -7,7 +7,7 @@ import { storeClosed } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { whileBusy } from './errors.ts'
 import { groupCommit } from './group-commit.ts'
-import { migrate } from './migrations/migrate.ts'
+import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 
 /**

@@ -1,7 +1,7 @@
 // `reprise migrate`: brings a store up to date with this version, or prints the SQL for those who do that by hand.
 import { inspectStore } from '../../../stores/inspect-store.ts'
 import { openStore, splitUrl, storePath } from '../../../stores/open-store.ts'
-import type { PostgresPool } from '../../../stores/postgres/connection/postgres-pool.ts'
+import type { PostgresPool } from '../../../stores/postgres/connection.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { storeUrlOf } from '../../find/open-runs.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -53,8 +53,7 @@ function wordsFor({ store, before, layout }: Migrated): string {
 /** Nothing but the SQL is on the standard output, so that it can go into a file or to psql. */
 async function printMissing({ out, err, json, record }: Terminal, url: string): Promise<void> {
   const sql = await onServer(url, async (pool, schema) => {
-    const { pendingMigrations, printedMigrations } =
-      await import('../../../stores/postgres/migrations/migrate-postgres.ts')
+    const { pendingMigrations, printedMigrations } = await import('../../../stores/postgres/migrate.ts')
     const pending = await pendingMigrations(pool, schema)
     if (pending.length === 0) err.line(`nothing is missing in schema ${schema} of ${pool.url}`)
     return printedMigrations(schema, pending)
@@ -65,16 +64,15 @@ async function printMissing({ out, err, json, record }: Terminal, url: string): 
 
 function migrateServer(url: string): Promise<Migrated> {
   return onServer(url, async (pool, schema) => {
-    const { applyMigrations, formatNumber, layoutBefore } =
-      await import('../../../stores/postgres/migrations/migrate-postgres.ts')
+    const { applyMigrations, formatNumber, layoutBefore } = await import('../../../stores/postgres/migrate.ts')
     const applied = await applyMigrations(pool, schema)
     return { store: pool.url, before: layoutBefore(applied) ?? null, layout: formatNumber }
   })
 }
 
 async function onServer<T>(url: string, work: (pool: PostgresPool, schema: string) => Promise<T>): Promise<T> {
-  const { openPool } = await import('../../../stores/postgres/connection/postgres-pool.ts')
-  const { readPostgresUrl } = await import('../../../stores/postgres/connection/postgres-url.ts')
+  const { openPool } = await import('../../../stores/postgres/connection.ts')
+  const { readPostgresUrl } = await import('../../../stores/postgres/url.ts')
   const place = readPostgresUrl(url)
   const pool = await openPool(place)
   try {

@@ -1,15 +1,26 @@
 // All appends of a store go through here. A commit that is synced costs far more than what it commits, and a round trip
 // more than both, so appends of many runs share one statement: whatever comes while the one before is under way. When
 // the server refuses a statement, each is made by itself, so that none fails its neighbours.
-import { RepriseError } from '../../../base/errors.ts'
-import { isAway } from '../../patient/patience.ts'
-import { checkNumbers, storeClosed } from '../../rules/refusals.ts'
-import type { Batch, Lease, RunId } from '../../store.ts'
-import type { Database } from '../database.ts'
-import type { Append } from './append-columns.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { rootRun } from '../../journal/paths.ts'
+import { isAway } from '../patient/patience.ts'
+import {
+  checkInbox,
+  checkNumbers,
+  checkOpen,
+  checkSeq,
+  checkToken,
+  checkUnit,
+  runNotFound,
+  storeClosed,
+} from '../rules/refusals.ts'
+import type { Batch, Lease, RunId, RunStatus } from '../store.ts'
 import { appendStatements } from './append-statement.ts'
-import { recountUnit } from './recount-unit.ts'
-import { whyRefused } from './why-refused.ts'
+import type { Append } from './columns.ts'
+import type { Database } from './database.ts'
+import { unchanged } from './leases.ts'
+import { readySql } from './ready-sql.ts'
+import { findRoot, holdingOf } from './roots.ts'
 
 /** Bounds what one statement holds, and for how long it keeps the loop. */
 const groupLimit = 256
@@ -143,4 +154,59 @@ function damagedHead({ url }: Database, { run }: Append): RepriseError {
 function sizeOf({ lines, blobs = [], row }: Batch): number {
   const bytes = [...lines, ...blobs].reduce((sum, part) => sum + part.bytes.length, 0)
   return bytes + (row === undefined ? 0 : row.inputs.length + row.summary.length)
+}
+
+/**
+ * The statement only returns that nothing was written: the reason is looked for afterwards, in the order in which every
+ * store checks. LEASE_LOST, RUN_NOT_FOUND, SEQ_CONFLICT, RUN_ENDED, INBOX_WAITING. Resolves when nothing is in the way
+ * any more.
+ */
+async function whyRefused(database: Database, { lease, run, after, batch }: Append): Promise<void> {
+  const root = await findRoot(database, lease.run)
+  checkToken(lease, root?.token, root && holdingOf(root))
+  checkUnit(lease, run)
+  const [found] = await database.read<{ id: number; seq: number; status: RunStatus }>(
+    `select id, status, greatest(seq, (select max(e.seq) from ${database.schema}.entries e where e.run_id = h.id)) as seq
+     from ${database.schema}.heads h where run = $1`,
+    [run],
+  )
+  if (found === undefined) throw runNotFound(run, database.url)
+  checkSeq(run, found.seq, after, batch)
+  checkOpen(run, found.status, batch)
+  const waiting = await database.read<{ message: string }>(
+    `select message from ${database.schema}.messages where run_id = $1 and not taken order by id`,
+    [found.id],
+  )
+  checkInbox(run, batch, () => waiting.map(({ message }) => message))
+}
+
+/**
+ * Counts the number of the last entry and the waiting messages of a unit anew from its lines and messages: a person who
+ * changed the tables by hand did not keep them equal, and nothing could be appended any more. Messages of a cancelled
+ * run don't wait.
+ */
+async function recountUnit(database: Database, run: RunId): Promise<void> {
+  const { schema } = database
+  const root = rootRun(run)
+  const lastSeq = `(select coalesce(max(e.seq), 0) from ${schema}.entries e where e.run_id = h.id)`
+  const messages = `(select count(*) from ${schema}.messages m where m.run_id = h.id and not m.taken)::int`
+  const waiting = `(select coalesce(sum(h.inbox), 0) from ${schema}.listing l join ${schema}.heads h on h.id = l.id
+    where l.root = $2)::int`
+  await database.transaction(async ({ query }) => {
+    // by statements of their own, which see what others did before the root was ours
+    await query(`select 1 from ${schema}.heads where run = $1 for no key update`, [root])
+    await query(
+      `update ${schema}.heads h set root = $2, seq = greatest(h.seq, ${lastSeq}),
+         hash = case when h.seq >= ${lastSeq} then h.hash end,
+         inbox = case when h.status = 'cancelled' then 0 else ${messages} end
+       where h.run = $1 or h.id in (select l.id from ${schema}.listing l where l.root = $2)`,
+      [run, root],
+    )
+    await query(
+      `update ${schema}.heads h set waiting = ${waiting},
+         ready_at = ${readySql({ ...unchanged, waiting, expiresAt: 'h.expires_at' })}
+       where h.run = $2`,
+      [database.now(), root],
+    )
+  })
 }

@@ -1,10 +1,10 @@
 // What of a group of appends goes to the server, as columns: each becomes one array, so that a statement has as many
 // parameters for a hundred runs as for one.
-import { endOf } from '../../rules/noted-end.ts'
-import type { Batch, Lease, RunId } from '../../store.ts'
-import type { Value } from '../connection/postgres-pool.ts'
-import { noticeOf } from '../notices.ts'
+import { endOf } from '../rules/noted-end.ts'
+import type { Batch, Lease, RunId } from '../store.ts'
 import { binaryColumn, type Element, type ElementType } from './binary-arrays.ts'
+import type { Value } from './connection.ts'
+import { noticeOf } from './notices.ts'
 
 export interface Append {
   readonly lease: Lease

@@ -1,13 +1,12 @@
 // Brings a schema up to this code's format, or refuses it: one written by newer code that says so, one whose migrations
 // are not ours. To look takes no lock that anybody waits for; only when something is missing is it applied, in one
 // transaction, under a lock by which the second of two that start at once finds the work done.
-import { RepriseError } from '../../../base/errors.ts'
-import { lackingIn, lastNumber, type Migration } from '../../rules/migration.ts'
-import { storeNewer } from '../../rules/refusals.ts'
-import { escapeName } from '../connection/escape-name.ts'
-import { sqlState } from '../connection/postgres-errors.ts'
-import type { PostgresPool, Statements } from '../connection/postgres-pool.ts'
-import { migrations } from './postgres-migrations.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { lackingIn, lastNumber, type Migration } from '../rules/migration.ts'
+import { storeNewer } from '../rules/refusals.ts'
+import { escapeName, type PostgresPool, type Statements } from './connection.ts'
+import { sqlState } from './errors.ts'
+import { migrations } from './migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
 export const formatNumber: number = lastNumber(migrations)

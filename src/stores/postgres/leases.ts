@@ -1,15 +1,15 @@
 // Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
-import { rootRun, worksFor } from '../../../journal/paths.ts'
-import { sameOwner, writtenOwner } from '../../owner.ts'
-import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId, Tries } from '../../store.ts'
-import { binaryColumn } from '../append/binary-arrays.ts'
-import { nowSql, type Database } from '../database.ts'
-import { noticeOf, notifySql } from '../notices.ts'
-import { deathSql, readySql, type ReadySql } from '../ready-sql.ts'
-import { findRoot, holdingOf, rootColumns, type RootRecord } from './postgres-roots.ts'
+import { rootRun, worksFor } from '../../journal/paths.ts'
+import { sameOwner, writtenOwner } from '../owner.ts'
+import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
+import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
+import { binaryColumn } from './binary-arrays.ts'
+import { nowSql, type Database } from './database.ts'
+import { noticeOf, notifySql } from './notices.ts'
+import { deathSql, readySql, type ReadySql } from './ready-sql.ts'
+import { findRoot, holdingOf, rootColumns, type RootRecord } from './roots.ts'
 
 /** What stays of a head when its lease changes. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {

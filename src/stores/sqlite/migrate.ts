@@ -2,10 +2,10 @@
 // program, one whose migrations are not ours. Forward only, all in one transaction under the write lock, so that of two
 // processes which open a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
-import { RepriseError } from '../../../base/errors.ts'
-import { lackingIn, lastNumber, type AppliedMigrations, type Migration } from '../../rules/migration.ts'
-import { storeNewer } from '../../rules/refusals.ts'
-import { migrations } from './sqlite-migrations.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { lackingIn, lastNumber, type AppliedMigrations, type Migration } from '../rules/migration.ts'
+import { storeNewer } from '../rules/refusals.ts'
+import { migrations } from './migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
 export const formatNumber: number = lastNumber(migrations)

@@ -1,17 +1,17 @@
 // A PostgreSQL database, for any number of machines: one schema of it. Every change is one statement, and with it one
 // transaction; the row of a unit's root is what makes the check of a lease and the write one.
-import { groupAppends } from './append/append-runs.ts'
-import { openPool } from './connection/postgres-pool.ts'
-import { readPostgresUrl, type PostgresOptions } from './connection/postgres-url.ts'
-import { createRun } from './create-in-postgres.ts'
-import { findTime, openDatabase } from './database.ts'
-import { claimRuns, findReady } from './leases/claim-in-postgres.ts'
-import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/postgres-leases.ts'
-import { postMessage, waitingMessages } from './postgres-inbox.ts'
-import { findNoted, readBlob, readLines } from './postgres-journal.ts'
-import { findOutput, findRow, listRows } from './postgres-listing.ts'
-import { watchDatabase } from './postgres-watch.ts'
 import type { Store } from '../store.ts'
+import { groupAppends } from './append.ts'
+import { claimRuns, findReady } from './claim.ts'
+import { openPool } from './connection.ts'
+import { createRun } from './create.ts'
+import { findTime, openDatabase } from './database.ts'
+import { postMessage, waitingMessages } from './inbox.ts'
+import { findNoted, readBlob, readLines } from './journal.ts'
+import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
+import { findOutput, findRow, listRows } from './listing.ts'
+import { readPostgresUrl, type PostgresOptions } from './url.ts'
+import { watchDatabase } from './watch.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
   /** The clock that leases expire by: the server's, unless a test brings its own. */

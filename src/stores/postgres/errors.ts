@@ -1,8 +1,8 @@
 // What an error of pg means to the port. An error that the server answered with a code was followed by a rollback, so
 // nothing was written. One without a code is about the connection: whatever was sent may have been done or not.
-import { RepriseError } from '../../../base/errors.ts'
-import { redact } from '../../../secrets/redact.ts'
-import { awayError, reasonOf, type Sent } from '../../patient/away-error.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { redact } from '../../secrets/redact.ts'
+import { awayError, reasonOf, type Sent } from '../patient/away-error.ts'
 
 /** SQLSTATE; undefined where the server did not answer. A code alone proves nothing: the system has an EPIPE. */
 export function sqlState(error: unknown): string | undefined {

@@ -1,13 +1,13 @@
 // Claiming: the runs of a lane that are ready are one range of an index. Those that another claim has locked are passed
 // over, so that no two get the same run and none waits for another.
-import { goneAmong, ownersHere, writtenOwner } from '../../owner.ts'
-import { crewsOf, placesIn } from '../../rules/room.ts'
-import type { Lane, Lease, Owner, ReadyRun, Room } from '../../store.ts'
-import { binaryArray, binaryColumn } from '../append/binary-arrays.ts'
-import type { Statements } from '../connection/postgres-pool.ts'
-import { nowSql, type Database } from '../database.ts'
-import { deathSql, readySql } from '../ready-sql.ts'
-import { freed, nextToken, unchanged } from './postgres-leases.ts'
+import { goneAmong, ownersHere, writtenOwner } from '../owner.ts'
+import { crewsOf, placesIn } from '../rules/room.ts'
+import type { Lane, Lease, Owner, ReadyRun, Room } from '../store.ts'
+import { binaryArray, binaryColumn } from './binary-arrays.ts'
+import type { Statements } from './connection.ts'
+import { nowSql, type Database } from './database.ts'
+import { freed, nextToken, unchanged } from './leases.ts'
+import { deathSql, readySql } from './ready-sql.ts'
 
 const mostAtOnce = 10_000
 

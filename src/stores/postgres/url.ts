@@ -1,7 +1,7 @@
 // What a `postgres:` URL says: a few options of ours, and everything that pg itself understands.
-import { RepriseError } from '../../../base/errors.ts'
-import { rememberAddress } from '../../../secrets/known.ts'
-import { redact } from '../../../secrets/redact.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { rememberAddress } from '../../secrets/known.ts'
+import { redact } from '../../secrets/redact.ts'
 
 export interface PostgresPlace {
   /** For pg: with the credentials, without our options. */

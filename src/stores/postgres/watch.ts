@@ -2,8 +2,8 @@
 import type { RunId } from '../store.ts'
 import { watchServer, type Seen } from '../watch-server.ts'
 import type { Watchers } from '../watchers.ts'
-import { binaryArray } from './append/binary-arrays.ts'
-import { escapeName } from './connection/escape-name.ts'
+import { binaryArray } from './binary-arrays.ts'
+import { escapeName } from './connection.ts'
 import type { Database } from './database.ts'
 
 /** Nothing is sent by itself over a connection that only listens, and so nobody would notice that it is dead. */

@@ -2,13 +2,13 @@
 // it works through a pooler that gives every transaction another one: names are written with their schema, and what
 // sessions are good for, statements that are prepared once, is left out where a pooler is noticed.
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
-import { RepriseError } from '../../../base/errors.ts'
-import { whenMissing } from '../../../base/optional-package.ts'
-import type { Sent } from '../../patient/away-error.ts'
-import { storeClosed } from '../../rules/refusals.ts'
-import { isAnswer, postgresError, sqlState } from './postgres-errors.ts'
-import type { PostgresPlace } from './postgres-url.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { whenMissing } from '../../base/optional-package.ts'
+import type { Sent } from '../patient/away-error.ts'
+import { storeClosed } from '../rules/refusals.ts'
+import { isAnswer, postgresError, sqlState } from './errors.ts'
 import { spareConnection } from './spare-connection.ts'
+import type { PostgresPlace } from './url.ts'
 
 export type Value = string | number | boolean | Uint8Array | null
 export type Row = { readonly [column: string]: unknown }
@@ -224,4 +224,9 @@ function parserOf(oid: number): (text: string) => unknown {
   if (numberOids.has(oid)) return Number
   if (oid === boolOid) return (text) => text === 't'
   return String
+}
+
+/** A name as SQL writes it, whatever is in it. */
+export function escapeName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,8 +1,8 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit.
-import { readOwner } from '../../owner.ts'
-import type { Holding } from '../../rules/refusals.ts'
-import type { RunId } from '../../store.ts'
-import { nowSql, type Database } from '../database.ts'
+import { readOwner } from '../owner.ts'
+import type { Holding } from '../rules/refusals.ts'
+import type { RunId } from '../store.ts'
+import { nowSql, type Database } from './database.ts'
 
 export interface RootRecord {
   readonly id: number

@@ -1,9 +1,9 @@
 // Looking at a PostgreSQL store without opening it as one: nothing is made, brought up to date or left behind.
 import { isAway } from '../patient/patience.ts'
 import type { Migration } from '../rules/migration.ts'
-import { openPool, type PostgresPool } from './connection/postgres-pool.ts'
-import { readPostgresUrl } from './connection/postgres-url.ts'
-import { formatNumber, layoutBefore, pendingMigrations } from './migrations/migrate-postgres.ts'
+import { openPool, type PostgresPool } from './connection.ts'
+import { formatNumber, layoutBefore, pendingMigrations } from './migrate.ts'
+import { readPostgresUrl } from './url.ts'
 
 export interface PostgresInspection {
   /** Without the password. */

@@ -1,5 +1,5 @@
 // The statement that appends to many runs at once, and what of a group goes to the server with it.
-import type { Database } from '../database.ts'
+import { appendSql, type Parts, type Tables } from './append-sql.ts'
 import {
   each,
   ofAll,
@@ -11,8 +11,8 @@ import {
   ofRows,
   Parameters,
   type Append,
-} from './append-columns.ts'
-import { appendSql, type Parts, type Tables } from './append-sql.ts'
+} from './columns.ts'
+import type { Database } from './database.ts'
 
 export interface Statement {
   readonly text: string

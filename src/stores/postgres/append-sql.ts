@@ -1,10 +1,10 @@
 // The text of the statement that appends to many runs at once: it finds the runs that may be appended to, moves their
 // heads, and writes everything of those batches, and of no other. What only some batches have is left out where none of
 // the group has it: a plain step moves its head and inserts its lines.
-import { nowSql, type Database } from '../database.ts'
-import { notifySql } from '../notices.ts'
-import { isEndedSql, readySql } from '../ready-sql.ts'
-import type { Table } from './append-columns.ts'
+import type { Table } from './columns.ts'
+import { nowSql, type Database } from './database.ts'
+import { notifySql } from './notices.ts'
+import { isEndedSql, readySql } from './ready-sql.ts'
 
 /** Which parts the statement has. */
 export interface Parts {

@@ -7,12 +7,12 @@ import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { endOf } from '../rules/noted-end.ts'
 import { checkNumbers, checkToken, checkUnit } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
-import { ofBlobs, ofLines, ofOutputs, Parameters } from './append/append-columns.ts'
+import { ofBlobs, ofLines, ofOutputs, Parameters } from './columns.ts'
 import { nowSql, type Database } from './database.ts'
-import { acquireLease, nextToken, releaseLease } from './leases/postgres-leases.ts'
+import { acquireLease, nextToken, releaseLease } from './leases.ts'
 import { noticeOf, notifySql } from './notices.ts'
 import { readySql } from './ready-sql.ts'
-import { findRoot, holdingOf } from './leases/postgres-roots.ts'
+import { findRoot, holdingOf } from './roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 

@@ -5,7 +5,7 @@ import { decodeCursor } from '../rules/cursor.ts'
 import { pageOf } from '../rules/list-page.ts'
 import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
-import type { Value } from './connection/postgres-pool.ts'
+import type { Value } from './connection.ts'
 import type { Database } from './database.ts'
 
 type ListRecord = RunRecord & { readonly [column: string]: unknown }

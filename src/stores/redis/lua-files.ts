@@ -2,12 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-const folder = import.meta.dirname
+const folder = join(import.meta.dirname, 'scripts')
 
-/** The text of each file here, by its name without the ending. */
+/** The text of each script, by its name without the ending. */
 export const luaFiles: { readonly [name: string]: string } = Object.fromEntries(
-  globSync('**/*.lua', { cwd: folder }).map((file) => [
-    basename(file, '.lua'),
-    readFileSync(join(folder, file), 'utf8'),
-  ]),
+  globSync('*.lua', { cwd: folder }).map((file) => [basename(file, '.lua'), readFileSync(join(folder, file), 'utf8')]),
 )
