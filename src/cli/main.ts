@@ -16,11 +16,6 @@ if ((first === '--version' || first === '-V') && rest.length === 0) {
 } else {
   const { quickStart } = await import('./quick-start.ts')
   quickStart()
-  if (first === 'complete') {
-    const { answerShell } = await import('./completion/answer-shell.ts')
-    process.stdout.write(await answerShell(rest[0] === '--' ? rest.slice(1) : rest))
-  } else {
-    const { main } = await import('./program.ts')
-    await main(process.argv)
-  }
+  const { main } = await import('./program.ts')
+  await main(process.argv)
 }

@@ -22,7 +22,7 @@ interface Group {
 export const groups: readonly Group[] = [
   {
     title: 'Begin:',
-    names: ['create', 'completion'],
+    names: ['create'],
     load: async () => (await import('./table/creating.ts')).addCreating,
   },
   {
@@ -37,20 +37,7 @@ export const groups: readonly Group[] = [
   },
   {
     title: 'Look:',
-    names: [
-      'studio',
-      'runs',
-      'show',
-      'questions',
-      'tasks',
-      'log-tasks-outputs',
-      'diff',
-      'lineage',
-      'tail',
-      'verify',
-      'check',
-      'doctor',
-    ],
+    names: ['studio', 'runs', 'show', 'log-tasks-outputs', 'diff', 'tail', 'check', 'doctor'],
     load: async () => (await import('./table/looking.ts')).addLooking,
   },
   {
@@ -60,10 +47,20 @@ export const groups: readonly Group[] = [
   },
   {
     title: 'Keep and remove:',
-    names: ['prune', 'delete', 'reset', 'export', 'import', 'copy', 'migrate'],
+    names: ['prune', 'delete', 'export', 'import', 'copy', 'migrate'],
     load: async () => (await import('./table/changing.ts')).addKeeping,
   },
 ]
+
+/** Commands of earlier versions, with the words of the command that replaces them. */
+const replaced: { readonly [name: string]: readonly string[] | undefined } = {
+  tasks: ['show', '--tasks'],
+  lineage: ['show', '--lineage'],
+  verify: ['show', '--verify'],
+  questions: ['runs', '--waiting'],
+  reset: ['prune', '--all'],
+  completion: undefined,
+}
 
 /**
  * `finished` hears the exit code of the command that was called. Of the command that `argv` names, only its own group
@@ -103,7 +100,24 @@ export async function createProgram(
     add(program, lazily)
   }
   for (const command of program.commands) command.showHelpAfterError(`(see: ${runner} ${command.name()} --help)`)
+  for (const name of Object.keys(replaced)) if (words.includes(name)) addReplaced(program, name, { runner, words })
   return program
+}
+
+/** Its message names the command that replaces it, with the words of this call. */
+function addReplaced(program: Program, name: string, { runner, words }: Pick<Started, 'runner' | 'words'>): void {
+  program
+    .command(name, { hidden: true })
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(() => {
+      const command = replaced[name]
+      const typed = command && words.toSpliced(words.indexOf(name), 1, ...command)
+      const { command: write } = writeCommands({ runner, words: typed ?? [], inputs: [] })
+      const advice = typed ? `use ${write({ act: 'again', to: '', words: [] })}` : 'nothing replaces it'
+      program.showHelpAfterError(false).error(`error: reprise has no command ${name}; ${advice}`)
+    })
 }
 
 /** Runs the command that argv names and ends the process: what a crew's module left open must not keep it. */

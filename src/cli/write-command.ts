@@ -19,7 +19,7 @@ export type CommandNext =
   | ({ readonly act: 'command'; readonly to: string } & Typed)
 
 /** For those who name no task, or one that isn't there. */
-export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['tasks'] }
+export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['show', '--tasks'], values: ['latest'] }
 
 interface Typed {
   /** The command's name, and options. */

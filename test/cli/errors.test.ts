@@ -104,14 +104,14 @@ const mistakes: readonly {
     args: ['replay', '-t', 'nite'],
     code: exitCodes.notFound,
     error: 'TASK_NOT_FOUND',
-    next: /^error: crew claims has no task "nite"; did you mean note\?.*; see them with: npx reprise tasks\n$/,
+    next: /^error: crew claims has no task "nite"; did you mean note\?.*; see them with: npx reprise show latest --tasks\n$/,
   },
   {
     what: 'a task that the run does not have',
     args: ['show', 'claim-1', '--task', 'nite'],
     code: exitCodes.notFound,
     error: 'TASK_NOT_FOUND',
-    next: /^error: run claim-1 has no task "nite"; .*; see them with: npx reprise tasks\n$/,
+    next: /^error: run claim-1 has no task "nite"; .*; see them with: npx reprise show latest --tasks\n$/,
   },
   {
     what: 'the beginning of several ids',
@@ -165,7 +165,13 @@ describe('mistakes', { concurrency: 3 }, () => {
 
   test('looking into a store that is not there does not make it', async () => {
     const store = ['--store', 'sqlite:nowhere/runs.db']
-    for (const args of [['runs'], ['tasks'], ['plan', ...inputs], ['prune', '--keep', '1'], ['reset', '--yes']])
+    for (const args of [
+      ['runs'],
+      ['show', 'latest', '--tasks'],
+      ['plan', ...inputs],
+      ['prune', '--keep', '1'],
+      ['prune', '--all', '--yes'],
+    ])
       await folder.reprise(...args, ...store)
     assert.ok(!existsSync(join(folder.path, 'nowhere')))
   })

@@ -38,7 +38,6 @@ const notes = ['--input', `notes=${evil}`]
 /** For every command, calls in whose output a run, its texts or its errors are shown. */
 const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   create: [[`x${evil}`], ['made', '--model', `openai/${evil}`]],
-  completion: [['bash'], [evil]],
   run: [
     ['crew.ts', '--crew', 'breaks'],
     ['crew.ts', ...reads, ...notes],
@@ -75,7 +74,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['crew.ts', '--token', evil],
     ['crew.ts', '--base', evil],
   ],
-  runs: [[], ['--since', evil], ['--status', evil]],
+  runs: [[], ['--waiting'], ['--waiting', '--json'], ['--since', evil], ['--status', evil]],
   show: [
     [id],
     [id, '--steps', '--prompts'],
@@ -83,17 +82,18 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['asks', '--task', 'pay', '--steps', '--prompts'],
     ['broke'],
     [evil],
+    [id, '--lineage'],
+    [id, '--verify'],
+    [evil, '--verify'],
+    [id, '--tasks'],
     [id, '--task', evil],
     ['asks', '--json'],
     ['asks', '--prompts', '--json'],
     ['asks', '--task', 'pay', '--json'],
   ],
-  questions: [[], ['--json']],
-  tasks: [[id], [id, '--json']],
+  'log-tasks-outputs': [[id], [id, '--json']],
   diff: [[id, 'asks']],
-  lineage: [[id]],
   tail: [[id], ['broke']],
-  verify: [[id], [evil]],
   check: [['crew.ts']],
   doctor: [
     [...file, ...reads],
@@ -121,12 +121,8 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     [`sqlite:${evil}/x.db`, `file:${evil}`],
     ['sqlite:.reprise/runs.db', 'file:copies', evil],
   ],
-  prune: [
-    ['--keep', '0', '--dry-run'],
-    ['--older-than', evil],
-  ],
   delete: [['copy'], [evil]],
-  reset: [[], ['--yes']],
+  prune: [['--keep', '0', '--dry-run'], ['--older-than', evil], ['--all'], ['--all', '--yes']],
   migrate: [[], ['--store', `sqlite:${evil}/x.db`, '--print'], ['--store', `postgres://${evil}`]],
 }
 

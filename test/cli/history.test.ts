@@ -29,12 +29,12 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.match(unnamed.stderr, /^error: the second run isn't named; give its id/)
   })
 
-  test('lineage draws ancestors and descendants, also of a deleted one, and runs --parent lists them', async () => {
+  test('show --lineage draws ancestors and descendants, also of a deleted one, and runs --parent lists them', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     for (const id of ['second', 'third']) await folder.reprise('replay', '-t', 'note', '--run', 'first', '--id', id)
     await folder.reprise('replay', '-t', 'note', '--run', 'third', '--id', 'fourth')
-    const tree = (await folder.reprise('lineage', 'first')).stdout
+    const tree = (await folder.reprise('show', 'first', '--lineage')).stdout
     assert.match(
       tree,
       /^first +completed .*\n├─ second +completed .*\n└─ third +completed .*\n {3}└─ fourth +completed .*\n$/,
@@ -50,9 +50,9 @@ describe('the history of runs', { concurrency: 4 }, () => {
       /^error: --since is "soon"; give an age such as/,
     )
     assert.equal((await folder.reprise('delete', 'third')).code, 0)
-    assert.match((await folder.reprise('lineage', 'fourth')).stdout, /^third +deleted\n└─ fourth +completed/)
+    assert.match((await folder.reprise('show', 'fourth', '--lineage')).stdout, /^third +deleted\n└─ fourth +completed/)
     assert.match((await folder.reprise('runs')).stdout, /^fourth .* third \(deleted\)$/m)
-    const [found] = records(await folder.reprise('lineage', 'fourth', '--json'))
+    const [found] = records(await folder.reprise('show', 'fourth', '--lineage', '--json'))
     assert.deepEqual(found?.['ancestors'], [{ runId: 'third', deleted: true }])
   })
 
@@ -117,11 +117,11 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('import', 'broken.jsonl', '--as', 'other')).code, 1)
   })
 
-  test('verify finds what was edited by hand, and what a resume has recorded of it', async () => {
+  test('show --verify finds what was edited by hand, and what a resume has recorded of it', async () => {
     await using folder = await project(claims)
     const store = ['--store', 'file:runs']
     await folder.reprise('run', '--id', 'first', ...inputs, ...store)
-    const whole = await folder.reprise('verify', 'first', ...store)
+    const whole = await folder.reprise('show', 'first', '--verify', ...store)
     assert.equal(whole.code, 0)
     assert.match(whole.stdout, /^journal +whole\nentries +11$/m)
     const [journal = ''] = globSync(join(folder.path, 'runs', '**', '*.jsonl'))
@@ -129,7 +129,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     const kept = lines.filter((line) => !line.includes('"task.completed","path":"note#1"'))
     assert.equal(kept.length, lines.length - 1)
     await writeFile(journal, kept.map((line) => line.replace('"result":"Ada"', '"result":"Eve"')).join('\n'))
-    const edited = await folder.reprise('verify', 'first', ...store)
+    const edited = await folder.reprise('show', 'first', '--verify', ...store)
     assert.equal(edited.code, 1)
     assert.match(
       edited.stdout,
@@ -137,12 +137,12 @@ describe('the history of runs', { concurrency: 4 }, () => {
     )
     assert.match(edited.stderr, /; continue with: npx reprise resume first --store file:runs\n$/)
     assert.equal((await folder.reprise('resume', 'first', ...store)).code, 0)
-    const [check] = records(await folder.reprise('verify', 'first', '--json', ...store))
+    const [check] = records(await folder.reprise('show', 'first', '--verify', '--json', ...store))
     assert.equal(check?.['whole'], true)
     assert.deepEqual(check?.['recorded'], [{ entry: 12, missing: [10], changed: [5], tasks: ['note'] }])
     const now = (await readFile(journal, 'utf8')).trimEnd().split('\n')
     await writeFile(journal, `${now.slice(0, -3).join('\n')}\n`)
-    const cut = await folder.reprise('verify', 'first', ...store)
+    const cut = await folder.reprise('show', 'first', '--verify', ...store)
     assert.equal(cut.code, 1)
     const last = now.length + 1
     assert.match(cut.stdout, new RegExp(`3 entries removed \\(${last - 2} to ${last}\\); not recorded yet`))
@@ -150,7 +150,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
 })
 
 describe('runs under way', { concurrency: 4 }, () => {
-  test('reset deletes every run, or those of a crew, only when told or asked, and leaves alone what somebody executes', async () => {
+  test('prune --all deletes every run, or those of a crew, only when confirmed, and spares runs that a process executes', async () => {
     await using folder = await project(claims)
     await folder.write('filing.ts', filing)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
@@ -158,28 +158,31 @@ describe('runs under way', { concurrency: 4 }, () => {
     await folder.reprise('backtest', '-t', 'note', '--id', 'trial')
     const started = folder.start(['run', 'filing.ts', '--id', 'held'], { HANG: '1' })
     await started.says('file_claim called')
-    const refused = await folder.reprise('reset')
+    const refused = await folder.reprise('prune', '--all')
     assert.equal(refused.code, 2)
-    assert.match(refused.stderr, /^error: 3 runs in sqlite:.*reprise reset --yes/)
+    assert.match(refused.stderr, /^error: 3 runs in sqlite:.*reprise prune --all --yes/)
     // what it says to type deletes no more than what was asked for
     const store = ['--store', 'sqlite:.reprise/runs.db']
-    const ofCrew = await folder.reprise('reset', '--crew', 'claims', ...store)
-    const next = `say so with: npx reprise reset --crew claims ${store.join(' ')} --yes\n`
+    const ofCrew = await folder.reprise('prune', '--all', '--crew', 'claims', ...store)
+    const next = `confirm with: npx reprise prune --all --crew claims ${store.join(' ')} --yes\n`
     assert.ok(ofCrew.stderr.startsWith('error: 3 runs of crew claims in sqlite:') && ofCrew.stderr.endsWith(next))
-    const asked = await folder.press(['reset', '--crew', 'claims'], ['Delete 3 runs of crew claims in', 'no\r'])
+    const asked = await folder.press(
+      ['prune', '--all', '--crew', 'claims'],
+      ['Delete 3 runs of crew claims in', 'no\r'],
+    )
     assert.equal(asked.code, 2)
     assert.equal(records(await folder.reprise('runs', '--json')).length, 3)
-    const crew = await folder.press(['reset', '--crew', 'claims'], ['for good? [y/N] ', 'y\r'])
+    const crew = await folder.press(['prune', '--all', '--crew', 'claims'], ['for good? [y/N] ', 'y\r'])
     assert.equal(crew.code, 0, crew.stderr)
-    assert.match(crew.stderr, /deleted 3 runs of crew claims\n$/)
-    const rest = await folder.reprise('reset', '--yes', '--json')
+    assert.match(crew.stderr, /deleted 3 runs\n$/)
+    const rest = await folder.reprise('prune', '--all', '--yes', '--json')
     assert.equal(rest.code, 4)
-    assert.deepEqual(records(rest), [{ deleted: 0, held: ['held'] }])
-    assert.match(rest.stderr, /left alone, .*: held; end one with: npx reprise cancel held\n$/)
+    assert.deepEqual(records(rest), [])
+    assert.match(rest.stderr, /not deleted, .*: held; end one with: npx reprise cancel held\n$/)
     started.child.kill('SIGINT')
     await started.ended()
-    assert.equal((await folder.reprise('reset', '--yes')).code, 0)
-    assert.match((await folder.reprise('reset')).stderr, /^there are no runs to delete\n$/)
+    assert.equal((await folder.reprise('prune', '--all', '--yes')).code, 0)
+    assert.match((await folder.reprise('prune', '--all')).stderr, /^deleted 0 runs\n$/)
   })
 
   test('edit and invalidate change an unfinished run, and an ended one is left alone', async () => {

@@ -52,6 +52,39 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('runs', '--limit', '1', '--crew', 'other')).stderr.includes('more'), false)
   })
 
+  test('an earlier command is refused with the words of the one that replaces it', async () => {
+    await using folder = await project()
+    const refusal = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await folder.reprise(...args)
+      assert.equal(code, 2)
+      return stderr
+    }
+    for (const [typed, instead] of [
+      ['tasks', 'show --tasks'],
+      ['tasks claim-1 --json', 'show --tasks claim-1 --json'],
+      ['lineage latest --store file:a', 'show --lineage latest --store file:a'],
+      ['--json verify claim-1', '--json show --verify claim-1'],
+      ['questions --crew claims', 'runs --waiting --crew claims'],
+      ['reset --yes --help', 'prune --all --yes --help'],
+    ] as const) {
+      const [name] = /^(?:--json )?([a-z]+)/.exec(typed)?.slice(1) ?? []
+      assert.equal(
+        await refusal(...typed.split(' ')),
+        `error: reprise has no command ${name}; use npx reprise ${instead}\n`,
+      )
+    }
+    assert.equal(await refusal('completion', 'bash'), 'error: reprise has no command completion; nothing replaces it\n')
+    const { stdout } = await folder.reprise('--help')
+    assert.doesNotMatch(stdout, /^ +(tasks|lineage|verify|questions|reset|completion)\b/m)
+  })
+
+  test('show takes one of the options that replace what it shows', async () => {
+    await using folder = await project()
+    const { code, stderr } = await folder.reprise('show', 'latest', '--tasks', '--steps')
+    assert.equal(code, 2)
+    assert.match(stderr, /^error: option '--tasks' cannot be used with option '--steps'/)
+  })
+
   test('runs in a folder that never had one says how to start, and leaves nothing behind', async () => {
     await using folder = await project()
     const ended = await folder.reprise('runs')
@@ -91,10 +124,10 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal(entries.at(-1)?.['type'], 'run.completed')
   })
 
-  test('tasks lists ids, status and the first line of each output, under its old name as well', async () => {
+  test('show --tasks lists ids, status and the first line of each output, as log-tasks-outputs does for the latest run', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', ...inputs)
-    const ended = await folder.reprise('tasks')
+    const ended = await folder.reprise('show', 'latest', '--tasks')
     assert.match(
       ended.stdout,
       /^task +id +status +output\nfacts +[0-9a-f-]{36} +executed +\{"policy".*\nnote +[0-9a-f-]{36} +executed +Urgentcalm\n$/,
@@ -130,7 +163,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     const printed = [ended.stderr, made.stderr]
     for (const args of [
       ['show', 'latest', '--steps'],
-      ['tasks'],
+      ['show', 'latest', '--tasks'],
       ['runs'],
       ['show', 'latest', '--json'],
       ['plan', '--input', 'notes=\u001b[2J'],

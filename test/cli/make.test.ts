@@ -50,7 +50,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
 
   test('replay --task-id takes what -t takes: a name or an id, and not both at once', async () => {
     await using folder = await withRun()
-    const tasks = records(await folder.reprise('tasks', '--json'))
+    const tasks = records(await folder.reprise('show', 'latest', '--tasks', '--json'))
     const note = tasks.find((task) => task['name'] === 'note')
     for (const reference of ['note', String(note?.['id'])]) {
       const { code, stdout } = await folder.reprise('replay', '--task-id', reference, '--dry-run')

@@ -205,11 +205,11 @@ const cases: readonly Case[] = [
     prints: /^note for nobody\n$/,
   },
   {
-    what: 'a reset that nobody confirmed',
+    what: 'a deletion of all runs that nobody confirmed',
     crew: fetching,
-    steps: ['+net', 'run --id r', 'reset --crew fetching'],
-    says: /^error: 1 run of crew fetching in \S+ would be deleted for good; say so with: npx reprise reset --crew fetching --yes$/,
-    prints: /^$/,
+    steps: ['+net', 'run --id r', 'prune --all --crew fetching'],
+    says: /^error: 1 run of crew fetching in \S+ would be deleted for good; confirm with: npx reprise prune --all --crew fetching --yes$/,
+    prints: /^run +crew +status +updated\nr +fetching +completed .*\n$/,
   },
   {
     what: 'a file of several crews',

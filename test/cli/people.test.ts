@@ -138,21 +138,21 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.deepEqual([done?.['openQuestions'], callsOf(done)], [0, 1])
   })
 
-  test('what the run of a task that is a crew has taken so far is said alike by runs, show and tasks', async () => {
+  test('what the run of a task that is a crew has taken so far is said alike by runs, show and show --tasks', async () => {
     await using folder = await project(within)
     await folder.reprise('run', '--id', 'r1')
     const [listed] = records(await folder.reprise('runs', '--json'))
     const [shown] = records(await folder.reprise('show', 'r1', '--json'))
-    const [task] = records(await folder.reprise('tasks', 'r1', '--json'))
+    const [task] = records(await folder.reprise('show', 'r1', '--tasks', '--json'))
     assert.equal(callsOf(shown), 1)
     assert.deepEqual([listed?.['usage'], task?.['usage']], [shown?.['usage'], shown?.['usage']])
     assert.equal(task?.['status'], 'waiting')
   })
 
-  test('questions lists once what waits for a person in any run, longest first, with the command that answers it', async () => {
+  test('runs --waiting lists once what waits for a person in any run, longest first, with the command that answers it', async () => {
     await using folder = await project(within)
     await folder.write('filing.ts', filing)
-    assert.equal((await folder.reprise('questions')).stderr, 'no run waits for a person\n')
+    assert.equal((await folder.reprise('runs', '--waiting')).stderr, 'no run waits for a person\n')
     await folder.reprise('run', '--id', 'first')
     await folder.reprise('run', '--id', 'second')
     const started = folder.start(['run', 'filing.ts', '--id', 'filed'], { HANG: '1' })
@@ -160,7 +160,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     started.child.kill('SIGINT')
     await started.ended()
     await folder.reprise('resume', 'filed', '--file', 'filing.ts')
-    const [one, two, three, ...more] = records(await folder.reprise('questions', '--json'))
+    const [one, two, three, ...more] = records(await folder.reprise('runs', '--waiting', '--json'))
     assert.deepEqual(
       [one, two, three].map((asked) => [
         asked?.['runId'],
@@ -179,7 +179,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal(one?.['command'], "npx reprise answer first 'the research/q1'")
     assert.deepEqual(three?.['decisions'], ['run', 'happened', 'fail'])
     assert.match(String(one?.['askedAt']), /^\d{4}-\d\d-\d\dT/)
-    const { stdout } = await folder.reprise('questions', '--crew', 'outer')
+    const { stdout } = await folder.reprise('runs', '--waiting', '--crew', 'outer')
     assert.match(
       stdout,
       /^the research\/q1 {2}result, task the research\/find of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}decide approve or .*\n {2}npx reprise answer first /,
@@ -188,7 +188,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     await folder.reprise('answer', 'first', 'the research/q1', '--decision', 'approve')
     await folder.reprise('cancel', 'second', '--yes')
     assert.deepEqual(
-      records(await folder.reprise('questions', '--json')).map(({ runId }) => runId),
+      records(await folder.reprise('runs', '--waiting', '--json')).map(({ runId }) => runId),
       ['filed'],
     )
   })

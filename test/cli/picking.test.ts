@@ -25,7 +25,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     const shown = await picking.ended()
     assert.match(shown.stdout, /^run +claim-b$/m)
     assert.match(shown.stderr, /Which run\? claim-b\n/)
-    for (const command of ['show', 'tail', 'lineage', 'verify', 'cancel', 'delete', 'answer', 'invalidate', 'diff']) {
+    for (const command of ['show', 'tail', 'cancel', 'delete', 'answer', 'invalidate', 'diff']) {
       const refused = await folder.reprise(command)
       assert.equal(refused.code, 2, command)
       assert.match(
@@ -79,7 +79,10 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     for (const command of ['replay', 'backtest']) {
       const refused = await folder.reprise(command)
       assert.equal(refused.code, 2)
-      assert.match(refused.stderr, /^error: no task is named; give its name or id; see them with: .*reprise tasks\n$/)
+      assert.match(
+        refused.stderr,
+        /^error: no task is named; give its name or id; see them with: .*reprise show latest --tasks\n$/,
+      )
     }
   })
 

@@ -41,7 +41,7 @@ describe('the command line over PostgreSQL', { skip: await without('postgres') }
     const printed: string[] = []
     for (const command of [
       'runs',
-      'questions',
+      'runs --waiting',
       'show r',
       'prune --keep 1 --yes',
       'resume r',

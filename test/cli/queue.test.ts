@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { complete } from '../../src/cli/completion/complete.ts'
-import { createProgram } from '../../src/cli/program.ts'
 import { sqliteStore } from 'reprise/stores'
 import { giveUp } from '../engine/support.ts'
 import { claims, filing, imports, project, records } from './support.ts'
@@ -117,16 +115,6 @@ export const failing = new Crew({ name: 'failing', tasks: [new Task({ name: 'sen
     stderr,
     /run failing of crew failing: failed after \d\.\ds: .*the CRM is down; next try at [-\d]+T[:\d]+Z\n/,
   )
-})
-
-test('every file that is named after worker is completed by the shell', async () => {
-  const program = await createProgram(() => {})
-  for (const words of [
-    ['worker', ''],
-    ['worker', 'crew.ts', '--once', 'oth'],
-    ['enqueue', ''],
-  ])
-    assert.equal(await complete(program, words), 'files')
 })
 
 test('a worker executes crews that are written in YAML', async () => {

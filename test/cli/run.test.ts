@@ -148,7 +148,7 @@ describe('reprise run', { concurrency: 4 }, () => {
       assert.equal(ended.code, 5)
       assert.match(
         ended.stderr,
-        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\); see them with: npx reprise tasks\n$/,
+        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\); see them with: npx reprise show latest --tasks\n$/,
       )
     }
   })
@@ -254,11 +254,13 @@ describe('reprise replay', { concurrency: 4 }, () => {
     assert.match(ended.stderr, new RegExp(`task facts inherited from run ${first}`))
   })
 
-  test('takes the id that reprise tasks prints, and the run to start from', async () => {
+  test('takes the id that show --tasks prints, and the run to start from', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     await folder.reprise('run', '--id', 'second', '--input', 'notes=x', '--input', 'tone=rude')
-    const note = records(await folder.reprise('tasks', '--json')).find((task) => task['name'] === 'note')
+    const note = records(await folder.reprise('show', 'latest', '--tasks', '--json')).find(
+      (task) => task['name'] === 'note',
+    )
     const [record] = records(await folder.reprise('replay', '--json', '-t', String(note?.['id']), '--run', 'firs'))
     assert.deepEqual(record?.['parent'], { runId: 'first', from: 'note', deleted: false })
     assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
@@ -278,6 +280,6 @@ describe('reprise replay', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('replay')
     assert.equal(ended.code, 2)
-    assert.match(ended.stderr, /^error: no task is named; .*reprise tasks\n$/)
+    assert.match(ended.stderr, /^error: no task is named; .*reprise show latest --tasks\n$/)
   })
 })

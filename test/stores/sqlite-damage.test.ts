@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Crew, RepriseError, Task } from 'reprise'
 import { openStore, sqliteStore, thisOwner } from 'reprise/stores'
-import { checkJournal } from '../../src/cli/commands/looking/check-journal.ts'
+import { checkJournal } from '../../src/cli/show/verify-journal.ts'
 import { batch, linesOf, refused, row, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

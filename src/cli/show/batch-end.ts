@@ -118,7 +118,7 @@ export function saySum(
   const left = ['waiting', 'stopped', 'held', 'failed', 'not started'].some((word) => counts.has(word))
   err.line(`${plural(total, 'run')}: ${parts.join(', ')}${spent}`)
   if (counts.has('waiting'))
-    loud.line(commands.advice({ act: 'command', to: 'see what is asked', words: ['questions'] }))
+    loud.line(commands.advice({ act: 'command', to: 'see what is asked', words: ['runs', '--waiting'] }))
   // what stopped as asked would stop there again
   const asked = options.through !== undefined && counts.has('stopped')
   if (left)

@@ -1,5 +1,5 @@
 // Commands with which people change a run from outside, and those that keep or remove whole runs.
-import { InvalidArgumentError, type Command as Program } from 'commander'
+import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../../runs/status.ts'
 import {
   collect,
@@ -68,8 +68,9 @@ export function addChanging(program: Program, lazily: Lazily): void {
 }
 
 export function addKeeping(program: Program, lazily: Lazily): void {
-  const prune = program.command('prune').description('delete old runs: those that fit all that is given')
+  const prune = program.command('prune').description('delete the runs that match all the given options')
   withStoreOf(prune)
+    .addOption(new Option('--all', 'all runs, whatever their status').conflicts(['olderThan', 'keep', 'status']))
     .option('--older-than <age>', 'not touched for that long: 30d, 12h, 2w; or since a time: 2026-01-31')
     .option('--keep <number>', 'spare so many of the newest runs of each crew', wholeNumberOrZero)
     .option(
@@ -82,6 +83,7 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .option('--yes', 'do not ask')
     .action(lazily(async () => (await import('../commands/keeping/prune.ts')).prune))
   example(prune, 'reprise prune --older-than 30d --keep 20')
+  example(prune, 'reprise prune --all --crew claims')
 
   const remove = program.command('delete').description('delete a run for good')
   withStoreOf(remove)
@@ -89,13 +91,6 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .option('--yes', 'do not ask')
     .action(lazily(async () => (await import('../commands/keeping/delete.ts')).deleteRun))
   example(remove, 'reprise delete claim-1')
-
-  const reset = program.command('reset').description('delete all runs of the store, or of a crew')
-  withStoreOf(reset)
-    .option('--crew <name>', 'only runs of this crew, and its backtests')
-    .option('--yes', 'do not ask')
-    .action(lazily(async () => (await import('../commands/keeping/reset.ts')).reset))
-  example(reset, 'reprise reset --crew claims')
 
   const exports = program.command('export').description('write a run, with all that belongs to it, into one file')
   withStoreOf(exports)

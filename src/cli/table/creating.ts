@@ -1,5 +1,5 @@
-// The commands with which a project and a shell begin.
-import { Argument, type Command as Program } from 'commander'
+// The command with which a project begins.
+import type { Command as Program } from 'commander'
 import { example, type Lazily } from './shared-options.ts'
 
 export function addCreating(program: Program, lazily: Lazily): void {
@@ -13,10 +13,4 @@ export function addCreating(program: Program, lazily: Lazily): void {
     .option('--yes', 'do not ask for what is not given')
     .action(lazily(async () => (await import('../create/create.ts')).create))
   example(create, 'reprise create claims --yaml')
-
-  const completion = program.command('completion').description('print what a shell needs to complete your words')
-  completion
-    .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
-    .action(lazily(async () => (await import('../completion/completion.ts')).completion))
-  example(completion, 'reprise completion bash >> ~/.bashrc')
 }

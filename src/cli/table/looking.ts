@@ -51,33 +51,49 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--until <time>', 'created before then')
     .option('--backtests', 'the runs of backtests instead of the others')
     .option('--within', 'also the runs of tasks that are crews')
+    .addOption(
+      new Option('--waiting', 'list the open questions instead, the one that has waited longest first').conflicts([
+        'status',
+        'parent',
+        'since',
+        'until',
+        'backtests',
+        'within',
+        'cost',
+        'limit',
+      ]),
+    )
     .option('--cost', 'also what each has cost, in dollars')
     .option('--limit <number>', 'how many', wholeNumber, 20)
     .action(lazily(async () => (await import('../commands/looking/runs.ts')).runs))
-  example(runs, 'reprise runs --status waiting')
+  example(runs, 'reprise runs --status failed')
+  example(runs, 'reprise runs --waiting')
 
+  const whole = ['task', 'steps', 'prompts']
   const show = program.command('show').description('show one run: its tasks, outputs and open questions')
   withStoreOf(show)
     .argument('[run]', runArgument)
     .option('--task <task>', 'one task as a whole: name or id')
     .option('--steps', 'list the entries of its journal')
     .option('--prompts', 'what was sent to the model, step by step')
+    .addOption(
+      new Option('--tasks', 'instead, list its tasks with their ids').conflicts([...whole, 'lineage', 'verify']),
+    )
+    .addOption(
+      new Option('--lineage', 'instead, show the runs that it was forked from, and those forked from it').conflicts([
+        ...whole,
+        'verify',
+      ]),
+    )
+    .addOption(new Option('--verify', 'instead, check its journal against its hashes').conflicts(whole))
     .action(lazily(async () => (await import('../commands/looking/show.ts')).show))
   example(show, 'reprise show latest --task note --prompts')
 
-  const questions = program
-    .command('questions')
-    .description('list everything that waits for a person, over all runs, what has waited longest first')
-  withStoreOf(questions)
-    .option('--crew <name>', 'only those of runs of this crew')
-    .action(lazily(async () => (await import('../commands/looking/questions.ts')).questions))
-  example(questions, 'reprise questions')
-
-  const tasks = program.command('tasks').alias('log-tasks-outputs').description("list a run's tasks with their ids")
-  withStoreOf(tasks)
+  const log = program.command('log-tasks-outputs').description('the same as show --tasks, under its name in CrewAI')
+  withStoreOf(log)
     .argument('[run]', runArgument, 'latest')
-    .action(lazily(async () => (await import('../commands/looking/tasks.ts')).tasks))
-  example(tasks, 'reprise tasks')
+    .action(lazily(async () => (await import('../commands/looking/show.ts')).logTasksOutputs))
+  example(log, 'reprise log-tasks-outputs')
 
   const diff = program.command('diff').description('show what differs between two runs')
   withStoreOf(diff)
@@ -86,24 +102,12 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .action(lazily(async () => (await import('../commands/looking/diff.ts')).diff))
   example(diff, 'reprise diff claim-1 latest')
 
-  const lineage = program.command('lineage').description('show where a run comes from and what was made from it')
-  withStoreOf(lineage)
-    .argument('[run]', runArgument)
-    .action(lazily(async () => (await import('../commands/looking/lineage.ts')).lineage))
-  example(lineage, 'reprise lineage latest')
-
   const tail = program.command('tail').description("print a run's entries as they come, until it ends or suspends")
   withStoreOf(tail)
     .argument('[run]', runArgument)
     .option('--after <entry>', 'only entries after this one', wholeNumberOrZero, 0)
     .action(lazily(async () => (await import('../commands/looking/tail.ts')).tail))
   example(tail, 'reprise tail latest')
-
-  const verify = program.command('verify').description("check a run's journal against its hashes")
-  withStoreOf(verify)
-    .argument('[run]', runArgument)
-    .action(lazily(async () => (await import('../commands/looking/verify.ts')).verify))
-  example(verify, 'reprise verify latest')
 
   const check = program
     .command('check')

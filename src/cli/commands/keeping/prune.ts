@@ -1,10 +1,11 @@
 // `reprise prune`: deletes old runs, of one crew or of all.
-import type { Pruned, PrunedRun } from '../../../runs/prune.ts'
-import type { RunViewStatus } from '../../../runs/status.ts'
+import type { Engine } from '../../../engine/definition.ts'
+import { backtestName } from '../../../engine/history/backtest-name.ts'
+import { prune as pruneRuns, type Pruned, type PrunedRun, type PruneLimits } from '../../../runs/prune.ts'
+import { runViewStatuses, type RunViewStatus } from '../../../runs/status.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
 import { readMoment } from '../../input/read-moment.ts'
-import { pruneCrew } from './prune-crew.ts'
 import { formatOf } from '../../show/run-words.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import { canAsk } from '../../terminal/ask-line.ts'
@@ -14,6 +15,7 @@ import type { Terminal } from '../../terminal/terminal.ts'
 import { longTime, plural } from '../../terminal/entries-word.ts'
 
 export interface PruneOptions {
+  readonly all?: boolean
   readonly olderThan?: string
   readonly keep?: number
   readonly status?: readonly RunViewStatus[]
@@ -24,9 +26,9 @@ export interface PruneOptions {
 
 export async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
   const { terminal, options } = invocation
-  const { olderThan, keep, status, crew, dryRun = false, yes = false } = options
-  if (olderThan === undefined && keep === undefined && status === undefined) {
-    const words = 'prune was not told what to delete; give it --older-than, --keep or --status'
+  const { all = false, olderThan, keep, status, crew, dryRun = false, yes = false } = options
+  if (!all && olderThan === undefined && keep === undefined && status === undefined) {
+    const words = 'prune has no limit; give it --older-than, --keep, --status or --all'
     throw new UsageError(words, {
       next: { act: 'command', to: 'see first', words: ['prune', '--older-than', '30d', '--dry-run'] },
     })
@@ -34,37 +36,58 @@ export async function prune(invocation: Invocation<PruneOptions>): Promise<numbe
   const limits = {
     olderThan: olderThan === undefined ? undefined : readMoment('--older-than', olderThan),
     keep,
-    status,
+    status: all ? (Object.keys(runViewStatuses) as RunViewStatus[]) : status,
   }
+  const whose = crew === undefined ? '' : ` of crew ${crew}`
   await using engine = await openExistingRuns(invocation)
   if (!engine) {
-    terminal.err.line('there are no runs to delete')
+    terminal.err.line(`there are no runs${whose} to delete`)
     return exitCodes.done
   }
   const asks = !dryRun && !yes && canAsk()
-  if (dryRun || asks) {
+  if (dryRun || asks || (all && !yes)) {
     const found = await pruneCrew(engine, crew, { ...limits, dryRun: true })
-    if (dryRun || found.runs.length === 0) return report(terminal, found)
+    if (dryRun || found.runs.length === 0) return report(invocation, { ...found, dryRun })
+    const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
+    if (!asks)
+      throw new UsageError(`${what} would be deleted for good`, {
+        next: { act: 'again', to: 'confirm', words: ['--yes'] },
+      })
     printRuns(terminal, found.runs)
-    if (!(await confirm(`Delete ${plural(found.runs.length, 'run')} for good?`, { yes, err: terminal.err }))) {
+    if (!(await confirm(`Delete ${what} for good?`, { yes, err: terminal.err }))) {
       terminal.err.line('nothing was deleted')
       return exitCodes.usage
     }
   }
-  return report(terminal, await pruneCrew(engine, crew, limits), asks)
+  return report(invocation, await pruneCrew(engine, crew, limits), asks)
 }
 
-function report(terminal: Terminal, { runs, held, dryRun }: Pruned, shown = false): number {
+/** The runs of a crew include its backtests. */
+async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<Pruned> {
+  if (crew === undefined) return pruneRuns(engine, {}, limits)
+  const own = await pruneRuns(engine, { crew }, limits)
+  const tests = await pruneRuns(engine, { crew: backtestName(crew) }, limits)
+  return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
+}
+
+function report(
+  { terminal, options, commands }: Invocation<PruneOptions>,
+  { runs, held, dryRun }: Pruned,
+  shown = false,
+): number {
   if (terminal.json) for (const run of runs) terminal.record({ ...run, deleted: !dryRun })
   else if (!shown && runs.length > 0) printRuns(terminal, runs)
   const what = plural(runs.length, 'run')
   terminal.err.line(dryRun ? `${what} would be deleted` : `deleted ${what}`)
-  if (held.length > 0) terminal.err.line(`left alone, since somebody executes them: ${held.join(', ')}`)
-  return exitCodes.done
+  const [first] = held
+  if (first === undefined) return exitCodes.done
+  const next = commands.command({ act: 'cancel', runId: first })
+  terminal.loud.line(`not deleted, since a process executes them: ${held.join(', ')}; end one with: ${next}`)
+  return options.all && !dryRun ? exitCodes.held : exitCodes.done
 }
 
 function printRuns(terminal: Terminal, runs: readonly PrunedRun[]): void {
-  // while somebody is asked, what is about to go is shown beside the question
+  // with --json, the table is part of the question, not of the data
   const channel = terminal.json ? terminal.err : terminal.out
   printTable(
     channel,

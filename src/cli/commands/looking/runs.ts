@@ -25,12 +25,18 @@ export interface RunsOptions {
   readonly backtests?: boolean
   readonly within?: boolean
   readonly cost?: boolean
+  readonly waiting?: boolean
   readonly limit: number
 }
 
 export async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   const { terminal, options, commands } = invocation
   await using engine = await openExistingRuns(invocation)
+  if (options.waiting) {
+    const { showWaiting } = await import('../../show/waiting.ts')
+    await showWaiting(terminal, commands, engine?.store, options.crew)
+    return exitCodes.done
+  }
   // data always has it; a table is for people who want it at once, and prices take longer to load than all runs
   const unpriced = !terminal.json && !options.cost
   const { found, more } = engine

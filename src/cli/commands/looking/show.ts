@@ -1,5 +1,8 @@
 // `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
-import { canRetry } from '../../show/run-words.ts'
+import { canRetry, formatOf } from '../../show/run-words.ts'
+import { showLineage } from '../../show/lineage.ts'
+import { showVerification } from '../../show/verify-journal.ts'
+import { printTable } from '../../terminal/print-table.ts'
 import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import type { Entry } from '../../../journal/entries.ts'
@@ -31,6 +34,9 @@ export interface ShowOptions {
   readonly task?: string
   readonly steps?: boolean
   readonly prompts?: boolean
+  readonly tasks?: boolean
+  readonly lineage?: boolean
+  readonly verify?: boolean
 }
 
 export async function show(invocation: Invocation<ShowOptions>): Promise<number> {
@@ -39,7 +45,20 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   if (terminal.json && steps && prompts)
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
   await using engine = await openRuns(invocation)
-  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
+  const row = await findRun(engine.store, args[0])
+  const run = await aboutRun(commands, engine.store, row)
+  if (options.lineage) {
+    await showLineage(terminal, engine.store, row)
+    return exitCodes.done
+  }
+  if (options.verify) {
+    const whole = await showVerification(terminal, commands, engine.store, run)
+    return whole ? exitCodes.done : exitCodes.failed
+  }
+  if (options.tasks) {
+    showTasks(terminal, await viewOf(await readUnit(engine.store, run)))
+    return exitCodes.done
+  }
   const entries: Entry[] = []
   const unit = await readUnit(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
   const task =
@@ -68,6 +87,30 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   const next = nextOf(view, await outermost(engine.store, run), task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
+}
+
+/** `reprise log-tasks-outputs`, as CrewAI calls it: of the latest run, where none is named. */
+export async function logTasksOutputs(invocation: Invocation): Promise<number> {
+  const { args, options } = invocation
+  return show({ ...invocation, args: [args[0] ?? 'latest'], options: { ...options, tasks: true } })
+}
+
+function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
+  if (terminal.json) {
+    for (const task of tasks) terminal.record({ runId, ...task })
+    return
+  }
+  terminal.err.line(`tasks of run ${runId} of crew ${crew}`)
+  printTable(
+    terminal.out,
+    [
+      { title: 'task', value: (task) => task.name, shrinkTo: 12 },
+      { title: 'id', value: (task) => task.id },
+      { title: 'status', value: (task) => task.status, format: (task) => formatOf(task.status) },
+      { title: 'output', value: (task) => task.raw.trimStart().split('\n', 1)[0] ?? '', shrinkTo: 8 },
+    ],
+    tasks,
+  )
 }
 
 /** The newest of the runs that were made from it. */

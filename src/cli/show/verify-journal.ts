@@ -1,17 +1,21 @@
-// Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named
-// by its own. Of the last entry, a `file:` store notes number and hash apart from the journal, and `sqlite:` with every
-// change of what a list shows.
-import { damaged } from '../../../engine/history/export-format.ts'
-import { runNotFound } from '../../../engine/read/run-not-found.ts'
-import { editOf } from '../../../journal/check/check-entry.ts'
-import { blobReferences } from '../../../journal/codec.ts'
-import { gapLimit } from '../../../journal/state/hand-edits.ts'
-import type { EntryOf } from '../../../journal/entries.ts'
-import { hashBytes } from '../../../journal/hash.ts'
-import { parseObject } from '../../../journal/json.ts'
-import type { Store } from '../../../stores/store.ts'
+// `reprise show --verify`: whether a journal is as it was written. Each entry names the hash of the line before, and a
+// stored value is named by its own hash. A store also notes number and hash of the last entry apart from the journal:
+// `file:` in a file, `sqlite:` whenever the row of a listing changes.
+import { damaged } from '../../engine/history/export-format.ts'
+import { runNotFound } from '../../engine/read/run-not-found.ts'
+import { editOf } from '../../journal/check/check-entry.ts'
+import { blobReferences } from '../../journal/codec.ts'
+import { gapLimit } from '../../journal/state/hand-edits.ts'
+import type { EntryOf } from '../../journal/entries.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import { parseObject } from '../../journal/json.ts'
+import type { Store } from '../../stores/store.ts'
+import { rangesOf } from '../../text/words.ts'
+import { entriesWord } from '../terminal/entries-word.ts'
+import type { Channel, Piece, Terminal } from '../terminal/terminal.ts'
+import type { Commands } from '../write-command.ts'
 
-export interface Check {
+interface Check {
   readonly runId: string
   /** Nothing was edited but what a resume has recorded, and every value is there. */
   readonly whole: boolean
@@ -25,11 +29,57 @@ export interface Check {
   readonly values: { readonly count: number; readonly missing: readonly string[]; readonly changed: readonly string[] }
 }
 
-export interface RecordedEdit {
+interface RecordedEdit {
   readonly entry: number
   readonly missing: readonly number[]
   readonly changed: readonly number[]
   readonly tasks: readonly string[]
+}
+
+/** Returns whether the journal is whole. RUN_NOT_FOUND, JOURNAL_DAMAGED. */
+export async function showVerification(
+  terminal: Terminal,
+  commands: Commands,
+  store: Store,
+  run: string,
+): Promise<boolean> {
+  const check = await checkJournal(store, run)
+  if (terminal.json) terminal.record(check)
+  else print(terminal.out, check)
+  const { missing, changed, values } = check
+  const broken = values.missing.length + values.changed.length > 0
+  if (broken) terminal.err.line('values that the journal refers to are missing; restore the store from a copy')
+  else if (missing.length + changed.length > 0)
+    terminal.err.line(
+      `a resume records it and executes what it left undone, unless you restore the journal from a copy; ${commands.advice({ act: 'resume', runId: run })}`,
+    )
+  return check.whole
+}
+
+function print(channel: Channel, check: Check): void {
+  const { runId, entries, whole, missing, changed, recorded, values } = check
+  const field = (name: string, ...pieces: Piece[]): void =>
+    channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
+  const bad = (text: string): Piece => ({ text, format: 'red' })
+  field('run', runId)
+  field('journal', whole ? { text: 'whole', format: 'green' } : bad('not as it was written'))
+  field('entries', String(entries))
+  if (values.count > 0) field('values', `${values.count} stored apart`)
+  for (const edit of recorded) {
+    const again = edit.tasks.length > 0 ? `, which executed ${edit.tasks.join(', ')} again` : ''
+    const what = editWords(edit.missing, edit.changed)
+    field('edited', `by hand or by damage: ${what}; recorded by the resume at entry ${edit.entry}${again}`)
+  }
+  if (missing.length + changed.length > 0)
+    field('edited', bad(`by hand or by damage: ${editWords(missing, changed)}; not recorded yet`))
+  for (const hash of values.missing) field('value', bad(`${hash} is missing`))
+  for (const hash of values.changed) field('value', bad(`${hash} is not as it was written`))
+}
+
+function editWords(missing: readonly number[], changed: readonly number[]): string {
+  const words = (list: readonly number[], what: string): string[] =>
+    list.length === 0 ? [] : [`${entriesWord(list.length)} ${what} (${rangesOf(list)})`]
+  return [...words(missing, 'removed'), ...words(changed, 'changed')].join(', ')
 }
 
 /** RUN_NOT_FOUND; JOURNAL_DAMAGED for a line that is no entry at all. */

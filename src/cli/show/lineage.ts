@@ -1,14 +1,11 @@
-// `reprise lineage`: where a run comes from, and the tree of the runs that were made from it.
-import { prefixLength } from '../../../runs/find.ts'
-import { lineageOf, type DeletedRun, type Descendant, type Lineage, type RelatedRun } from '../../../runs/lineage.ts'
-import { exitCodes } from '../../exit-codes.ts'
-import { findRun } from '../../find/find-run.ts'
-import type { Invocation } from '../../invocation.ts'
-import { formatOf } from '../../show/run-words.ts'
-import { openRuns } from '../../find/open-runs.ts'
-import { columns } from '../../../text/plain-text.ts'
-import type { Channel } from '../../terminal/terminal.ts'
-import { longTime } from '../../terminal/entries-word.ts'
+// `reprise show --lineage`: the runs from which a run was forked, and the tree of the runs forked from it.
+import { prefixLength } from '../../runs/find.ts'
+import { lineageOf, type DeletedRun, type Descendant, type Lineage, type RelatedRun } from '../../runs/lineage.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import { formatOf } from './run-words.ts'
+import { columns } from '../../text/plain-text.ts'
+import type { Channel, Terminal } from '../terminal/terminal.ts'
+import { longTime } from '../terminal/entries-word.ts'
 
 interface Row {
   /** The lines of the tree before it. */
@@ -17,22 +14,18 @@ interface Row {
   readonly self: boolean
 }
 
-export async function lineage(invocation: Invocation): Promise<number> {
-  const { terminal, args } = invocation
-  await using engine = await openRuns(invocation)
-  const { run, crew } = await findRun(engine.store, args[0])
-  const found = await lineageOf(engine.store, run)
+export async function showLineage(terminal: Terminal, store: Store, { run, crew }: RunRow): Promise<void> {
+  const found = await lineageOf(store, run)
   if (terminal.json) {
     terminal.record(found)
-    return exitCodes.done
+    return
   }
   terminal.err.line(`lineage of run ${run} of crew ${crew}`)
   const rows = rowsOf(found)
   const whole = widthOf(rows, (id) => id) <= terminal.out.width
-  const length = whole ? Infinity : await prefixLength(engine.store, new Set(rows.map((row) => row.run.runId)))
+  const length = whole ? Infinity : await prefixLength(store, new Set(rows.map((row) => row.run.runId)))
   print(terminal.out, rows, (id) => id.slice(0, length))
   if (found.cut) terminal.err.line('there are more relatives than are shown; look at the lineage of a nearer one')
-  return exitCodes.done
 }
 
 function rowsOf({ ancestors, run }: Lineage): Row[] {
