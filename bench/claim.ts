@@ -1,7 +1,7 @@
 // What it takes a worker to ask for work where others are at work: with many runs that are held against 10 (on SQLite 10,000). Nothing
 // waits, which is how most such questions end; and one run waits, which is found and leased.
 import { join } from 'node:path'
-import { thisOwner } from '../src/stores/owner.ts'
+import { currentOwner } from '../src/stores/owner.ts'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import type { Lease, RunRow, Store } from '../src/stores/store.ts'
 import type { Figure } from './report.ts'
@@ -67,7 +67,7 @@ async function claimWaiting(store: Store): Promise<[number]> {
 
 async function expectClaimed(store: Store, runs: number): Promise<void> {
   const lanes = [{ crew, version, format }]
-  const leases = await store.claim(thisOwner(), ttlMs, lanes, { limit: 1 })
+  const leases = await store.claim(currentOwner(), ttlMs, lanes, { limit: 1 })
   if (leases.length !== runs) throw new Error(`${leases.length} runs were claimed, not ${runs}`)
 }
 
@@ -76,7 +76,7 @@ export async function hold(store: Store, runs: number): Promise<Lease[]> {
   const leases: Lease[] = []
   for (let first = 0; first < runs; first += atOnce) {
     const group = Array.from({ length: Math.min(atOnce, runs - first) }, () =>
-      create(store, { owner: thisOwner(), ttlMs }),
+      create(store, { owner: currentOwner(), ttlMs }),
     )
     leases.push(...(await Promise.all(group)).flatMap((lease) => lease ?? []))
   }

@@ -1,8 +1,8 @@
 // The public root: what `import { … } from 'reprise'` gives.
 import './base/node-version.ts'
 
-export type { Advanced, AdvanceOptions } from './crew/advance/advance.ts'
-export type { ResumeAllOptions, ResumedRun } from './crew/advance/resume-all.ts'
+export type { AdvanceOutcome, AdvanceOptions } from './crew/advance/advance.ts'
+export type { ResumeAllOptions, ResumeAllResult } from './crew/advance/resume-all.ts'
 export { Agent } from './crew/agent.ts'
 export type { Backtest, BacktestCase, BacktestOutput } from './crew/verbs/backtest-task.ts'
 export type { CallbackContext, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
@@ -22,7 +22,7 @@ export type {
   ReplayOptions,
   ResumeOptions,
   RunsOptions,
-  Signature,
+  SignedBy,
   TaskDecisionOptions,
 } from './crew/options/verb-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
@@ -35,14 +35,14 @@ export type { ForEachResult } from './crew/verbs/for-each.ts'
 export type { OnPlan, Plan, PlanEstimate } from './crew/result/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result/result.ts'
 export type { TaskReference } from './crew/result/task-reference.ts'
-export { Run, type Started } from './crew/run.ts'
+export { Run, type RunPromise } from './crew/run.ts'
 export type { RunList } from './crew/result/run-list.ts'
 export type { RunView } from './crew/result/view-run.ts'
 export { Task } from './crew/task.ts'
 export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'
 export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
-export type { Pruned, PrunedRun, PruneLimits } from './runs/prune.ts'
+export type { PruneResult, PrunedRun, PruneLimits } from './runs/prune.ts'
 export type {
   CodeContext,
   Condition,
@@ -51,11 +51,11 @@ export type {
   OnQuestion,
   ConditionContext,
 } from './engine/definition.ts'
-export type { CaughtUp, Delta, RunEvent } from './engine/follow/listeners.ts'
+export type { CaughtUpEvent, Delta, RunEvent } from './engine/follow/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
 export type { StaleTask } from './engine/plan/stale-tasks.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './base/errors.ts'
-export type { Act, Next } from './base/next.ts'
+export type { NextAction, NextStep } from './base/next.ts'
 export type {
   Answer,
   Entry,

@@ -1,7 +1,7 @@
 // The chat as one function from Request to Response: a chat is a run of the crew, which has the id of the chat. What a person answers comes
 // with the message that it continues.
 import { RepriseError, type Crew } from 'reprise'
-import { answersIn, lastEntry, toUIMessageResponse, type RunUIMessage } from 'reprise/ui'
+import { answersFrom, lastEntryNumber, toUIMessageResponse, type RunUIMessage } from 'reprise/ui'
 import { z } from 'zod'
 
 const posted = z.object({
@@ -47,9 +47,9 @@ async function post(crew: Crew, request: Request): Promise<Response> {
     return toUIMessageResponse(run, request, { expose })
   }
   // here a real server looks at who may answer
-  for (const { question, answer } of [...answersIn(last), ...answers]) await crew.run(id).answer(question, answer)
+  for (const { question, answer } of [...answersFrom(last), ...answers]) await crew.run(id).answer(question, answer)
   const run = await crew.run(id).resume({ whenHeld: 'follow' }).started
-  return toUIMessageResponse(run, request, { after: lastEntry(last), expose })
+  return toUIMessageResponse(run, request, { after: lastEntryNumber(last), expose })
 }
 
 async function begun(crew: Crew, id: string): Promise<Response> {

@@ -1,7 +1,7 @@
 // BullMQ decides who advances a run. One queue for each version of a crew, so that a run reaches code that knows it.
 import { once } from 'node:events'
 import { Queue, Worker, type ConnectionOptions, type Job } from 'bullmq'
-import { againAt, laneName, type Dispatcher, type Wake } from 'reprise/workers'
+import { nextWakeAt, queueName, type Dispatcher, type Wake } from 'reprise/workers'
 
 /** `connection` is a client of Redis, which stays yours to close. */
 export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull'): Dispatcher {
@@ -15,7 +15,7 @@ export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull')
 
   // the key is for this wake alone: a job that carried it on would not be added beside itself
   async function wake({ key, ...run }: Wake, at = 0): Promise<void> {
-    await queueOf(laneName(run)).add('advance', run, {
+    await queueOf(queueName(run)).add('advance', run, {
       // a job of the same id that waits or is under way does for both; ids must not have a colon
       ...(key !== undefined && { jobId: encodeURIComponent(key) }),
       delay: Math.max(0, at - Date.now()),
@@ -29,10 +29,10 @@ export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull')
     wake,
     async serve(work) {
       const advance = async ({ data, id }: Job<Wake>): Promise<void> => {
-        const next = againAt(await work.advance(data.runId, { via: String(id) }))
+        const next = nextWakeAt(await work.advance(data.runId, { via: String(id) }))
         if (next !== undefined) await wake(data, next)
       }
-      const names = [...new Set(work.lanes.map(laneName))]
+      const names = [...new Set(work.lanes.map(queueName))]
       const options = { connection, prefix, concurrency: work.concurrency }
       const workers = names.map((name) => new Worker(name, advance, options))
       for (const worker of workers) worker.on('error', (error) => work.tell(error.message))

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { run as startRunner, runMigrations, type RunnerOptions, type Task } from 'graphile-worker'
 import type { Pool } from 'pg'
-import { againAt, laneName, type Dispatcher, type Wake } from 'reprise/workers'
+import { nextWakeAt, queueName, type Dispatcher, type Wake } from 'reprise/workers'
 
 /** The pool stays yours to close. */
 export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: Pool }): Dispatcher {
@@ -17,7 +17,7 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
     const key = isLater ? `${run.runId}@${at}` : run.runId
     if (!hasTables) await runMigrations({ pgPool, schema })
     hasTables = true
-    await pgPool.query(addJob, [laneName(run), JSON.stringify(run), isLater ? new Date(at) : null, key])
+    await pgPool.query(addJob, [queueName(run), JSON.stringify(run), isLater ? new Date(at) : null, key])
   }
 
   return {
@@ -28,10 +28,10 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
         const wanted = payload as Wake
         // a job that fails would stay in the table; the run stays ready, and the worker has logged why
         const advanced = await work.advance(wanted.runId, { via: job.id }).catch(() => undefined)
-        const next = advanced && againAt(advanced)
+        const next = advanced && nextWakeAt(advanced)
         if (next !== undefined) await wake(wanted, next)
       }
-      const taskList = Object.fromEntries(work.lanes.map((lane) => [laneName(lane), advance]))
+      const taskList = Object.fromEntries(work.lanes.map((lane) => [queueName(lane), advance]))
       const { concurrency, signal } = work
       const runner = await startRunner({ ...options, concurrency, taskList, noHandleSignals: true })
       if (!signal.aborted) await Promise.race([once(signal, 'abort'), runner.promise])

@@ -1,7 +1,7 @@
 // pg-boss decides who advances a run. One queue for each version of a crew, so that a run reaches code that knows it.
 import { once } from 'node:events'
 import type { Job, PgBoss } from 'pg-boss'
-import { againAt, laneName, type Dispatcher, type Wake } from 'reprise/workers'
+import { nextWakeAt, queueName, type Dispatcher, type Wake } from 'reprise/workers'
 
 /** `boss` is started, and has a listener for its `error`s. With `useListenNotify`, a job is begun at once. */
 export function pgBossDispatcher(boss: PgBoss): Dispatcher {
@@ -19,7 +19,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
     const isLater = at > Date.now()
     // a job that waits for now does for all who ask; one that waits for later must not
     const singletonKey = isLater ? `${run.runId}@${at}` : run.runId
-    await boss.send(await queueOf(laneName(run)), run, { singletonKey, ...(isLater && { startAfter: new Date(at) }) })
+    await boss.send(await queueOf(queueName(run)), run, { singletonKey, ...(isLater && { startAfter: new Date(at) }) })
   }
 
   return {
@@ -27,7 +27,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
     wake,
     async serve(work) {
       const advance = async ({ id, data }: Job<Wake>): Promise<void> => {
-        const next = againAt(await work.advance(data.runId, { via: id }))
+        const next = nextWakeAt(await work.advance(data.runId, { via: id }))
         if (next !== undefined) await wake(data, next)
       }
       const consume = async (name: string): Promise<void> => {
@@ -36,7 +36,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
           if (job) await advance(job).finally(() => boss.notifyWorker(consumer))
         })
       }
-      const names = [...new Set(work.lanes.map(laneName))]
+      const names = [...new Set(work.lanes.map(queueName))]
       for (const name of names) for (let count = 0; count < work.concurrency; count++) await consume(name)
       if (!work.signal.aborted) await once(work.signal, 'abort')
       await Promise.all(names.map((name) => boss.offWork(name)))

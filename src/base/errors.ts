@@ -1,7 +1,7 @@
 // One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code knows
 // whether trying the same thing again can help, so callers need not guess from the text. What happened and what can be
 // done next are data; the message says both in the library's words.
-import { nextWords, type Next } from './next.ts'
+import { nextWords, type NextStep } from './next.ts'
 
 /**
  * Every code, with whether the same call may succeed when simply made again. What each means is a comment, which no
@@ -111,7 +111,7 @@ export interface ErrorDetails {
   readonly task?: string | undefined
   /** The tasks that failed, from the outermost inwards: the message names them. */
   readonly tasks?: readonly string[] | undefined
-  readonly next?: Next | undefined
+  readonly next?: NextStep | undefined
   /** Of a lease that somebody has: when it expires unless it is renewed, in ms since 1970. */
   readonly until?: number | undefined
   readonly cause?: unknown
@@ -136,7 +136,7 @@ export class RepriseError extends Error {
    * failed.
    */
   readonly tasks: readonly string[] | undefined
-  readonly next: Next | undefined
+  readonly next: NextStep | undefined
   /** Of RUN_HELD: when the lease expires unless it is renewed, in ms since 1970, where that is known. */
   readonly until: number | undefined
 

@@ -38,13 +38,13 @@ interface Acts {
   migrate: object
 }
 
-export type Act = keyof Acts
+export type NextAction = keyof Acts
 
 /** One act, with what it needs. `Next` without a type argument is any of them. */
-export type Next<A extends Act = Act> = { [K in A]: { readonly act: K } & Acts[K] }[A]
+export type NextStep<A extends NextAction = NextAction> = { [K in A]: { readonly act: K } & Acts[K] }[A]
 
 /** What an act is for: `continue` with a method, or with a command. */
-export const purposes: { readonly [A in Act]: string } = {
+export const purposes: { readonly [A in NextAction]: string } = {
   resume: 'continue',
   replay: 'make a new run from it',
   fork: 'use another id, or make a new run from it',
@@ -64,7 +64,7 @@ export const purposes: { readonly [A in Act]: string } = {
   migrate: 'have its tables made',
 }
 
-const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
+const calls: { readonly [A in NextAction]: (next: NextStep<A>) => string } = {
   resume: ({ runId, changed, renamed, removed }) => {
     const options = [
       ...(changed === undefined ? [] : [`changed: ${quoted(changed)}`]),
@@ -93,11 +93,11 @@ const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
 }
 
 /** In the library's words: `continue with crew.run('claim-1').resume()`. */
-export function nextWords(next: Next): string {
+export function nextWords(next: NextStep): string {
   return `${purposes[next.act]} with ${callOf(next)}`
 }
 
-function callOf<A extends Act>(next: Next<A>): string {
+function callOf<A extends NextAction>(next: NextStep<A>): string {
   return calls[next.act](next)
 }
 

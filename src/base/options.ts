@@ -36,7 +36,7 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return quoted(value.length > 80 ? `${value.slice(0, 77)}...` : value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object' && value !== null) return kindOf(value)
+  if (typeof value === 'object' && value !== null) return describeObject(value)
   return String(value)
 }
 
@@ -44,7 +44,7 @@ export function describe(value: unknown): string {
  * Control characters, line breaks, marks of direction and what has no width: a name with these looks like another one,
  * or steers the terminal that shows it.
  */
-export const hidden: RegExp = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+export const hiddenCharacters: RegExp = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** In quotes, with what is not seen escaped. */
 function quoted(text: string): string {
@@ -55,7 +55,7 @@ function quoted(text: string): string {
 }
 
 /** `a Promise`, `an Error`; `an object` for a plain one. */
-export function kindOf(value: object): string {
+export function describeObject(value: object): string {
   const made = (value as { readonly constructor?: { readonly name?: unknown } }).constructor
   const name = typeof made === 'function' && made.name !== '' && made !== Object ? made.name : 'object'
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
@@ -70,7 +70,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 }
 
 /** The record's own member of that name: `constructor` and the like are found on every object. */
-export function own<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
+export function ownMember<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
@@ -120,7 +120,7 @@ export interface Option<Kept = unknown> {
 }
 
 /** What CrewAI has under this name and Reprise does not. */
-export interface Lack {
+export interface MissingFeature {
   /** What to do instead. */
   readonly instead?: string
   /** It cannot be switched off here, so false is refused, and true is not. */
@@ -133,42 +133,42 @@ export interface Lack {
   readonly detail?: true
 }
 
-export interface Names {
+export interface OptionNames {
   readonly options: { readonly [name: string]: Option }
-  readonly lacks: { readonly [crewai: string]: Lack }
+  readonly lacks: { readonly [crewai: string]: MissingFeature }
 }
 
 /** The type of an option as it is kept: that of the finished object, otherwise as it is given. */
-export type KeptOptions<Options, Made> = {
+export type OptionValues<Options, Made> = {
   readonly [Name in keyof Options]-?: Name extends keyof Made
     ? Made[Name]
     : Options[Name] | ({} extends Pick<Options, Name> ? undefined : never)
 }
 
 /** `More` is what else a row says. A missing row, or one that the interface doesn't have, does not compile. */
-export interface Table<Options, Made = unknown, More = unknown> extends Names {
+export interface Table<Options, Made = unknown, More = unknown> extends OptionNames {
   readonly object: 'agent' | 'task' | 'crew' | 'tool'
   /** What kind of object has these options, where there are several: `with run`. */
   readonly kind?: string
   /** The option that identifies an object. */
   readonly called: keyof Options & string
   readonly options: {
-    readonly [Name in keyof Options]-?: Option<KeptOptions<Options, Made>[Name]> &
+    readonly [Name in keyof Options]-?: Option<OptionValues<Options, Made>[Name]> &
       ({} extends Pick<Options, Name>
-        ? { readonly required?: false } & Filled<KeptOptions<Options, Made>[Name]>
+        ? { readonly required?: false } & WithDefault<OptionValues<Options, Made>[Name]>
         : { readonly required: true }) &
       More
   }
 }
 
 /** Where an object always has the option, its table has the default. */
-export type Filled<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
+export type WithDefault<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
 
 /**
  * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or
  * the code for the kind of value expected, names the option, the value and what is expected.
  */
-export function readOptions<Options, Made>(table: Table<Options, Made>, options: unknown): KeptOptions<Options, Made> {
+export function readOptions<Options, Made>(table: Table<Options, Made>, options: unknown): OptionValues<Options, Made> {
   const { object, called } = table
   const one = `${object === 'agent' ? 'an' : 'a'} ${object}`
   const given = isRecord(options) ? options : {}
@@ -182,7 +182,7 @@ export function readOptions<Options, Made>(table: Table<Options, Made>, options:
     if (!option.required) return [key, option.default]
     throw new RepriseError('OPTION_INVALID', `${whose} has no ${key}; give ${option.takes.expected}`)
   })
-  return Object.fromEntries(kept) as KeptOptions<Options, Made>
+  return Object.fromEntries(kept) as OptionValues<Options, Made>
 }
 
 /**
@@ -192,12 +192,12 @@ export function readOptions<Options, Made>(table: Table<Options, Made>, options:
 export function checkNames(
   what: string,
   given: unknown,
-  names: Names,
+  names: OptionNames,
   allowed: readonly string[] = Object.keys(names.options),
 ): void {
   refuseUnknown(what, given, allowed, (key) => {
     const found = findOption(names, key, allowed)
-    if (found) return 'lack' in found ? `: ${lacking(found.lack)}` : `: it's ${describe(found.name)} here`
+    if (found) return 'lack' in found ? `: ${missingFeatureText(found.lack)}` : `: it's ${describe(found.name)} here`
     const words = new Map(allowed.flatMap((name) => spellings(names, name).map((word) => [word, name])))
     const meant = words.get(nearest(key, [...words.keys()]) ?? '')
     return `${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${allowed.join(', ')})`
@@ -206,30 +206,30 @@ export function checkNames(
 
 /** What a name means: an option, under CrewAI's name or ours in whatever case, or something that Reprise lacks. */
 export function findOption(
-  names: Names,
+  names: OptionNames,
   key: string,
   allowed: readonly string[] = Object.keys(names.options),
-): { readonly name: string } | { readonly lack: Lack } | undefined {
+): { readonly name: string } | { readonly lack: MissingFeature } | undefined {
   const snake = snakeCase(key)
   const name = allowed.find((one) => spellings(names, one).includes(snake))
   if (name !== undefined) return { name }
-  const lack = own(names.lacks, snake)
+  const lack = ownMember(names.lacks, snake)
   return lack && { lack }
 }
 
 /** How an option may be written in a file: CrewAI's names first. */
-export function spellings({ options }: Names, name: string): readonly string[] {
-  return [...new Set([...(own(options, name)?.crewai ?? []), snakeCase(name), name])]
+export function spellings({ options }: OptionNames, name: string): readonly string[] {
+  return [...new Set([...(ownMember(options, name)?.crewai ?? []), snakeCase(name), name])]
 }
 
 /** What to say about something that Reprise does not have. */
-export function lacking({ alwaysOn, instead }: Lack): string {
+export function missingFeatureText({ alwaysOn, instead }: MissingFeature): string {
   if (alwaysOn) return 'it is always on here; leave it out'
   return `this version of Reprise does not have it; leave it out${instead === undefined ? '' : `, and ${instead}`}`
 }
 
 /** Names for which there is nothing to do instead. */
-export function nothingFor(...names: readonly string[]): Names['lacks'] {
+export function missingFeatures(...names: readonly string[]): OptionNames['lacks'] {
   return Object.fromEntries(names.map((name) => [name, {}]))
 }
 

@@ -1,9 +1,9 @@
 // Work that must not overlap, one piece after another in the order in which it was handed in. A failure reaches only
 // the caller that handed the piece in.
 
-export type Queue = <Result>(work: () => Promise<Result>) => Promise<Result>
+export type SerialQueue = <Result>(work: () => Promise<Result>) => Promise<Result>
 
-export function serially(): Queue {
+export function serially(): SerialQueue {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
     const mine = last.then(work)
@@ -13,10 +13,10 @@ export function serially(): Queue {
 }
 
 /** The queue of a name; those of other names do not wait for it. */
-export type Queues = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
+export type SerialQueues = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
 
 /** As many queues as there are names. One that has run empty is forgotten. */
-export function seriallyByName(): Queues {
+export function seriallyByName(): SerialQueues {
   const last = new Map<string, Promise<void>>()
   return (name, work) => {
     const mine = (last.get(name) ?? Promise.resolve()).then(work)

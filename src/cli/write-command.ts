@@ -2,16 +2,16 @@
 // this call needed to find its store and crew.
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { projectOf } from '../crew/verbs/default-store.ts'
+import { projectFolder } from '../crew/verbs/default-store.ts'
 import type { CrewModule } from '../journal/entries.ts'
-import { purposes, type Act, type Next } from '../base/next.ts'
-import { own } from '../base/options.ts'
+import { purposes, type NextAction, type NextStep } from '../base/next.ts'
+import { ownMember } from '../base/options.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from '../text/shell-word.ts'
 
 /** What only the command line can say: the same command with more words, or any other. */
 export type CommandNext =
-  | Next
+  | NextStep
   /** `instead`: an option of this call that is left out, or given again in `words`. */
   | { readonly act: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
   /** The same command with the crew of the run that it is about. */
@@ -82,11 +82,11 @@ export function writeCommands(typedCall: Call): Commands {
   }
 
   /** What was typed for these inputs is left out: a text that the crew doesn't take is given as JSON. */
-  function give({ inputs, types = {} }: Next<'give'>): string {
+  function give({ inputs, types = {} }: NextStep<'give'>): string {
     const typed = new Map(call.inputs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair]))
     const words = inputs.reduce((left, name) => withoutPair(left, typed.get(name)), call.words)
     const pairs = inputs.map((name) => {
-      const type = own(types, name)
+      const type = ownMember(types, name)
       if (type === undefined) return `${name}=value`
       const text = typed.get(name)?.slice(name.length + 1)
       return `${name}:=${text !== undefined && isJson(text) ? text : (examples[type] ?? '…')}`
@@ -163,7 +163,7 @@ export function writeCommands(typedCall: Call): Commands {
 
 /** Where a run's crew is, if it is still there. Without a file: where commands look by themselves. */
 export function placeOf(module: CrewModule): Pick<Place, 'file' | 'crew'> | undefined {
-  const path = resolve(projectOf(process.cwd()), module.file)
+  const path = resolve(projectFolder(process.cwd()), module.file)
   if (!existsSync(path)) return undefined
   return { file: usualFileHere() === path ? undefined : relative(process.cwd(), path), crew: module.export }
 }
@@ -198,9 +198,9 @@ function isJson(text: string): boolean {
   }
 }
 
-type Plain = Exclude<Act, 'give' | 'import' | 'fork'>
+type Plain = Exclude<NextAction, 'give' | 'import' | 'fork'>
 
-const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
+const typed: { readonly [A in Plain]: (next: NextStep<A>) => Typed } = {
   resume: ({ runId, changed, renamed = {}, removed = [] }) => ({
     words: [
       'resume',
@@ -228,7 +228,7 @@ const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
   migrate: () => ({ words: ['migrate', '--print'] }),
 }
 
-function typedFor<A extends Plain>(next: Next<A>): Typed {
+function typedFor<A extends Plain>(next: NextStep<A>): Typed {
   return typed[next.act](next)
 }
 

@@ -11,8 +11,8 @@ import { callAt, taskNameAt } from '../journal/state/at-path.ts'
 import { replyText, type RunState, type ToolOutcome } from '../journal/state/state.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ReadFile } from '../tools/tool.ts'
-import { readInputs, settled } from './given/given-inputs.ts'
-import type { InputValue } from './given/inputs.ts'
+import { readRawInputs, resolveInputs } from './arguments/raw-inputs.ts'
+import type { InputValue } from './arguments/inputs.ts'
 import { taskOutput, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
@@ -27,14 +27,14 @@ export interface CallbackContext {
 }
 
 /** What JSON carries, by name; or nothing. */
-export type MadeInputs = { readonly [name: string]: InputValue } | void
+export type NewInputs = { readonly [name: string]: InputValue } | void
 
 export interface CrewCallbacks<T extends Tasks = Tasks> {
   /**
    * Called before a run is made from nothing or from another run, and for a plan of one; not for a resume. What it
    * gives are the run's inputs; nothing leaves them as they are.
    */
-  beforeKickoff?(inputs: { readonly [name: string]: Json }): MadeInputs | Promise<MadeInputs>
+  beforeKickoff?(inputs: { readonly [name: string]: Json }): NewInputs | Promise<NewInputs>
   /**
    * Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that
    * moment.
@@ -78,11 +78,11 @@ export type CrewStep = {
 )
 
 /** `crew` is asked for when something is to be said: it is made with these callbacks. */
-export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {
+export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {
   const { beforeKickoff, afterKickoff, onTask, onStep } = options
   const byName = new Map(tasks.map((task) => [task.name, task]))
   return {
-    before: beforeKickoff && ((inputs) => inputsFrom(beforeKickoff, inputs)),
+    before: beforeKickoff && ((inputs) => callBeforeKickoff(beforeKickoff, inputs)),
     after:
       afterKickoff &&
       (async (state) => {
@@ -126,7 +126,7 @@ function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
   return { ...done, kind: 'tool', tool, input: call.input ?? input, outcome: entry.outcome, source: entry.source }
 }
 
-async function inputsFrom(
+async function callBeforeKickoff(
   make: NonNullable<CrewCallbacks['beforeKickoff']>,
   given: Inputs,
 ): Promise<{ inputs: Inputs; files: Files }> {
@@ -137,6 +137,6 @@ async function inputsFrom(
     throw new RepriseError('CALLBACK_FAILED', `beforeKickoff threw: ${redact(messageOf(error))}`, { cause: error })
   }
   if (made === undefined) return { inputs: given, files: noFiles }
-  const read = await readInputs(made, 'what beforeKickoff gives')
-  return { inputs: settled(read, given), files: read.files }
+  const read = await readRawInputs(made, 'what beforeKickoff gives')
+  return { inputs: resolveInputs(read, given), files: read.files }
 }

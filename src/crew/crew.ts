@@ -3,7 +3,7 @@
 import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
-import { prune, type Pruned, type PruneLimits } from '../runs/prune.ts'
+import { prune, type PruneResult, type PruneLimits } from '../runs/prune.ts'
 import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
@@ -12,15 +12,15 @@ import { defined } from '../base/defined.ts'
 import { checkKeys, readOptions } from '../base/options.ts'
 import type { Lane, Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
-import { advance, type Advanced, type AdvanceOptions } from './advance/advance.ts'
-import { resumeAll, type ResumeAllOptions, type ResumedRun } from './advance/resume-all.ts'
+import { advance, type AdvanceOutcome, type AdvanceOptions } from './advance/advance.ts'
+import { resumeAll, type ResumeAllOptions, type ResumeAllResult } from './advance/resume-all.ts'
 import type { Agent } from './agent.ts'
-import { callbacksOf } from './callbacks.ts'
-import { modelsOf } from './define/crew-models.ts'
+import { engineCallbacks } from './callbacks.ts'
+import { crewModels } from './define/crew-models.ts'
 import { defineTasks, type Overrides } from './define/define-tasks.ts'
 import { stableId } from './define/identity.ts'
-import { managerOf } from './define/manager.ts'
-import { checkStandIns, standInsOf, withStandIns } from './define/stand-ins.ts'
+import { resolveManager } from './define/manager.ts'
+import { checkStandIns, readStandIns, withStandIns } from './define/stand-ins.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions } from './options/crew-options.ts'
 import {
@@ -44,28 +44,28 @@ import {
 } from './options/verb-options.ts'
 import { enqueue, readEnqueue } from './queue/enqueue.ts'
 import { enqueueNext, type NextRun } from './queue/enqueue-next.ts'
-import { readSchedule, type Schedule, type ScheduleOptions, type Schedules } from './queue/read-schedule.ts'
-import { lanesOf } from '../engine/read/lanes.ts'
-import { servingOf, type Serving } from './queue/serving.ts'
+import { readSchedule, type Schedule, type ScheduleOptions, type ScheduleRegistry } from './queue/read-schedule.ts'
+import { crewLanes } from '../engine/read/lanes.ts'
+import { servingOptions, type ServingOptions } from './queue/serving.ts'
 import { wakeRun } from './queue/wake-run.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
-import { guarded, quietLogger, verboseLogger } from './result/log.ts'
+import { safeLogger, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import { findTask, type Tasks } from './result/result.ts'
-import type { Known, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
+import type { KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
 import { runList, type RunList } from './result/run-list.ts'
-import { Run, startedBy, type Started } from './run.ts'
+import { Run, startRun, type RunPromise } from './run.ts'
 import type { Task } from './task.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
 import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
-import { inputNames, type InputsBy, type InputsFor } from './given/inputs.ts'
-import { makeRun } from './verbs/make-run.ts'
+import { inputNames, type InputsBy, type InputsFor } from './arguments/inputs.ts'
+import { forkRun } from './verbs/fork-run.ts'
 import { plan } from './verbs/make-plan.ts'
 import { readConcurrency } from './verbs/pool.ts'
-import { readChoices, readKickoff, readMake, readPlan, readResume } from './given/read-request.ts'
+import { readChoices, readKickoff, readFork, readPlan, readResume } from './arguments/read-request.ts'
 import { resume } from './verbs/resume.ts'
-import { start } from './verbs/start.ts'
+import { start } from './verbs/kickoff.ts'
 
 const brand = Symbol.for('reprise.crew')
 
@@ -76,7 +76,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   readonly #options: CrewOptions<T>
   readonly #definition: CrewDefinition
   readonly #open: OpenCrew
-  #schedules: Schedules = { list: [], names: new Set() }
+  #schedules: ScheduleRegistry = { list: [], names: new Set() }
 
   /**
    * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
@@ -87,11 +87,11 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
-    const manager = managerOf(options, this.agents)
-    const tasks = defineTasks(options.tasks, this.agents, standInsOf(options), manager)
+    const manager = resolveManager(options, this.agents)
+    const tasks = defineTasks(options.tasks, this.agents, readStandIns(options), manager)
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
-    const logger = options.logger ? guarded(options.logger) : verbose ? verboseLogger : quietLogger
+    const logger = options.logger ? safeLogger(options.logger) : verbose ? verboseLogger : quietLogger
     this.#definition = {
       name: this.name,
       version: kept.version,
@@ -106,7 +106,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
       maxRpm: options.maxRpm,
       logger,
       prices: kept.prices,
-      callbacks: callbacksOf(options, options.tasks, () => this.#definition),
+      callbacks: engineCallbacks(options, options.tasks, () => this.#definition),
     }
     this.#open = openCrew(this.#definition, options)
   }
@@ -127,7 +127,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
 
   /** All that a run may ask: also the manager's, and those of crews that are tasks. */
   get models(): readonly (LanguageModel | string | undefined)[] {
-    return [...new Set(modelsOf(this.#definition).map(({ model }) => model))]
+    return [...new Set(crewModels(this.#definition).map(({ model }) => model))]
   }
 
   /** Names of the inputs: those of its schema, and those that its texts use. */
@@ -143,10 +143,12 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   /**
    * Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled.
    */
-  kickoff<Given extends string = never>(...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>): Started<T>
-  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Started<T>
-  kickoff(options?: KickoffOptions<TaskReference, InputsBy>): Started<T> {
-    return startedBy(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
+  kickoff<Given extends string = never>(
+    ...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>
+  ): RunPromise<T>
+  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): RunPromise<T>
+  kickoff(options?: KickoffOptions<TaskReference, InputsBy>): RunPromise<T> {
+    return startRun(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
   }
 
   /**
@@ -191,8 +193,11 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /** Continues a run after its last recorded step: the latest unfinished one if none is named. */
-  resume<Given extends string = never>(runId?: string, options: ResumeOptions<ReferenceTo<T, Given>> = {}): Started<T> {
-    return startedBy(this.#open, async () => resume(this.#open, readResume(this.#definition, runId, options)))
+  resume<Given extends string = never>(
+    runId?: string,
+    options: ResumeOptions<ReferenceTo<T, Given>> = {},
+  ): RunPromise<T> {
+    return startRun(this.#open, async () => resume(this.#open, readResume(this.#definition, runId, options)))
   }
 
   /**
@@ -200,7 +205,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * answered since it was suspended, or failed and to be tried again. One that waits is only looked at: what people
    * left for it is recorded. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN.
    */
-  async advance(runId: string, options: AdvanceOptions = {}): Promise<Advanced> {
+  async advance(runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
     return advance(this.#open, runId, options)
   }
 
@@ -209,7 +214,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * that it accepts, until none does. Resolves with what came of each; a run that fails fails no other.
    * OPTION_INVALID, OPTION_UNKNOWN.
    */
-  async resumeAll(options: ResumeAllOptions = {}): Promise<ResumedRun[]> {
+  async resumeAll(options: ResumeAllOptions = {}): Promise<ResumeAllResult[]> {
     return resumeAll(this.#open, options, this.#options)
   }
 
@@ -217,9 +222,9 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
     options: ReplayOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
-  ): Started<T> {
-    return startedBy(this.#open, async () =>
-      makeRun(this.#open, await readMake(this.#definition, 'replay', options, { task })),
+  ): RunPromise<T> {
+    return startRun(this.#open, async () =>
+      forkRun(this.#open, await readFork(this.#definition, 'replay', options, { task })),
     )
   }
 
@@ -229,8 +234,8 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    */
   fork<Given extends string = never>(
     options: ForkOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
-  ): Started<T> {
-    return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'fork', options)))
+  ): RunPromise<T> {
+    return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#definition, 'fork', options)))
   }
 
   /**
@@ -240,8 +245,8 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    */
   refresh<Given extends string = never>(
     options: NewRunOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
-  ): Started<T> {
-    return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'refresh', options)))
+  ): RunPromise<T> {
+    return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#definition, 'refresh', options)))
   }
 
   /** The dry run of all of these: nothing is written and no model is asked. */
@@ -256,10 +261,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return checkRuns(this.#open)
   }
 
-  /**
-   * A handle of one run, in whatever process it is executed. Nothing is looked at yet. OPTION_INVALID for what cannot
-   * be an id.
-   */
+  /** A handle of a run, whichever process executes it. Reads nothing yet. OPTION_INVALID for an invalid id. */
   run(id: string): Run<T> {
     return new Run(this.#open, checkRunId(id))
   }
@@ -278,7 +280,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * or not called. The earlier runs stay as they are, and are still the latest ones of the crew.
    */
   async backtest<const Given extends Task | string>(
-    task: Known<T, Given>,
+    task: KnownReference<T, Given>,
     options: BacktestOptions = {},
   ): Promise<Backtest<OutputBy<T, Given>>> {
     checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
@@ -299,7 +301,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * Removes old runs of this crew, and its backtests: those that fit all limits given, of which there must be one.
    * Completed, cancelled and failed ones unless `status` says otherwise; none that somebody executes.
    */
-  async prune(limits: PruneLimits): Promise<Pruned> {
+  async prune(limits: PruneLimits): Promise<PruneResult> {
     const engine = await this.#open.engine()
     const own = await prune(engine, { crew: this.name }, limits)
     const tests = await prune(engine, { crew: backtestName(this.name) }, limits)
@@ -312,10 +314,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return importRunFromFile(await this.#open.engine(), file, options)
   }
 
-  /**
-   * A copy with the same identity and another model, store, dispatcher or tools: for tests, and for where it runs. A
-   * tool takes the place of the one of its name.
-   */
+  /** A copy of the same identity with another model, store, dispatcher or tools; tools are replaced by name. */
   with(changes: {
     readonly model?: LanguageModel | string
     readonly store?: string | Store
@@ -369,13 +368,13 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /** For workers: where its runs are, and which of them this code takes up. Opens the store. */
-  async '~serve'(): Promise<Serving> {
-    return servingOf(this.#open, this.#options)
+  async '~serve'(): Promise<ServingOptions> {
+    return servingOptions(this.#open, this.#options)
   }
 
   /** The runs that its code takes up without being asked. */
   get '~lanes'(): readonly Lane[] {
-    return lanesOf(this.#definition)
+    return crewLanes(this.#definition)
   }
 
   get '~maxRuns'(): number | undefined {

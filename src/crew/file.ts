@@ -48,7 +48,7 @@ export function file(source: unknown, options: FileOptions = {}): InputFile {
   if (mediaType !== undefined && !(typeof mediaType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType))) {
     throw wrong('mediaType of a file', mediaType, 'one such as application/pdf')
   }
-  const from = sourceOf(source)
+  const from = readSource(source)
   if (typeof from !== 'string' && options.name === undefined) {
     throw new RepriseError('INPUT_INVALID', `a file from bytes needs a name; give file(bytes, { name: 'claim.pdf' })`)
   }
@@ -63,7 +63,7 @@ export function isInputFile(value: object): value is InputFile {
   return brand in value
 }
 
-function sourceOf(source: unknown): string | Uint8Array {
+function readSource(source: unknown): string | Uint8Array {
   if (source instanceof Uint8Array) return source
   if (source instanceof URL && source.protocol === 'file:') return fileURLToPath(source)
   if (typeof source === 'string' && source !== '' && !/^https?:/i.test(source)) return source

@@ -58,12 +58,12 @@ export function defineGuardrail(
         return { accepted: false, reason: verdict.trim() === '' ? `${called} refused it without a reason` : verdict }
       if (typeof verdict !== 'object' || verdict === null || !('output' in verdict))
         throw fail(`gave ${describe(verdict)}; give true, a reason, or { output }`)
-      return { accepted: true, raw: await rawOf(verdict.output, schema, fail) }
+      return { accepted: true, raw: await rawOutput(verdict.output, schema, fail) }
     },
   }
 }
 
-async function rawOf(
+async function rawOutput(
   output: unknown,
   schema: AnswerSchema | undefined,
   fail: (what: string) => RepriseError,

@@ -2,14 +2,14 @@
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
 import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
-import type { KickedOff } from '../engine/task/kickoff-within.ts'
-import type { Taken } from '../engine/run/lifecycle.ts'
+import type { ActiveKickoff } from '../engine/task/kickoff-child.ts'
+import type { ResumeOutcome } from '../engine/run/lifecycle.ts'
 import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Store } from '../stores/store.ts'
-import type { Unit } from '../runs/unit.ts'
+import type { RunTree } from '../runs/run-tree.ts'
 import type { CrewOptions } from './options/crew-options.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
 import { logEntry } from './result/log.ts'
@@ -24,7 +24,7 @@ export interface OpenCrew {
   /** Whether its name was given; one that was derived changes with its tasks. */
   readonly named: boolean
   /** Runs that this crew executes now, by their ids: whoever asks for one of them hears its models too. */
-  readonly underWay: Map<string, UnderWay>
+  readonly underWay: Map<string, ExecutingRun>
   /** Whoever is to be told when one of its runs is ready. */
   readonly dispatcher: Dispatcher | undefined
   /** Where the command line found it, for the runs that it makes. */
@@ -34,32 +34,32 @@ export interface OpenCrew {
 }
 
 /** A run that a verb has made or taken up, and is about to execute. */
-export interface Begun {
+export interface StartedRun {
   readonly engine: Engine
-  readonly taken: Taken
+  readonly outcome: ResumeOutcome
   readonly choices: ExecuteOptions
   /** Within a function task: its run has it executed. */
-  readonly kickedOff?: KickedOff | undefined
+  readonly kickedOff?: ActiveKickoff | undefined
 }
 
 /** A run that somebody else executes, for a caller who would rather wait than be refused. */
-export interface Elsewhere {
+export interface RunHeldElsewhere {
   readonly is: 'elsewhere'
   readonly run: string
   /**
    * Resolves when they are done with it: with undefined when what came of it is the result; else it was left, and is
    * taken up. RUN_HELD when the caller's signal stops the wait.
    */
-  over(): Promise<Begun | Elsewhere | undefined>
+  over(): Promise<StartedRun | RunHeldElsewhere | undefined>
 }
 
 /** A run in the hands of this process. */
-export interface UnderWay {
+export interface ExecutingRun {
   readonly engine: Engine
   /** Grows with the journal. */
   readonly state: RunState
   /** As this process leaves it, with the runs that work for it. Rejects as the result does. */
-  readonly end: Promise<Unit>
+  readonly end: Promise<RunTree>
   /**
    * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. Undefined when it was
    * left to a worker, or one failed at it that is to try again.
@@ -77,7 +77,7 @@ export function openCrew(
     // first: a store that is open would have to be closed again
     const tracing = telemetry && (await openTracing(telemetry))
     const opened = await openCrewStore(place)
-    sayOnce(opened, definition)
+    warnOnce(opened, definition)
     const world = realWorld()
     const tell = (told: string): void => definition.logger.warn(told)
     const store = patientStore(opened, { limitMs: briefMs, tell, clock: world })
@@ -105,12 +105,12 @@ export function openCrew(
   }
 }
 
-const said = new Set<string>()
+const warnedStores = new Set<string>()
 
 /** What may become of runs that are kept there, once in a process. */
-function sayOnce({ url, caution }: Store, { logger }: CrewDefinition): void {
-  if (caution === undefined || said.has(url)) return
-  said.add(url)
+function warnOnce({ url, caution }: Store, { logger }: CrewDefinition): void {
+  if (caution === undefined || warnedStores.has(url)) return
+  warnedStores.add(url)
   logger.warn(`the store ${url}: ${caution}`)
 }
 

@@ -1,41 +1,40 @@
-// One run, in whatever process it is executed, or in none: everything that can be asked of it or done to it. Making a
-// handle looks at nothing; what is wrong with its id shows when it is used.
+// The handle of a run, whichever process executes it. Creating one reads nothing.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { follow, followLive, type Rest } from '../engine/follow/follow.ts'
-import type { CaughtUp, RunEvent } from '../engine/follow/listeners.ts'
+import { follow, followLive, type RestStatus } from '../engine/follow/follow.ts'
+import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
-import type { InboxMessage } from '../engine/people/inbox.ts'
-import { requeue } from '../engine/people/requeue.ts'
-import { answerQuestion, tell } from '../engine/people/tell.ts'
+import type { InboxMessage } from '../engine/inbox/inbox.ts'
+import { requeue } from '../engine/inbox/requeue.ts'
+import { answerQuestion, sendMessage } from '../engine/inbox/send-message.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import { functionCall } from '../engine/task/function-call.ts'
-import { summaryOf } from '../engine/read/row-summary.ts'
+import { readSummary } from '../engine/read/row-summary.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
-import { ofOtherCrew, runNotFound } from '../engine/read/run-not-found.ts'
-import { askedWithin, readOnce } from '../engine/task/children.ts'
+import { otherCrewError, runNotFoundError } from '../engine/read/run-not-found.ts'
+import { treeQuestions, childReader } from '../engine/task/children.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
 import { text, wrong } from '../base/checks.ts'
-import type { KnownSide, RunDiff } from '../runs/diff/diff-runs.ts'
-import { lineageOf, type Lineage } from '../runs/lineage.ts'
+import type { SideFacts, RunDiff } from '../runs/diff/diff-runs.ts'
+import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
-import { unitOf, type Unit } from '../runs/unit.ts'
+import { toRunTree, type RunTree } from '../runs/run-tree.ts'
 import type { RunRow } from '../stores/store.ts'
 import { execute } from './advance/execute.ts'
 import { unrecorded } from './advance/unrecorded.ts'
-import type { Begun, Elsewhere, OpenCrew, UnderWay } from './open-crew.ts'
+import type { StartedRun, RunHeldElsewhere, OpenCrew, ExecutingRun } from './open-crew.ts'
 import type {
   Decision,
   ForkOptions,
-  NamesOf,
+  InputNamesOf,
   NewRunOptions,
   OutputsFor,
   ReplayOptions,
   ResumeOptions,
   RunPlanOptions,
-  Signature,
+  SignedBy,
 } from './options/verb-options.ts'
 import {
   eventResponse,
@@ -44,24 +43,24 @@ import {
   type EventsRequest,
   type ResponseOptions,
   type RunEvents,
-  type ServedRun,
+  type RunSource,
 } from './result/event-stream.ts'
-import { lazily } from './result/lazily.ts'
+import { lazyIterator } from './result/lazy-iterator.ts'
 import type { Plan } from './result/plan.ts'
 import { findTask, type RunResult, type Tasks } from './result/result.ts'
-import type { Known, RawBy, ReferenceTo } from './result/task-reference.ts'
-import { resultOf, storedResult } from './result/stored-result.ts'
+import type { KnownReference, RawBy, ReferenceTo } from './result/task-reference.ts'
+import { storedResultOf, waitForResult } from './result/stored-result.ts'
 import { viewRun, type RunView } from './result/view-run.ts'
 import { wakeRun } from './queue/wake-run.ts'
 import type { Task } from './task.ts'
-import { readOutput } from './given/inputs.ts'
-import { makeRun } from './verbs/make-run.ts'
+import { readOutput } from './arguments/inputs.ts'
+import { forkRun } from './verbs/fork-run.ts'
 import { plan } from './verbs/make-plan.ts'
-import { readMake, readPlan, readResume, readSignature } from './given/read-request.ts'
+import { readFork, readPlan, readResume, readSignedBy } from './arguments/read-request.ts'
 import { resume } from './verbs/resume.ts'
 
 /** What a verb gives: the promise of its result, and, as soon as the run is on disk, the run itself. */
-export interface Started<T extends Tasks = Tasks> extends Promise<RunResult<T>> {
+export interface RunPromise<T extends Tasks = Tasks> extends Promise<RunResult<T>> {
   /**
    * Resolves when the run is on disk and under way; rejects when the call is refused. Whoever takes this is told by the
    * run how it ends: the result need not be awaited.
@@ -70,17 +69,17 @@ export interface Started<T extends Tasks = Tasks> extends Promise<RunResult<T>> 
 }
 
 /** For the options of a verb that is called on a run. */
-type OfThisRun<Options> = Omit<Options, 'runId'>
+type WithoutRunId<Options> = Omit<Options, 'runId'>
 
 export class Run<T extends Tasks = Tasks> {
   readonly id: string
   readonly #open: OpenCrew
-  readonly #started: UnderWay | undefined
+  readonly #started: ExecutingRun | undefined
   /** The result of a run that somebody else executes, until it is there. */
   #followed: Promise<RunResult> | undefined
 
   /** Not for users: a crew makes it. */
-  constructor(open: OpenCrew, id: string, started?: UnderWay | Elsewhere) {
+  constructor(open: OpenCrew, id: string, started?: ExecutingRun | RunHeldElsewhere) {
     this.id = id
     this.#open = open
     if (started && 'is' in started) {
@@ -107,7 +106,7 @@ export class Run<T extends Tasks = Tasks> {
    */
   async result(): Promise<RunResult<T>> {
     const result = this.#followed ?? this.#here?.result ?? this.#resultLeft(await this.#left())
-    const given = (await result) ?? (await storedResult(await this.#own(), this.#crew, this.id))
+    const given = (await result) ?? (await waitForResult(await this.#own(), this.#crew, this.id))
     return given as unknown as RunResult<T>
   }
 
@@ -118,9 +117,9 @@ export class Run<T extends Tasks = Tasks> {
    * holds the run up. With `caughtUp`, it is said when history is over. Rejects when the run went wrong in a way that
    * the journal could not record. RUN_NOT_FOUND.
    */
-  events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUp>
+  events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUpEvent>
   events(options?: EventsOptions): RunEvents
-  events(options: EventsOptions = {}): RunEvents<RunEvent | CaughtUp> {
+  events(options: EventsOptions = {}): RunEvents<RunEvent | CaughtUpEvent> {
     return this.#follow(readEventsOptions(options))
   }
 
@@ -134,14 +133,14 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /** For whatever serves the run in a protocol of its own. RUN_NOT_FOUND. */
-  async '~served'(): Promise<ServedRun> {
+  async '~served'(): Promise<RunSource> {
     const { world, store } = this.#here?.engine ?? (await this.#atRest()).engine
     return {
       id: this.id,
       world,
       follow: (after) => this.#follow({ after, marked: true }),
       isOver: (after) => this.#isOver(after),
-      asked: async () => askedWithin((await readRun(store, this.id)).state, readOnce(store)),
+      asked: async () => treeQuestions((await readRun(store, this.id)).state, childReader(store)),
     }
   }
 
@@ -149,8 +148,8 @@ export class Run<T extends Tasks = Tasks> {
    * Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came
    * late.
    */
-  async answer(question: string, answer: Decision, options: Signature = {}): Promise<void> {
-    const signed = readSignature('answer', options)
+  async answer(question: string, answer: Decision, options: SignedBy = {}): Promise<void> {
+    const signed = readSignedBy('answer', options)
     const given = typeof answer === 'object' && answer !== null ? { ...answer, ...signed } : answer
     await answerQuestion(await this.#open.engine(), this.id, question, given, this.#crew.name)
     await wakeRun(this.#open, this.id)
@@ -161,27 +160,27 @@ export class Run<T extends Tasks = Tasks> {
    * RUN_ENDED when it is over. Later outputs are kept and reported as stale.
    */
   async edit<const Given extends Task | string>(
-    task: Known<T, Given>,
+    task: KnownReference<T, Given>,
     output: RawBy<T, Given>,
-    options: Signature = {},
+    options: SignedBy = {},
   ): Promise<void> {
     const definition = this.#find(task)
-    const signed = readSignature('edit', options)
+    const signed = readSignedBy('edit', options)
     await this.#tell({ kind: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
   }
 
   /** Has a task of a run that is not over executed again when it is resumed. RUN_ENDED. */
-  async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: Signature = {}): Promise<void> {
+  async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: SignedBy = {}): Promise<void> {
     const { name } = this.#find(task)
-    await this.#tell({ kind: 'invalidate', task: name, ...readSignature('invalidate', options) })
+    await this.#tell({ kind: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
   }
 
   /**
    * Ends the run for good, in whatever process it is executed: model calls and tools stop at once, and the result of a
    * run under way rejects with RUN_CANCELLED. RUN_ENDED when it is over.
    */
-  async cancel(options: Signature = {}): Promise<void> {
-    const signed = readSignature('cancel', options)
+  async cancel(options: SignedBy = {}): Promise<void> {
+    const signed = readSignedBy('cancel', options)
     const here = this.#here
     await this.#tell({ kind: 'cancel', ...signed })
     await here?.result.catch(() => {})
@@ -192,14 +191,14 @@ export class Run<T extends Tasks = Tasks> {
    * One that works for another is continued with that. RUN_ENDED when it is over; RUN_HELD when somebody executes it,
    * or a worker will by itself.
    */
-  async requeue(options: Signature = {}): Promise<void> {
-    const signed = readSignature('requeue', options)
+  async requeue(options: SignedBy = {}): Promise<void> {
+    const signed = readSignedBy('requeue', options)
     await wakeRun(this.#open, await requeue(await this.#own(), this.id, signed))
   }
 
   /** Continues the run after its last recorded step. */
-  resume<Given extends string = never>(options: ResumeOptions<ReferenceTo<T, Given>> = {}): Started<T> {
-    return startedBy(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
+  resume<Given extends string = never>(options: ResumeOptions<ReferenceTo<T, Given>> = {}): RunPromise<T> {
+    return startRun(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
   }
 
   /**
@@ -208,8 +207,8 @@ export class Run<T extends Tasks = Tasks> {
    */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
-    options: OfThisRun<ReplayOptions<ReferenceTo<T, Given>, NamesOf<T>>> = {},
-  ): Started<T> {
+    options: WithoutRunId<ReplayOptions<ReferenceTo<T, Given>, InputNamesOf<T>>> = {},
+  ): RunPromise<T> {
     return this.#make('replay', options, task)
   }
 
@@ -218,8 +217,8 @@ export class Run<T extends Tasks = Tasks> {
    * task and all after it are executed; without, just what these changes touch. This run stays as it is.
    */
   fork<Given extends string = never>(
-    options: OfThisRun<ForkOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>>> = {},
-  ): Started<T> {
+    options: WithoutRunId<ForkOptions<ReferenceTo<T, Given>, InputNamesOf<T>, OutputsFor<T>>> = {},
+  ): RunPromise<T> {
     return this.#make('fork', options)
   }
 
@@ -229,8 +228,8 @@ export class Run<T extends Tasks = Tasks> {
    * of this one.
    */
   refresh<Given extends string = never>(
-    options: OfThisRun<NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>>> = {},
-  ): Started<T> {
+    options: WithoutRunId<NewRunOptions<ReferenceTo<T, Given>, InputNamesOf<T>>> = {},
+  ): RunPromise<T> {
     return this.#make('refresh', options)
   }
 
@@ -241,7 +240,7 @@ export class Run<T extends Tasks = Tasks> {
 
   /** The runs that it comes from, and the tree of those that were made from it. RUN_NOT_FOUND. */
   async lineage(): Promise<Lineage> {
-    return lineageOf((await this.#own()).store, this.id)
+    return readLineage((await this.#own()).store, this.id)
   }
 
   /**
@@ -276,7 +275,7 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /** For the command line: the run as this process left it, without reading it again. */
-  async '~unit'(): Promise<Unit | undefined> {
+  async '~unit'(): Promise<RunTree | undefined> {
     return this.#started?.end
   }
 
@@ -285,40 +284,40 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /** The run in the hands of this crew, in this process. */
-  get #here(): UnderWay | undefined {
+  get #here(): ExecutingRun | undefined {
     return this.#open.underWay.get(this.id)
   }
 
   /** The life that this handle was given for, if it is over and the run has had no other since. */
-  async #left(): Promise<UnderWay | undefined> {
+  async #left(): Promise<ExecutingRun | undefined> {
     if (!this.#started) return undefined
     const { state, engine } = this.#started
     const row = await engine.store.row(this.id).catch(() => undefined)
     // a store that is closed knows nothing newer
     if (!row) return this.#started
-    const isLast = summaryOf(row).lives <= state.lives && row.updatedAt <= state.updatedAt
+    const isLast = readSummary(row).lives <= state.lives && row.updatedAt <= state.updatedAt
     return isLast ? this.#started : undefined
   }
 
-  async #resultLeft(left: UnderWay | undefined): Promise<RunResult | undefined> {
-    if (!left) return storedResult(await this.#own(), this.#crew, this.id)
+  async #resultLeft(left: ExecutingRun | undefined): Promise<RunResult | undefined> {
+    if (!left) return waitForResult(await this.#own(), this.#crew, this.id)
     const { engine, state, result } = left
     if (state.suspended?.reason !== 'child') return result
     // what a crew within was answered since shows in its own row only
-    const unit = await unitOf(engine.store, state, engine.within).catch(() => undefined)
-    return unit ? resultOf(this.#crew, unit) : result
+    const unit = await toRunTree(engine.store, state, engine.within).catch(() => undefined)
+    return unit ? storedResultOf(this.#crew, unit) : result
   }
 
   /** As long as somebody else executes the run, what they make of it; if they leave it, what this process does. */
-  async #resultElsewhere(elsewhere: Elsewhere): Promise<RunResult> {
+  async #resultElsewhere(elsewhere: RunHeldElsewhere): Promise<RunResult> {
     const begun = await elsewhere.over()
-    return begun ? underWay(this.#open, begun).result() : storedResult(await this.#own(), this.#crew, this.id)
+    return begun ? toRun(this.#open, begun).result() : waitForResult(await this.#own(), this.#crew, this.id)
   }
 
-  #follow(given: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUp> {
+  #follow(given: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUpEvent> {
     const here = this.#here
     if (here) return followLive(here.engine, this.id, { ...given, until: unrecorded(here) })
-    return lazily<RunEvent | CaughtUp, Rest | undefined>(async () => {
+    return lazyIterator<RunEvent | CaughtUpEvent, RestStatus | undefined>(async () => {
       const left = await this.#left()
       if (left) return followLive(left.engine, this.id, { ...given, until: unrecorded(left) })
       const { engine } = await this.#atRest()
@@ -335,13 +334,13 @@ export class Run<T extends Tasks = Tasks> {
     return true
   }
 
-  #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): Started<T> {
+  #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): RunPromise<T> {
     const fixed = { runId: this.id, ...(task === undefined ? {} : { task }) }
-    return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#crew, verb, options, fixed)))
+    return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#crew, verb, options, fixed)))
   }
 
   async #tell(message: InboxMessage): Promise<void> {
-    await tell(await this.#open.engine(), this.id, message, this.#crew.name)
+    await sendMessage(await this.#open.engine(), this.id, message, this.#crew.name)
     await wakeRun(this.#open, this.id)
   }
 
@@ -356,17 +355,17 @@ export class Run<T extends Tasks = Tasks> {
   async #atRest(): Promise<{ readonly engine: Engine; readonly row: RunRow }> {
     const engine = await this.#open.engine()
     const row = await engine.store.row(this.id)
-    if (!row) throw runNotFound(engine.store, this.id)
+    if (!row) throw runNotFoundError(engine.store, this.id)
     this.#checkOwner(row)
     return { engine, row }
   }
 
   #checkOwner(row: RunRow | undefined): void {
     const { name } = this.#crew
-    if (row && row.crew !== name && row.crew !== backtestName(name)) throw ofOtherCrew(this.id, row.crew, name)
+    if (row && row.crew !== name && row.crew !== backtestName(name)) throw otherCrewError(this.id, row.crew, name)
   }
 
-  async #read(): Promise<KnownSide & { readonly state: RunState }> {
+  async #read(): Promise<SideFacts & { readonly state: RunState }> {
     const { engine, row } = await this.#atRest()
     const { state } = await readRun(engine.store, this.id)
     return { state, cost: await costOfRun(state, this.#crew.prices), status: await rowStatus(engine.store, row) }
@@ -377,22 +376,23 @@ export class Run<T extends Tasks = Tasks> {
   }
 }
 
-/** Executes what a verb began. A caller that uses one of the two promises is not told by the other. */
-export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<Begun | Elsewhere>): Started<T> {
+export function startRun<T extends Tasks>(
+  open: OpenCrew,
+  begin: () => Promise<StartedRun | RunHeldElsewhere>,
+): RunPromise<T> {
   // a function that has begun this isn't interrupted before it has the result
   const leave = functionCall()?.enter()
-  const started = begin().then((begun) => underWay<T>(open, begun))
+  const started = begin().then((begun) => toRun<T>(open, begun))
   const result = started.then((run) => run.result()).finally(leave)
   return Object.defineProperty(result, 'started', {
     get() {
       result.catch(() => {})
       return started
     },
-  }) as Started<T>
+  }) as RunPromise<T>
 }
 
-/** Executed from now on, unless the run has nothing to do, or somebody else executes it. */
-function underWay<T extends Tasks>(open: OpenCrew, begun: Begun | Elsewhere): Run<T> {
+function toRun<T extends Tasks>(open: OpenCrew, begun: StartedRun | RunHeldElsewhere): Run<T> {
   if ('is' in begun) return new Run<T>(open, begun.run, begun)
   const life = execute(open, begun)
   return new Run<T>(open, life.state.run, life)

@@ -1,6 +1,6 @@
 // A task: a description for an agent, a function or a crew. Its name is its identity; its id is a UUID derived from
 // that, equal in every process.
-import type { CodeDefinition, CodeContext, Condition, Inputs as AnyInputs } from '../engine/definition.ts'
+import type { FunctionDefinition, CodeContext, Condition, Inputs as AnyInputs } from '../engine/definition.ts'
 import type { AnswerSchema, InferInput, ObjectSchema, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
@@ -8,7 +8,7 @@ import type { Crew } from './crew.ts'
 import type { CallbackContext } from './callbacks.ts'
 import { derivedName, stableId } from './define/identity.ts'
 import type { Placeholders, Unknowable } from './define/placeholders.ts'
-import type { InputsBy } from './given/inputs.ts'
+import type { InputsBy } from './arguments/inputs.ts'
 import type { Guardrail } from './guardrails.ts'
 import type {
   ChildOf,
@@ -43,7 +43,7 @@ export interface Task<
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
   /** Of a task that is a function, or a crew. */
-  readonly code: CodeDefinition | undefined
+  readonly code: FunctionDefinition | undefined
   readonly child: ChildOf | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
@@ -93,7 +93,7 @@ export interface TaskConstructor {
       ? Task<
           Name,
           Skippable<Given, CodeOutput<Result, Schema>>,
-          InputsOfCode<Typed>,
+          FunctionInputs<Typed>,
           RawOf<Schema, CodeOutput<Result, Schema>>
         >
       : Task<
@@ -130,7 +130,7 @@ interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
 }
 
 /** A function whose inputs have no types of their own may use any. An index, since nothing is inferred from that. */
-type InputsOfCode<Own> = { readonly any: Unknowable; readonly own: Own }[AnyInputs extends Own ? 'any' : 'own']
+type FunctionInputs<Own> = { readonly any: Unknowable; readonly own: Own }[AnyInputs extends Own ? 'any' : 'own']
 
 /** A task with a condition may give nothing. */
 type Skippable<Given extends string, Output> = 'when' extends Given ? Output | undefined : Output

@@ -6,7 +6,7 @@ import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entrie
 import type { Files } from '../journal/files.ts'
 import type { Answers, AskedQuestion, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state/state.ts'
-import type { Next } from '../base/next.ts'
+import type { NextStep } from '../base/next.ts'
 import type { AnswerSchema, ValueSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
@@ -64,7 +64,7 @@ export interface TaskDefinition {
   /** The task is a crew. */
   readonly child: ChildDefinition | undefined
   /** The task is a function and asks no model. */
-  readonly code: CodeDefinition | undefined
+  readonly code: FunctionDefinition | undefined
   /** Asked in this order, after the schema. */
   readonly guardrails: readonly GuardrailDefinition[]
   /** A person approves the result. */
@@ -152,7 +152,7 @@ export interface ChildDefinition {
   ): Promise<{ readonly inputs: Inputs; readonly given?: Inputs; readonly files: Files }>
 }
 
-export interface CodeDefinition {
+export interface FunctionDefinition {
   readonly effect: Effect
   /** Whether its task has a version; without one, a change of the function is not noticed. */
   readonly versioned: boolean
@@ -237,7 +237,7 @@ export interface Retries {
 }
 
 /** An hour: nobody wants to wait longer for a run that may succeed by now. */
-export const longestBackoff = 3_600
+export const maxBackoffSeconds = 3_600
 
 /**
  * The user's code that is told about a run. What it throws fails the run, which can be resumed; then it is called
@@ -267,12 +267,12 @@ export interface Logger {
 
 /** Our own loggers also get the next act of a warning as data. Others do not: `console` would print it. */
 export interface CrewLogger extends Logger {
-  warn(message: string, told?: Told): void
+  warn(message: string, told?: LogDetail): void
 }
 
-export interface Told {
+export interface LogDetail {
   readonly facts: string
-  readonly next: Next
+  readonly next: NextStep
 }
 
 export type OnQuestion = (
@@ -299,7 +299,7 @@ export interface ExecuteOptions {
    * What its error says to do next when the run fails, unless that is to resume it. Null: the run that it works for
    * says so.
    */
-  readonly next?: Next | null | undefined
+  readonly next?: NextStep | null | undefined
 }
 
 /** By the names that the run knows. A task of a nested crew is `settle/payout`. */

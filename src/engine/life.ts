@@ -2,7 +2,7 @@
 // options, and all that is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
-import { serially, seriallyByName, type Queue, type Queues } from '../base/serially.ts'
+import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../base/serially.ts'
 import { earlierCalls, type EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'
@@ -15,7 +15,7 @@ export interface Life extends Hold {
   readonly options: ExecuteOptions
   readonly tracing: RunTracing | undefined
   /** What the run works for, when it is the run of a task that is a crew. */
-  readonly outer: Outer | undefined
+  readonly parent: ParentContext | undefined
   /** Executes the run of a task that is a crew. */
   readonly executeRun: ExecuteRun
   /** Of the first task that failed: no other is started, and those in progress end after their current step. */
@@ -34,7 +34,7 @@ export interface Life extends Hold {
   /** Outcomes of `once` calls that were made here and are not on record yet, by the path of the call. */
   readonly unwritten: Map<string, Promise<ToolOutcome | undefined>>
   /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
-  readonly within: Map<string, RunState>
+  readonly childRuns: Map<string, RunState>
   /** The crews that its functions have kicked off in this life, by address: `chapters/intro`. */
   readonly kickedOff: Map<string, CrewDefinition>
   /** Calls that other code made before. */
@@ -45,30 +45,35 @@ export interface Life extends Hold {
   readonly told: { seq: number; failed?: { readonly error: unknown } }
   readonly queue: {
     /** Telling the caller about steps. */
-    readonly steps: Queue
+    readonly steps: SerialQueue
     /** Asking for a higher budget: several branches may get there at once, and one question is enough. */
-    readonly budget: Queue
+    readonly budget: SerialQueue
     /** Equal calls of tools whose results are kept. */
-    readonly equalCalls: Queues
+    readonly equalCalls: SerialQueues
   }
 }
 
 /** The run that another one works for, as the other sees it. */
-export interface Outer {
+export interface ParentContext {
   /** The crew of the task, and those that it works for. */
   readonly crews: readonly CrewDefinition[]
-  readonly within: Life['within']
+  readonly within: Life['childRuns']
   readonly slice: Slice
-  strays(): ReturnType<EarlierCalls['strays']>
+  strays(): ReturnType<EarlierCalls['unclaimed']>
   /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
   checkBudget(): Promise<void>
 }
 
 /** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
-export type ExecuteRun = (hold: Hold, crew: CrewDefinition, options: ExecuteOptions, outer?: Outer) => Promise<RunState>
+export type ExecuteRun = (
+  hold: Hold,
+  crew: CrewDefinition,
+  options: ExecuteOptions,
+  outer?: ParentContext,
+) => Promise<RunState>
 
 /** An attempt at a task that is in progress. */
-export interface Work {
+export interface ActiveAttempt {
   readonly life: Life
   readonly task: TaskDefinition
   readonly attempt: AttemptState
@@ -79,12 +84,12 @@ export interface Work {
 }
 
 /** The work of another agent within a call of this one; undefined while a question is open there. */
-export type Delegate = (work: Work, call: string, tool: string, input: unknown) => Promise<string | undefined>
+export type Delegate = (work: ActiveAttempt, call: string, tool: string, input: unknown) => Promise<string | undefined>
 
-type Given = Pick<Life, 'crew' | 'options' | 'tracing' | 'outer' | 'executeRun'>
+type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'executeRun'>
 
-export function newLife(hold: Hold, given: Given): Life {
-  const slice = given.outer?.slice ?? newSlice(given.options.until)
+export function newLife(hold: Hold, given: LifeOptions): Life {
+  const slice = given.parent?.slice ?? newSlice(given.options.until)
   const kickedOff = new Map<string, CrewDefinition>()
   return {
     ...hold,
@@ -106,7 +111,7 @@ export function newLife(hold: Hold, given: Given): Life {
     warned: new Set(),
     keys: new Map(),
     unwritten: new Map(),
-    within: given.outer?.within ?? hold.engine.within ?? new Map(),
+    childRuns: given.parent?.within ?? hold.engine.within ?? new Map(),
     told: { seq: hold.state.told ?? 0 },
     queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
   }

@@ -8,7 +8,7 @@ export interface Moment {
   readonly day: number
 }
 
-export function momentOf(clock: Pick<World, 'now' | 'monotonic'>): Moment {
+export function currentMoment(clock: Pick<World, 'now' | 'monotonic'>): Moment {
   return { monotonic: clock.monotonic(), day: clock.now().getTime() }
 }
 

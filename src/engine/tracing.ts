@@ -7,7 +7,7 @@ import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'
 import type { Effect } from '../tools/tool.ts'
 import type { TaskDefinition } from './definition.ts'
-import type { Judged } from './judge/judged.ts'
+import type { Verdict } from './guardrails/verdict.ts'
 
 export interface Tracing {
   /** One life of a run. The work is given what its steps are traced with; several runs may be in progress at once. */
@@ -16,7 +16,7 @@ export interface Tracing {
 
 export interface RunTracing {
   /** The part of an attempt in this life. Undefined for one that waits, or was stopped. */
-  attempt<Ended extends { readonly judged: Judged } | undefined>(
+  attempt<Ended extends { readonly judged: Verdict } | undefined>(
     attempt: AttemptState,
     task: TaskDefinition,
     work: () => Promise<Ended>,

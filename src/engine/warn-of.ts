@@ -1,7 +1,7 @@
 // A warning that says what to do next: in the library's words, and as data for our own loggers.
 import { nextWords } from '../base/next.ts'
-import type { CrewDefinition, Told } from './definition.ts'
+import type { CrewDefinition, LogDetail } from './definition.ts'
 
-export function warnOf({ logger }: Pick<CrewDefinition, 'logger'>, { facts, next }: Told): void {
+export function warnOf({ logger }: Pick<CrewDefinition, 'logger'>, { facts, next }: LogDetail): void {
   logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
 }

@@ -1,7 +1,7 @@
 // The real world: clocks, ids and this process.
 import { realClock } from '../base/clock.ts'
 import { environment } from '../base/environment.ts'
-import { thisOwner } from '../stores/owner.ts'
+import { currentOwner } from '../stores/owner.ts'
 import type { World } from './definition.ts'
 import { uuidV7 } from './uuid-v7.ts'
 
@@ -13,7 +13,7 @@ export function realWorld(): World {
     newIncarnation: () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64url'),
     // code that only looks at runs doesn't need it
     get owner() {
-      return thisOwner()
+      return currentOwner()
     },
     leaseMs: (environment().leaseSeconds ?? 30) * 1000,
   }

@@ -33,7 +33,7 @@ export interface EncodedEntry {
   readonly blobs: readonly Blob[]
 }
 
-export interface Stamp {
+export interface EntryStamp {
   readonly seq: number
   readonly at: string
   readonly token: number
@@ -42,7 +42,7 @@ export interface Stamp {
 }
 
 /** Gives an entry its envelope and its bytes. */
-export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
+export function encodeEntry(fresh: NewEntry, stamp: EntryStamp): EncodedEntry {
   const { type, path } = fresh
   const { seq, at, jump } = stamp
   const head = { v: journalVersion, seq, at, ...(jump && { jump }), type, ...(path === undefined ? {} : { path }) }

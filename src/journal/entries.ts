@@ -27,7 +27,7 @@ import type {
   TaskFailure,
   ToolOutcome,
   Usage,
-  Via,
+  DispatchedBy,
 } from './values.ts'
 
 export type * from './values.ts'
@@ -84,7 +84,7 @@ export interface EntryBodies {
   'run.resumed': {
     readonly owner: Owner
     /** Where the process was told to, if it was. */
-    readonly via?: Via
+    readonly via?: DispatchedBy
     /** Of the crew's code, where it is not the one that the run had. */
     readonly version?: string
     /** The task after which it stops. */

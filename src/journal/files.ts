@@ -10,7 +10,7 @@ export type Files = ReadonlyMap<string, Uint8Array>
 export const noFiles: Files = new Map()
 
 /** The file that a value among the inputs of a run refers to. */
-export function fileOf(value: Json | undefined): StoredFile | undefined {
+export function asFileReference(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$file')
 }
 
@@ -18,7 +18,7 @@ export function fileOf(value: Json | undefined): StoredFile | undefined {
  * The file that inputs refer to when they are given as they were shown: escaped, since a user's own data may look the
  * same.
  */
-export function escapedFileOf(value: Json | undefined): StoredFile | undefined {
+export function asEscapedFileReference(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$$file')
 }
 
@@ -35,13 +35,13 @@ export function plainInputs<T extends Json>(value: T): T {
 }
 
 /** The same for texts: each file as its mark. */
-export function inText(value: Json): string {
+export function inputAsText(value: Json): string {
   const plain = mapJson(value, fileMark, unescaped)
   return typeof plain === 'string' ? plain : JSON.stringify(plain)
 }
 
 /** For people: each file as its name, size, kind and hash. */
-export function withFileWords(value: Json): Json {
+export function describeFiles(value: Json): Json {
   return mapJson(value, fileWords, unescaped)
 }
 
@@ -55,7 +55,7 @@ function fileWords({ name, bytes, mediaType, hash }: StoredFile): string {
   return `${name} (${amount(bytes)} bytes, ${mediaType}, ${hash.slice(0, 12)})`
 }
 
-export function escaped(key: string): string {
+export function escapeFileKey(key: string): string {
   return /^\$+file$/.test(key) ? `$${key}` : key
 }
 
@@ -67,7 +67,7 @@ function unescaped(key: string): string {
 function mapJson(value: Json, file: (reference: StoredFile) => Json, key: (key: string) => string): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapJson(item, file, key))
-  const reference = fileOf(value)
+  const reference = asFileReference(value)
   if (reference) return file(reference)
   // fromEntries defines members, so that one named __proto__ stays a member
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [key(name), mapJson(item, file, key)]))
@@ -75,7 +75,7 @@ function mapJson(value: Json, file: (reference: StoredFile) => Json, key: (key: 
 
 function collect(value: Json | undefined, found: Map<string, StoredFile>): void {
   if (typeof value !== 'object' || value === null) return
-  const file = fileOf(value)
+  const file = asFileReference(value)
   if (file) found.set(`${file.hash} ${file.name}`, file)
   else for (const member of Object.values(value)) collect(member, found)
 }

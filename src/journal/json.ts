@@ -1,6 +1,6 @@
 // JSON values, and the two ways into them. Everything that a run sees passes through here first, so that a resumed run
 // sees exactly what the live one saw.
-import { kindOf } from '../base/options.ts'
+import { describeObject } from '../base/options.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -118,7 +118,7 @@ function walkArray(value: readonly unknown[], at: Path, walking: Walk): JsonChec
 function walkObject(value: object, at: Path, walking: Walk): JsonCheck {
   const members = Object.entries(value)
   const carried = walking.loose ? showsItself(value, members.length) : isPlain(value)
-  if (!carried) return { ok: false, path: at, found: kindOf(value) }
+  if (!carried) return { ok: false, path: at, found: describeObject(value) }
   const copy: Record<string, Json> = {}
   for (const [key, given] of members) {
     const member = walking.loose ? loosened(given, key) : given

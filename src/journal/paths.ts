@@ -1,6 +1,6 @@
 // Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn,
 // and `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
-import { describe, hidden } from '../base/options.ts'
+import { describe, hiddenCharacters } from '../base/options.ts'
 
 export function attemptPath(task: string, number: number, under?: string): string {
   return `${under === undefined ? '' : `${under}/`}${task}#${number}`
@@ -24,7 +24,7 @@ export function parentPath(path: string): string {
 }
 
 /** Whether an attempt is part of a step of another one: a delegation, a guardrail that a model judges. */
-export function isNested(attempt: string): boolean {
+export function isNestedAttempt(attempt: string): boolean {
   return attempt.includes('/')
 }
 
@@ -35,13 +35,13 @@ export function rootAttempt(path: string): string {
 }
 
 /** The attempts that one is part of, and itself: `note#2` and `note#2/3.0/analyst#1`. */
-export function attemptsIn(path: string): string[] {
+export function attemptsOnPath(path: string): string[] {
   const parts = path.split('/')
   return parts.flatMap((part, index) => (part.includes('#') ? parts.slice(0, index + 1).join('/') : []))
 }
 
 /** The task at the root of a path. */
-export function taskOf(path: string): string {
+export function taskInPath(path: string): string {
   const first = rootAttempt(path)
   const hash = first.lastIndexOf('#')
   return hash < 0 ? first : first.slice(0, hash)
@@ -54,7 +54,7 @@ export function attemptNumber(path: string): number {
 
 /** What an attempt of a task is at: `research` for `research#1`, `chapters/intro` for `chapters#2/1.0/intro#1`. */
 export function childAddress(task: string, attempt: string): string {
-  return [task, ...attemptsIn(attempt).slice(1).map(childName)].join('/')
+  return [task, ...attemptsOnPath(attempt).slice(1).map(childName)].join('/')
 }
 
 /** What a run that was kicked off within a function is known by: `intro` for `chapters#2/1.0/intro#1`. */
@@ -67,7 +67,7 @@ export function childName(attempt: string): string {
  * `book-1/chapters#1/1.0/intro#1`. Its name says which run it works for, so that a run and the runs that work for it
  * stay together under whatever name they are copied or imported.
  */
-export function childRun(run: string, attempt: string): string {
+export function childRunId(run: string, attempt: string): string {
   return `${run}/${attempt}`
 }
 
@@ -75,22 +75,22 @@ export function childRun(run: string, attempt: string): string {
 const childEnding = /\/[^/#]+#\d+(\/\d+\.\d+\/[^/#]+#\d+)*$/
 
 /** The run that a run works for: `claim-1` for `claim-1/settle#1`. Undefined for one that works for none. */
-export function callerOf(run: string): string | undefined {
+export function parentRunId(run: string): string | undefined {
   const ending = childEnding.exec(run)
   return ending && ending.index > 0 ? run.slice(0, ending.index) : undefined
 }
 
 /** The run at the top that a run works for: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
-export function rootRun(run: string): string {
-  const caller = callerOf(run)
-  return caller === undefined ? run : rootRun(caller)
+export function rootRunId(run: string): string {
+  const caller = parentRunId(run)
+  return caller === undefined ? run : rootRunId(caller)
 }
 
 /** Whether a run is the other one, or works for it, directly or through runs between. */
-export function worksFor(run: string, other: string): boolean {
+export function isInTreeOf(run: string, other: string): boolean {
   if (run === other) return true
-  const caller = callerOf(run)
-  return caller !== undefined && worksFor(caller, other)
+  const caller = parentRunId(run)
+  return caller !== undefined && isInTreeOf(caller, other)
 }
 
 /** Characters with a meaning in paths, and those that are not seen, are not allowed in a name. */
@@ -99,6 +99,6 @@ export function nameProblem(name: string): string | undefined {
   if (name.length > 100) return 'is longer than 100 characters'
   // stores keep texts as UTF-8, which would return a different name
   if (!name.isWellFormed()) return 'has half of a character'
-  const bad = /[/#]/.exec(name) ?? hidden.exec(name)
+  const bad = /[/#]/.exec(name) ?? hiddenCharacters.exec(name)
   return bad ? `contains ${describe(bad[0])}` : undefined
 }

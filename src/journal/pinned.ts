@@ -14,7 +14,7 @@ export function renderText(pieces: PinnedText, outputs: Outputs): string {
     .join('')
 }
 
-export function referencesIn(pieces: PinnedText): OutputReference[] {
+export function outputReferences(pieces: PinnedText): OutputReference[] {
   return pieces.filter((piece) => typeof piece !== 'string')
 }
 

@@ -21,7 +21,7 @@ export interface Owner {
 }
 
 /** What told a process to take a run up: which dispatcher, and what that calls the call. It leads people there. */
-export interface Via {
+export interface DispatchedBy {
   /** `restate` */
   readonly dispatcher: string
   /** The id of an invocation, a job, a message. */
@@ -58,7 +58,7 @@ export type ReplyPart =
   | ProviderCall
   | ProviderResult
   | Source
-  | MadeFile
+  | GeneratedFile
   /** What only its provider knows, such as the mark that it shortened the conversation itself. */
   | { readonly type: 'custom'; readonly kind: string; readonly opaque?: Json }
 
@@ -95,7 +95,7 @@ export interface Source {
 }
 
 /** A file that a model made: its bytes, or where its provider keeps it. */
-export type MadeFile = {
+export type GeneratedFile = {
   readonly type: 'file'
   readonly mediaType: string
   /** It is part of the model's thoughts. */

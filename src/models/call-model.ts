@@ -12,12 +12,12 @@ import {
   isAgainstImages,
   isAgainstStreaming,
   isTemporary,
-  lostBy,
+  lostUsage,
   neverBegan,
 } from './model-failure.ts'
 import { resolveModel, type LanguageModel } from './resolve/resolve-model.ts'
-import { backoff, longestWait, retryAfter } from './retry-after.ts'
-import type { Hear } from './streamed-reply.ts'
+import { backoff, maxWaitMs, retryAfter } from './retry-after.ts'
+import type { OnDelta } from './read-streamed-reply.ts'
 import { imagesFor, showsImages } from './tool-output.ts'
 import { tryOnce } from './try-once.ts'
 
@@ -62,7 +62,7 @@ export interface ModelRequest {
 export interface ModelListener {
   /** Asked right before each try: when nobody listens, the reply is requested in one piece. */
   listening(): boolean
-  said(kind: 'text' | 'reasoning', text: string): void
+  onDelta(kind: 'text' | 'reasoning', text: string): void
   /** Discard what was said: that try failed. */
   reset(): void
 }
@@ -94,16 +94,16 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
   const { signal, listener, maxRetries = 2, now = Date.now, random = Math.random, sleep = defaultSleep } = request
   signal?.throwIfAborted()
   const model = await resolveModel(request.model)
-  const startedAt = iso(now())
+  const startedAt = isoTime(now())
   const tries: FailedTry[] = []
-  const timeoutMs = request.timeoutMs ?? timeoutOf(request.settings) ?? defaultTimeoutMs
+  const timeoutMs = request.timeoutMs ?? readTimeout(request.settings) ?? defaultTimeoutMs
   // tries that were lost to how they were made: they are made again at once in another way, and not counted
   let lost = 0
   let streams = true
   let streamed = false
-  const hearing = (): Hear | undefined => {
+  const hearing = (): OnDelta | undefined => {
     streamed = streams && typeof model.model.doStream === 'function' && (listener?.listening() ?? false)
-    return streamed ? (kind, text) => listener?.said(kind, text) : undefined
+    return streamed ? (kind, text) => listener?.onDelta(kind, text) : undefined
   }
   let images = imagesFor(model.model.provider)
   for (;;) {
@@ -118,9 +118,9 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
         streams = false
         continue
       }
-      const { usage, unknown } = lostBy(error)
+      const { usage, unknown } = lostUsage(error)
       const cost = unknown ? '; the tokens of this try are not known, so they are not counted' : ''
-      tries.push({ at: iso(now()), error: `${describe(error)}${cost}`, ...defined({ usage }) })
+      tries.push({ at: isoTime(now()), error: `${describe(error)}${cost}`, ...defined({ usage }) })
       // listening must not fail a call
       if (streamed && isAgainstStreaming(error)) {
         streams = false
@@ -135,8 +135,8 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
         continue
       }
       const asked = retryAfter(error, now())
-      if (tries.length - lost > maxRetries || !isTemporary(error) || (asked ?? 0) > longestWait) {
-        throw failure({ error, model, startedAt, tries, asked: (asked ?? 0) > longestWait ? asked : undefined })
+      if (tries.length - lost > maxRetries || !isTemporary(error) || (asked ?? 0) > maxWaitMs) {
+        throw failure({ error, model, startedAt, tries, asked: (asked ?? 0) > maxWaitMs ? asked : undefined })
       }
       await sleep(asked ?? backoff(tries.length - lost, random()), signal)
       signal?.throwIfAborted()
@@ -154,11 +154,11 @@ async function defaultSleep(milliseconds: number, signal: AbortSignal | undefine
   }
 }
 
-function timeoutOf(settings: ModelRequest['settings']): number | undefined {
+function readTimeout(settings: ModelRequest['settings']): number | undefined {
   const seconds = settings?.['timeoutSeconds']
   return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined
 }
 
-function iso(milliseconds: number): string {
+function isoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }

@@ -2,9 +2,9 @@
 // needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model
 // without a price for a free one. A price that might belong to something else counts as unknown.
 import type { Usage } from '../journal/entries.ts'
-import { isPriceable, nextStep, type Spending } from '../journal/state/spend.ts'
+import { isPriceable, nextPriceStep, type Spending } from '../journal/state/spend.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
-import { isElsewhere } from './resolve/provider-access.ts'
+import { hasOwnAddress } from './resolve/provider-access.ts'
 import { findProvider } from './resolve/providers.ts'
 
 export interface CostOptions {
@@ -33,7 +33,7 @@ export async function costOf(model: string, usage: Usage, options: CostOptions =
   // by its name alone: the package itself would also mistake `my-openai-proxy` for OpenAI
   const provider = findProvider(model.slice(0, Math.max(slash, 0)))
   const prices = provider?.prices
-  if (prices === undefined || prices.only?.test(id) === false || isElsewhere(provider!)) return undefined
+  if (prices === undefined || prices.only?.test(id) === false || hasOwnAddress(provider!)) return undefined
   return isPriceable(usage) ? builtInCost(prices.id, id, usage, options) : undefined
 }
 
@@ -95,11 +95,11 @@ async function builtInCost(
     const price = found.model_price
     // Entries without a price per token are for what is billed in other ways or not published; they would cost 0.
     if (price['input_mtok'] === undefined || price['output_mtok'] === undefined) return undefined
-    const tiers = Object.values(price).flatMap(tiersOf)
+    const tiers = Object.values(price).flatMap(priceTiers)
     const divided =
       over === undefined
         ? usage.calls > 1 && tiers.some((start) => usage.input > start)
-        : usage.calls > 1 && tiers.some((start) => start > over && start < nextStep(over))
+        : usage.calls > 1 && tiers.some((start) => start > over && start < nextPriceStep(over))
     return divided ? undefined : found.total_price * times
   } catch {
     // It throws on counts and data that it cannot interpret.
@@ -127,6 +127,6 @@ function isOtherVersion(asked: string, found: string): boolean {
 }
 
 /** The numbers of input tokens above which a token costs more. */
-function tiersOf(price: number | { readonly tiers: readonly { readonly start: number }[] } | undefined): number[] {
+function priceTiers(price: number | { readonly tiers: readonly { readonly start: number }[] } | undefined): number[] {
   return typeof price === 'object' ? price.tiers.map(({ start }) => start) : []
 }

@@ -2,7 +2,7 @@
 // kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
 import type { ModelMessage } from 'ai'
 import { defined } from '../base/defined.ts'
-import type { ChatMessage, MadeFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
+import type { ChatMessage, GeneratedFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { imagesIn, toOutput, type Images } from './tool-output.ts'
@@ -12,7 +12,7 @@ type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['conte
 type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][number], { type: 'tool-result' }>
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 
-export interface Wire {
+export interface MessageOptions {
   readonly files?: Files | undefined
   readonly tools?: readonly ToolDefinition[]
   /** How images in the results of tools are sent. */
@@ -20,20 +20,24 @@ export interface Wire {
 }
 
 /** Messages and parts without content are left out, since providers refuse them. */
-export function toModelMessages(messages: readonly ChatMessage[], wire: Wire = {}): ModelMessage[] {
+export function toModelMessages(messages: readonly ChatMessage[], wire: MessageOptions = {}): ModelMessage[] {
   const calls = new Map<string, Json | undefined>()
   const made = messages.flatMap((message): ModelMessage[] => {
-    if (message.role !== 'assistant') return toOthers(message, wire, calls)
+    if (message.role !== 'assistant') return toNonAssistant(message, wire, calls)
     for (const part of message.parts) if (part.type === 'call') calls.set(part.id, part.opaque)
-    const content = message.parts.filter(isSentBack).map((part) => toAssistantPart(part, wire.tools ?? []))
+    const content = message.parts.filter(isResendable).map((part) => toAssistantPart(part, wire.tools ?? []))
     return [{ role: 'assistant', content }]
   })
   return withUsersMerged(made.filter((message) => message.content.length > 0))
 }
 
-type Others = Exclude<ChatMessage, { role: 'assistant' }>
+type NonAssistantMessage = Exclude<ChatMessage, { role: 'assistant' }>
 
-function toOthers(message: Others, { files = noFiles, images = 'inside' }: Wire, calls: Calls): ModelMessage[] {
+function toNonAssistant(
+  message: NonAssistantMessage,
+  { files = noFiles, images = 'inside' }: MessageOptions,
+  calls: Calls,
+): ModelMessage[] {
   if (message.role === 'user') return [{ role: 'user', content: userContent(message.text, message.files ?? [], files) }]
   const content = message.results.map(({ id, tool, outcome }): ToolPart => ({
     type: 'tool-result',
@@ -41,7 +45,7 @@ function toOthers(message: Others, { files = noFiles, images = 'inside' }: Wire,
     toolName: tool,
     output: toOutput(outcome, images),
     // some providers find there which kind of call this is the result of
-    ...optionsOf(calls.get(id)),
+    ...toProviderOptions(calls.get(id)),
   }))
   const apart = images === 'apart' ? imagesIn(message.results) : []
   return [{ role: 'tool', content }, ...(apart.length === 0 ? [] : [{ role: 'user' as const, content: apart }])]
@@ -54,21 +58,25 @@ function withUsersMerged(messages: readonly ModelMessage[]): ModelMessage[] {
   for (const message of messages) {
     const last = merged.at(-1)
     if (last?.role !== 'user' || message.role !== 'user') merged.push(message)
-    else merged[merged.length - 1] = { role: 'user', content: [...partsOf(last.content), ...partsOf(message.content)] }
+    else
+      merged[merged.length - 1] = {
+        role: 'user',
+        content: [...contentParts(last.content), ...contentParts(message.content)],
+      }
   }
   return merged
 }
 
-function partsOf(content: UserContent): Exclude<UserContent, string> {
+function contentParts(content: UserContent): Exclude<UserContent, string> {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
 /** Sources are for people: no provider wants them back. */
-function isSentBack(part: ReplyPart): part is Exclude<ReplyPart, Source> {
-  return part.type !== 'source' && saysSomething(part)
+function isResendable(part: ReplyPart): part is Exclude<ReplyPart, Source> {
+  return part.type !== 'source' && hasContent(part)
 }
 
-export function saysSomething(part: ReplyPart): boolean {
+export function hasContent(part: ReplyPart): boolean {
   if ((part.type !== 'text' && part.type !== 'reasoning') || part.text !== '') return true
   if (part.opaque === undefined) return false
   // Reasoning without text is its encrypted form. An empty text matters only to Gemini, which signs it.
@@ -76,7 +84,7 @@ export function saysSomething(part: ReplyPart): boolean {
 }
 
 function toAssistantPart(part: Exclude<ReplyPart, Source>, tools: readonly ToolDefinition[]): AssistantPart {
-  const options = optionsOf(part.opaque)
+  const options = toProviderOptions(part.opaque)
   switch (part.type) {
     case 'text':
     case 'reasoning':
@@ -107,7 +115,7 @@ function toAssistantPart(part: Exclude<ReplyPart, Source>, tools: readonly ToolD
       return {
         type: part.thought ? 'reasoning-file' : 'file',
         mediaType: part.mediaType,
-        data: dataOf(part),
+        data: fileData(part),
         ...options,
       }
     case 'custom':
@@ -115,11 +123,11 @@ function toAssistantPart(part: Exclude<ReplyPart, Source>, tools: readonly ToolD
   }
 }
 
-function dataOf(file: MadeFile): string | URL {
+function fileData(file: GeneratedFile): string | URL {
   return 'base64' in file ? file.base64 : new URL(file.url)
 }
 
-function optionsOf(opaque: Json | undefined): { providerOptions?: ProviderOptions } {
+function toProviderOptions(opaque: Json | undefined): { providerOptions?: ProviderOptions } {
   return defined({ providerOptions: opaque as ProviderOptions | undefined })
 }
 

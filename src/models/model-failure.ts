@@ -56,7 +56,7 @@ export function neverBegan(error: unknown): boolean {
 }
 
 /** A stream that is not as the AI SDK defines streams. */
-export function offProtocol(what: string): Error {
+export function protocolError(what: string): Error {
   return new TypeError(what)
 }
 
@@ -72,7 +72,7 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** What a failed try took, and, of one that was made only because somebody listened, that it isn't known. */
-export function lostBy(error: unknown): Pick<FailedTry, 'usage'> & { readonly unknown: boolean } {
+export function lostUsage(error: unknown): Pick<FailedTry, 'usage'> & { readonly unknown: boolean } {
   const { usage, begun } = error as Partial<LostStream>
   return { ...defined({ usage }), unknown: begun === true && usage === undefined }
 }
@@ -151,7 +151,7 @@ export function describe(error: unknown): string {
   return shorten(`HTTP ${statusCode}: ${said || responseBody || 'the server gave no reason'}`)
 }
 
-interface Failed {
+interface FailedCall {
   readonly error: unknown
   readonly model: ResolvedModel
   readonly startedAt: string
@@ -160,7 +160,7 @@ interface Failed {
   readonly asked: number | undefined
 }
 
-export function failure(failed: Failed): RepriseError {
+export function failure(failed: FailedCall): RepriseError {
   const { error, model, startedAt, tries, asked } = failed
   if ((error as Error | undefined)?.name === 'AI_LoadAPIKeyError') {
     return new RepriseError('MODEL_KEY_MISSING', `model ${model.name} needs an API key: ${redact(messageOf(error))}`)
@@ -191,11 +191,11 @@ export function safeCause(error: unknown): Error {
   const { name, statusCode, stack } = error as ApiCallError
   const cause = Object.assign(new Error(describe(error)), statusCode === undefined ? {} : { statusCode })
   if (name) cause.name = name
-  if (stack !== undefined) cause.stack = `${cause.name}: ${cause.message}\n${framesOf(stack)}`
+  if (stack !== undefined) cause.stack = `${cause.name}: ${cause.message}\n${stackFrames(stack)}`
   return cause
 }
 
-function framesOf(stack: string): string {
+function stackFrames(stack: string): string {
   return stack
     .split('\n')
     .filter((line) => /^\s+at /.test(line))

@@ -43,12 +43,14 @@ export const pricesCheck: Check<Prices> = {
   expected: `an object of models, such as { 'openai/gpt-5-mini': ${example} }`,
   read(what, value) {
     if (!isRecord(value)) throw wrong(what, value, pricesCheck.expected)
-    return Object.fromEntries(Object.entries(value).map(([model, price]) => [keyOf(model), checkPrice(model, price)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([model, price]) => [priceKey(model), checkPrice(model, price)]),
+    )
   },
 }
 
 /** `gemini/…` is `google/…`; a model alone stays alone, since it is that model of every provider. */
-function keyOf(model: string): string {
+function priceKey(model: string): string {
   return model.includes('/') ? (readModelName(model)?.name ?? model) : model
 }
 

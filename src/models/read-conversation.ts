@@ -18,7 +18,7 @@ export function readConversation(prompt: Prompt): Conversation {
   const texts = prompt.map((message) => ({
     role: message.role,
     text:
-      typeof message.content === 'string' ? message.content : message.content.map(textOf).filter(Boolean).join('\n'),
+      typeof message.content === 'string' ? message.content : message.content.map(partText).filter(Boolean).join('\n'),
   }))
   const parts = prompt.flatMap((message): readonly Part[] =>
     typeof message.content === 'string' ? [] : message.content,
@@ -33,11 +33,11 @@ export function readConversation(prompt: Prompt): Conversation {
       lastMessage: texts.at(-1)?.text ?? '',
     },
     results: parts.filter((part) => part.type === 'tool-result').length,
-    made: parts.filter((part) => part.type === 'tool-call').map(textOf),
+    made: parts.filter((part) => part.type === 'tool-call').map(partText),
   }
 }
 
-function textOf(part: Part): string {
+function partText(part: Part): string {
   switch (part.type) {
     case 'text':
     case 'reasoning':

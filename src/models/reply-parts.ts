@@ -3,10 +3,17 @@
 // whole reply, which was paid for, over a result whose call it cannot find.
 import type { ContentPart, ToolSet } from 'ai'
 import { defined } from '../base/defined.ts'
-import type { MadeFile, ProviderResult, ReplyPart, Source, ToolDefinition, ToolRequest } from '../journal/entries.ts'
+import type {
+  GeneratedFile,
+  ProviderResult,
+  ReplyPart,
+  Source,
+  ToolDefinition,
+  ToolRequest,
+} from '../journal/entries.ts'
 import { readJson, throughJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
-import { isCommentary, saysSomething } from './messages.ts'
+import { isCommentary, hasContent } from './messages.ts'
 import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
 export type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
@@ -24,7 +31,7 @@ export function toReplyParts(
   tools: readonly string[],
 ): ReplyPart[] {
   const parts = content.flatMap((part): ReplyPart[] => {
-    const opaque = opaqueOf(part.providerMetadata)
+    const opaque = toOpaque(part.providerMetadata)
     switch (part.type) {
       case 'text':
       case 'reasoning': {
@@ -32,7 +39,7 @@ export function toReplyParts(
         // answer would be remarks and JSON in one; toAssistantPart gives them back as what they were.
         const type = isCommentary(opaque.opaque) ? 'reasoning' : part.type
         const said = { type, text: part.text, ...opaque } as const
-        return saysSomething(said) ? [said] : []
+        return hasContent(said) ? [said] : []
       }
       case 'tool-call': {
         const { toolCallId: id, toolName: tool } = part
@@ -60,7 +67,7 @@ export function toReplyParts(
   })
   // some packages give sources elsewhere when they stream, and where they are means nothing
   const isSource = (part: ReplyPart): boolean => part.type === 'source'
-  const said = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(joined, [])
+  const said = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(appendPart, [])
   return [...said, ...parts.filter(isSource)]
 }
 
@@ -74,7 +81,7 @@ export function hasPending(parts: readonly ReplyPart[], tools: readonly ToolDefi
 }
 
 // A text that a server sends in several pieces is one text when it is streamed, so it is one here too.
-function joined(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
+function appendPart(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
   const last = parts.at(-1)
   const isSpoken = last?.type === 'text' || last?.type === 'reasoning'
   if (!isSpoken || last.type !== part.type || last.opaque || part.opaque) return [...parts, part]
@@ -93,22 +100,22 @@ function toResult(part: Extract<Content, { type: 'tool-result' }>, opaque: Opaqu
 function toSource(part: Extract<Content, { type: 'source' }>, opaque: Opaque): Source {
   const { id, url, mediaType, filename, title } = part as { readonly [name: string]: unknown }
   const place = defined({
-    url: wordOf(url),
-    mediaType: wordOf(mediaType),
-    filename: wordOf(filename),
-    title: wordOf(title),
+    url: readWord(url),
+    mediaType: readWord(mediaType),
+    filename: readWord(filename),
+    title: readWord(title),
   })
-  return { type: 'source', id: wordOf(id) ?? '', ...place, ...opaque }
+  return { type: 'source', id: readWord(id) ?? '', ...place, ...opaque }
 }
 
-function wordOf(value: unknown): string | undefined {
+function readWord(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 /** None for one whose address nobody could follow. */
-function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): MadeFile[] {
+function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): GeneratedFile[] {
   const { data } = part
-  const mediaType = wordOf(part.mediaType) ?? 'application/octet-stream'
+  const mediaType = readWord(part.mediaType) ?? 'application/octet-stream'
   if (data.type === 'url' && !URL.canParse(String(data.url))) return []
   const base64 = (bytes: string | Uint8Array): string =>
     typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
@@ -123,7 +130,7 @@ function toToolRequest(part: ParsedCall, tools: readonly string[]): ToolRequest 
     id: part.toolCallId,
     tool: part.toolName,
     input: input.ok ? input.value : null,
-    ...opaqueOf(part.providerMetadata),
+    ...toOpaque(part.providerMetadata),
   } as const
   return part.invalid === true ? { ...request, invalid: whyInvalid(part.toolName, request.input, tools) } : request
 }
@@ -137,7 +144,7 @@ function whyInvalid(tool: string, input: Json, tools: readonly string[]): string
   return `The input of this call to ${tool} is not valid JSON, so it was not made. Call it again with valid JSON. The input was${quoted || ' unreadable'}`
 }
 
-function opaqueOf(metadata: unknown): Opaque {
+function toOpaque(metadata: unknown): Opaque {
   if (metadata === undefined || metadata === null) return {}
   const json = throughJson(metadata, 'opaque')
   return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}

@@ -2,10 +2,10 @@
 // workers that were refused together do not all retry together.
 
 /** If the server asks for a longer wait than this, the call fails instead: the run can be resumed later. */
-export const longestWait = 60_000
+export const maxWaitMs = 60_000
 
-const firstWait = 1000
-const longestBackoff = 30_000
+const firstWaitMs = 1000
+const maxBackoffMs = 30_000
 
 /**
  * In milliseconds, from `retry-after-ms` or `retry-after` (seconds or a date) of a failed answer; undefined when it
@@ -32,7 +32,7 @@ export function retryAfter(error: unknown, now: number): number | undefined {
  * to 1).
  */
 export function backoff(failedTries: number, chance: number): number {
-  const full = Math.min(longestBackoff, firstWait * 2 ** (failedTries - 1))
+  const full = Math.min(maxBackoffMs, firstWaitMs * 2 ** (failedTries - 1))
   return Math.round(full / 2 + (full / 2) * chance)
 }
 

@@ -23,7 +23,7 @@ export function imagesFor(provider: string): Images {
 
 /** Whether there is an image in a result of a tool. */
 export function showsImages(messages: readonly ChatMessage[]): boolean {
-  return messages.some(({ role, ...message }) => role === 'tool' && imagesOf(message as Results).length > 0)
+  return messages.some(({ role, ...message }) => role === 'tool' && resultImages(message as Results).length > 0)
 }
 
 export function toOutput(outcome: ToolOutcome, images: Images): Output {
@@ -48,37 +48,38 @@ function valueOutput(value: Json, options: Options = {}): Output {
 function sentOutput(sent: SentResult, images: Images): Output {
   switch (sent.type) {
     case 'value':
-      return valueOutput(sent.value, optionsOf(sent.opaque))
+      return valueOutput(sent.value, outputOptions(sent.opaque))
     case 'error':
       return typeof sent.value === 'string'
-        ? { type: 'error-text', value: sent.value, ...optionsOf(sent.opaque) }
-        : { type: 'error-json', value: sent.value as JsonValue, ...optionsOf(sent.opaque) }
+        ? { type: 'error-text', value: sent.value, ...outputOptions(sent.opaque) }
+        : { type: 'error-json', value: sent.value as JsonValue, ...outputOptions(sent.opaque) }
     case 'denied':
-      return { type: 'execution-denied', ...defined({ reason: sent.reason }), ...optionsOf(sent.opaque) }
+      return { type: 'execution-denied', ...defined({ reason: sent.reason }), ...outputOptions(sent.opaque) }
     case 'parts':
       // a list of parts would be JSON to a protocol that has only text
-      if (images === 'apart') return { type: 'text', value: sent.parts.map((part) => inWords(part, true)).join('\n') }
+      if (images === 'apart')
+        return { type: 'text', value: sent.parts.map((part) => describePart(part, true)).join('\n') }
       return { type: 'content', value: sent.parts.map((part) => toPart(part, images)) }
   }
 }
 
 function toPart(part: SentPart, images: Images): OutputPart {
-  const options = optionsOf(part.opaque)
+  const options = outputOptions(part.opaque)
   if (part.type === 'custom') return { type: 'custom', ...options }
   if (part.type === 'text' || (images === 'none' && isImage(part))) {
-    return { type: 'text', text: inWords(part, false), ...options }
+    return { type: 'text', text: describePart(part, false), ...options }
   }
   const { mediaType, name: filename } = part
-  return { type: 'file', mediaType, data: dataOf(part), ...defined({ filename }), ...options }
+  return { type: 'file', mediaType, data: fileData(part), ...defined({ filename }), ...options }
 }
 
-function dataOf(file: SentFile): OutputFile['data'] {
+function fileData(file: SentFile): OutputFile['data'] {
   if ('base64' in file) return { type: 'data', data: file.base64 }
   if ('url' in file) return { type: 'url', url: new URL(file.url) }
   return 'text' in file ? { type: 'text', text: file.text } : { type: 'reference', reference: file.reference }
 }
 
-function inWords(part: SentPart, follows: boolean): string {
+function describePart(part: SentPart, follows: boolean): string {
   if (part.type === 'custom') return ''
   if (part.type === 'text') return part.text
   if ('text' in part) return part.text
@@ -92,7 +93,7 @@ type ImageFile = SentFile & ({ readonly base64: string } | { readonly url: strin
 /** What the user's message after the results holds: the images of each, and whose they are. */
 export function imagesIn(results: Results['results']): Exclude<UserContent, string> {
   return results.flatMap((result): Exclude<UserContent, string> => {
-    const images = imagesOf({ results: [result] })
+    const images = resultImages({ results: [result] })
     if (images.length === 0) return []
     const files = images.map((file) => ({
       type: 'file' as const,
@@ -103,7 +104,7 @@ export function imagesIn(results: Results['results']): Exclude<UserContent, stri
   })
 }
 
-function imagesOf({ results }: Results): ImageFile[] {
+function resultImages({ results }: Results): ImageFile[] {
   return results.flatMap(({ outcome }) => {
     const sent = 'sent' in outcome ? outcome.sent : undefined
     return sent?.type === 'parts' ? sent.parts.filter(isImage) : []
@@ -116,6 +117,6 @@ function isImage(part: SentPart): part is ImageFile {
 
 type Options = { providerOptions?: ProviderOptions }
 
-function optionsOf(opaque: Json | undefined): Options {
+function outputOptions(opaque: Json | undefined): Options {
   return defined({ providerOptions: opaque as ProviderOptions | undefined })
 }

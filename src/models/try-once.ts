@@ -10,13 +10,13 @@ import { timeoutError } from './model-failure.ts'
 import { hasPending, isForSdk, toReplyParts, type Content } from './reply-parts.ts'
 import type { ResolvedModel } from './resolve/resolve-model.ts'
 import { modelSettings, providerOptions } from './resolve/settings.ts'
-import { streamedReply, type Hear } from './streamed-reply.ts'
+import { readStreamedReply, type OnDelta } from './read-streamed-reply.ts'
 import type { Images } from './tool-output.ts'
 import { refuseFiles } from './user-content.ts'
 
-export interface Trying {
+export interface TryOptions {
   /** Asked right before the request is sent: when it returns a listener, the reply is streamed. */
-  readonly hearing: () => Hear | undefined
+  readonly hearing: () => OnDelta | undefined
   readonly images: Images
 }
 
@@ -27,7 +27,7 @@ export async function tryOnce(
   request: ModelRequest,
   resolved: ResolvedModel,
   timeoutMs: number,
-  { hearing, images }: Trying,
+  { hearing, images }: TryOptions,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   // loaded when the first model is asked, and kept: to look for it again takes longer than most of what follows
   const { generateText, jsonSchema, wrapLanguageModel } = await (sdk ??= import('ai'))
@@ -51,7 +51,7 @@ export async function tryOnce(
       ...(request.traced && { telemetry: { isEnabled: false } }),
       ...(instructions !== '' && { instructions }),
       ...(request.tools.length > 0 && { tools }),
-      ...(output !== undefined && { output: unparsed(output) }),
+      ...(output !== undefined && { output: unparsedOutput(output) }),
     }),
   )
   const { toolCalls, usage, finishReason, rawFinishReason, response } = result.finalStep
@@ -105,7 +105,7 @@ async function withDeadline<T>(
 // reply, which was paid for, would be lost. And the SDK gets only those parts of the reply that it has to parse.
 function middleware(
   { toolChoice, warn }: ModelRequest,
-  hearing: () => Hear | undefined,
+  hearing: () => OnDelta | undefined,
   keep: (content: readonly Content[]) => void,
 ): LanguageModelMiddleware {
   return {
@@ -116,8 +116,8 @@ function middleware(
       ),
     wrapGenerate: async ({ doGenerate, doStream, params }) => {
       const hear = hearing()
-      const result = hear ? await streamedReply(doStream, hear, params.abortSignal) : await doGenerate()
-      for (const warning of result.warnings) warn?.(redact(wordsOf(warning)))
+      const result = hear ? await readStreamedReply(doStream, hear, params.abortSignal) : await doGenerate()
+      for (const warning of result.warnings) warn?.(redact(warningText(warning)))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
         // the result of a provider's own call refers to its id
@@ -165,7 +165,7 @@ function isTextNestedDeeper(text: string): boolean {
   }
 }
 
-function wordsOf(warning: { readonly type: string }): string {
+function warningText(warning: { readonly type: string }): string {
   const { message, feature, details, setting } = warning as Readonly<Record<string, string | undefined>>
   const subject = feature ?? setting
   const about = subject === undefined ? '' : `${warning.type} ${subject}`
@@ -173,7 +173,7 @@ function wordsOf(warning: { readonly type: string }): string {
 }
 
 // Output.object would parse the reply and throw when it isn't JSON, and the reply, which was paid for, would be lost.
-function unparsed(schema: Json): Output.Output<string, string, never> {
+function unparsedOutput(schema: Json): Output.Output<string, string, never> {
   return {
     name: 'unparsed',
     responseFormat: Promise.resolve({ type: 'json', schema: schema as object }),

@@ -5,28 +5,28 @@ import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
 import { isReady } from '../engine/read/due.ts'
 import { moveOf } from '../engine/read/moved.ts'
-import { summaryOf } from '../engine/read/row-summary.ts'
-import { runNotFound } from '../engine/read/run-not-found.ts'
+import { readSummary } from '../engine/read/row-summary.ts'
+import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import { RepriseError } from '../base/errors.ts'
-import { callerOf } from '../journal/paths.ts'
+import { parentRunId } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 
-const shortest = 4
+const minPrefixLength = 4
 
 /** The run of this id; else all that begin like this, of which there is one at least. RUN_NOT_FOUND. */
 export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   const exact = await store.row(name)
   if (exact) return [exact]
-  if (name.length < shortest) {
-    const message = `there is no run ${name}, and the beginning of an id has at least ${shortest} characters`
+  if (name.length < minPrefixLength) {
+    const message = `there is no run ${name}, and the beginning of an id has at least ${minPrefixLength} characters`
     throw new RepriseError('RUN_NOT_FOUND', message, { runId: name, next: { act: 'runs' } })
   }
   const matches: RunRow[] = []
   for await (const row of allRows(store, {})) if (row.run.startsWith(name)) matches.push(row)
-  if (matches.length === 0) throw runNotFound(store, name)
+  if (matches.length === 0) throw runNotFoundError(store, name)
   // the id of one that works for another begins with the id of that
-  const own = matches.filter((row) => !worksForAnother(row))
+  const own = matches.filter((row) => !isChildRun(row))
   return own.length === 1 ? own : matches
 }
 
@@ -43,19 +43,19 @@ export async function latestRun(store: Store, crew?: string): Promise<RunRow | u
 /** Of the runs that a resume continues. */
 export function isUnfinished(row: RunRow): boolean {
   const { status } = row
-  return status === 'running' || status === 'failed' || (status === 'suspended' && !moveOf(summaryOf(row)))
+  return status === 'running' || status === 'failed' || (status === 'suspended' && !moveOf(readSummary(row)))
 }
 
 /** Of the runs that a worker continues only when it is asked to. */
 export function canRequeue(row: RunRow): boolean {
-  const said = summaryOf(row)
+  const said = readSummary(row)
   if (said.imported) return !isEnded(row.status)
   return row.status === 'failed' || (row.status === 'suspended' && !isReady(said) && !moveOf(said))
 }
 
 /** Whether it is the run of a task that is a crew: whoever continues the run of that task continues it. */
-export function worksForAnother({ run }: RunRow): boolean {
-  return callerOf(run) !== undefined
+export function isChildRun({ run }: RunRow): boolean {
+  return parentRunId(run) !== undefined
 }
 
 /**
@@ -63,17 +63,18 @@ export function worksForAnother({ run }: RunRow): boolean {
  */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
-  for await (const row of allRows(store, {})) if (runs.has(row.run) || !worksForAnother(row)) ids.push(row.run)
+  for await (const row of allRows(store, {})) if (runs.has(row.run) || !isChildRun(row)) ids.push(row.run)
   const sorted = ids.toSorted()
   let length = 8
   for (const [index, id] of sorted.entries()) {
     if (!runs.has(id)) continue
-    for (const other of [sorted[index - 1], sorted[index + 1]]) length = Math.max(length, shared(id, other ?? '') + 1)
+    for (const other of [sorted[index - 1], sorted[index + 1]])
+      length = Math.max(length, commonPrefixLength(id, other ?? '') + 1)
   }
   return length
 }
 
-function shared(a: string, b: string): number {
+function commonPrefixLength(a: string, b: string): number {
   let count = 0
   while (count < a.length && a[count] === b[count]) count++
   return count

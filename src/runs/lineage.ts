@@ -4,9 +4,9 @@
 // than the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
 import { isMadeFrom } from '../engine/read/incarnation.ts'
-import { runNotFound } from '../engine/read/run-not-found.ts'
+import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { rowStatus, unlessDamaged, type RunSummary } from './summary.ts'
+import { rowStatus, ifReadable, type RunSummary } from './summary.ts'
 
 /** How many ancestors, and how many runs made from it, are shown unless said otherwise. */
 const usualLimit = 1_000
@@ -36,15 +36,15 @@ export interface Lineage {
 }
 
 /** `limit` counts ancestors and descendants each. RUN_NOT_FOUND. */
-export async function lineageOf(store: Store, runId: string, limit: number = usualLimit): Promise<Lineage> {
+export async function readLineage(store: Store, runId: string, limit: number = usualLimit): Promise<Lineage> {
   const row = await store.row(runId)
-  if (!row) throw runNotFound(store, runId)
-  const above = await ancestorsOf(store, row, limit)
-  const below = await descendantsOf(store, row, limit)
+  if (!row) throw runNotFoundError(store, runId)
+  const above = await readAncestors(store, row, limit)
+  const below = await readDescendants(store, row, limit)
   return { ancestors: above.found, run: below.found, cut: above.cut || below.cut }
 }
 
-async function ancestorsOf(
+async function readAncestors(
   store: Store,
   row: RunRow,
   limit: number,
@@ -55,16 +55,16 @@ async function ancestorsOf(
   while (last?.parent !== undefined && !met.has(last.parent)) {
     if (found.length >= limit) return { found: found.toReversed(), cut: true }
     met.add(last.parent)
-    const parent = await parentOf(store, last)
-    found.push(parent ? await related(store, parent) : { runId: last.parent, deleted: true })
+    const parent = await findSource(store, last)
+    found.push(parent ? await relatedRun(store, parent) : { runId: last.parent, deleted: true })
     last = parent
   }
   return { found: found.toReversed(), cut: false }
 }
 
 /** Level by level, so that a limit cuts off the farthest. */
-async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<{ found: Descendant; cut: boolean }> {
-  const found = { ...(await related(store, row)), children: [] as Descendant[] }
+async function readDescendants(store: Store, row: RunRow, limit: number): Promise<{ found: Descendant; cut: boolean }> {
+  const found = { ...(await relatedRun(store, row)), children: [] as Descendant[] }
   const met = new Set([row.run])
   const waiting = [{ row, shown: found }]
   // grows while it is walked
@@ -76,7 +76,7 @@ async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<
         return { found, cut: true }
       }
       met.add(child.run)
-      const made = { ...(await related(store, child)), children: [] }
+      const made = { ...(await relatedRun(store, child)), children: [] }
       shown.children.push(made)
       waiting.push({ row: child, shown: made })
     }
@@ -86,18 +86,18 @@ async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<
 }
 
 /** Undefined when it was deleted. */
-async function parentOf(store: Store, row: RunRow): Promise<RunRow | undefined> {
+async function findSource(store: Store, row: RunRow): Promise<RunRow | undefined> {
   const parent = row.parent === undefined ? undefined : await store.row(row.parent)
   return parent && isMadeFrom(row, parent) ? parent : undefined
 }
 
 /** Keeps what was made from the run that has this id now; where none has it, what was made from one that had it. */
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
-  const parent = runId === undefined ? undefined : await unlessDamaged(() => store.row(runId))
+  const parent = runId === undefined ? undefined : await ifReadable(() => store.row(runId))
   return (row) => parent === undefined || isMadeFrom(row, parent)
 }
 
-async function related(store: Store, row: RunRow): Promise<RelatedRun> {
+async function relatedRun(store: Store, row: RunRow): Promise<RelatedRun> {
   const { run: runId, crew, createdAt, updatedAt } = row
   return { runId, crew, status: await rowStatus(store, row), createdAt, updatedAt }
 }

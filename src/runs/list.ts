@@ -1,13 +1,13 @@
 // Runs as a list shows them, newest first.
 import { defined } from '../base/defined.ts'
 import type { Engine } from '../engine/definition.ts'
-import { runNotFound } from '../engine/read/run-not-found.ts'
+import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import type { Prices } from '../models/prices.ts'
 import { encodeCursor, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import { storedStatuses, type RunViewStatus } from './status.ts'
 import { onlyMadeFrom } from './lineage.ts'
-import { summarise, type RunSummary } from './summary.ts'
+import { summarize, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
   /**
@@ -26,7 +26,7 @@ export interface Page {
   readonly before?: RunPosition | undefined
 }
 
-export interface Listed extends Pick<Engine, 'store'> {
+export interface ListOptions extends Pick<Engine, 'store'> {
   /** Those of the crew whose runs are listed, where its code is at hand. */
   readonly prices?: Prices | undefined
   /** Leaves every `cost` undefined, for who shows none: loading prices takes longer than a whole list. */
@@ -36,7 +36,11 @@ export interface Listed extends Pick<Engine, 'store'> {
 const pageSize = 100
 
 /** RUN_NOT_FOUND when `before` is the id of a run that is gone. */
-export async function listRuns(engine: Listed, filter: RunsFilter, { limit, before }: Page): Promise<RunSummary[]> {
+export async function listRuns(
+  engine: ListOptions,
+  filter: RunsFilter,
+  { limit, before }: Page,
+): Promise<RunSummary[]> {
   const found: RunSummary[] = []
   // of rows that a store cannot choose by their status, few may fit
   for await (const summary of allRuns(engine, filter, { limit: filter.status ? pageSize : limit, before })) {
@@ -51,26 +55,26 @@ export async function listRuns(engine: Listed, filter: RunsFilter, { limit, befo
  * skipped.
  */
 export async function* allRuns(
-  { store, prices, unpriced = false }: Listed,
+  { store, prices, unpriced = false }: ListOptions,
   { status, ...filter }: RunsFilter,
   { limit = pageSize, before }: Partial<Page> = {},
 ): AsyncGenerator<RunSummary> {
   const rows = { ...filter, ...defined({ status: status && storedStatuses(status) }) }
   const fits = await onlyMadeFrom(store, filter.parent)
-  let next = before === undefined ? undefined : encodeCursor(await positionOf(store, before))
+  let next = before === undefined ? undefined : encodeCursor(await findPosition(store, before))
   do {
     const page = await store.list(rows, { limit, ...defined({ before: next }) })
     for (const row of page.rows.filter(fits)) {
-      const summary = await summarise(store, row, { prices, unpriced })
+      const summary = await summarize(store, row, { prices, unpriced })
       if (!status || status.includes(summary.status)) yield summary
     }
     next = page.next
   } while (next !== undefined)
 }
 
-async function positionOf(store: Store, before: RunPosition): Promise<Position> {
+async function findPosition(store: Store, before: RunPosition): Promise<Position> {
   if (typeof before === 'object') return { run: before.runId, createdAt: before.createdAt }
   const row = await store.row(before)
-  if (!row) throw runNotFound(store, before)
+  if (!row) throw runNotFoundError(store, before)
   return row
 }

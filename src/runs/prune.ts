@@ -2,9 +2,9 @@
 import { flag, oneOf, optional, time, whole } from '../base/checks.ts'
 import type { Engine } from '../engine/definition.ts'
 import { allRows } from '../engine/history/all-rows.ts'
-import { isThere, removeIfFree, rowsOfUnit } from '../engine/history/delete-run.ts'
+import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-run.ts'
 import { RepriseError } from '../base/errors.ts'
-import { rootRun } from '../journal/paths.ts'
+import { rootRunId } from '../journal/paths.ts'
 import { checkKeys } from '../base/options.ts'
 import { newestFirst, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
@@ -35,7 +35,7 @@ export interface PrunedRun {
   readonly updatedAt: string
 }
 
-export interface Pruned {
+export interface PruneResult {
   /** Newest first. */
   readonly runs: readonly PrunedRun[]
   /** Ids of runs that were left alone since somebody executes them. */
@@ -44,14 +44,18 @@ export interface Pruned {
 }
 
 /** OPTION_INVALID when no limit is given or one is of the wrong kind: before anything is deleted. */
-export async function prune(engine: Engine, filter: Omit<RunFilter, 'status'>, limits: PruneLimits): Promise<Pruned> {
+export async function prune(
+  engine: Engine,
+  filter: Omit<RunFilter, 'status'>,
+  limits: PruneLimits,
+): Promise<PruneResult> {
   const { store } = engine
   const { olderThan, keep, status, dryRun } = readLimits(limits)
   const spares = keep === undefined ? () => false : newestOfCrews(store, keep)
   const fits = async (row: RunRow): Promise<boolean> =>
     status.includes(await rowStatus(store, row)) &&
     (olderThan === undefined || (row.updatedAt < olderThan && (await lastTouched(store, row)) < olderThan)) &&
-    !(await goesWithAnother(store, row)) &&
+    !(await isPrunedWithRoot(store, row)) &&
     !(await spares(row))
   const stored = storedStatuses(status)
   const runs: PrunedRun[] = []
@@ -62,14 +66,14 @@ export async function prune(engine: Engine, filter: Omit<RunFilter, 'status'>, l
     const row = await store.row(listed.run)
     if (!row || !(await fits(row))) continue
     const pruned = await prunedRun(store, row)
-    if (dryRun ? await isHeld(engine, row.run) : !(await removeIfFree(engine, row.run))) held.push(row.run)
+    if (dryRun ? await isRunHeld(engine, row.run) : !(await deleteIfFree(engine, row.run))) held.push(row.run)
     else runs.push(pruned)
   }
   return { runs, held, dryRun }
 }
 
-async function isHeld({ store }: Engine, run: string): Promise<boolean> {
-  const unit = [run, ...(await rowsOfUnit(store, run)).map((row) => row.run)]
+async function isRunHeld({ store }: Engine, run: string): Promise<boolean> {
+  const unit = [run, ...(await runTreeRows(store, run)).map((row) => row.run)]
   const holders = await Promise.all(unit.map((id) => store.holder(id)))
   return holders.some((owner) => owner !== undefined)
 }
@@ -78,14 +82,14 @@ async function isHeld({ store }: Engine, run: string): Promise<boolean> {
  * Whether the run that it works for is there, and takes it along. One whose run is gone, as a kill may leave it, goes
  * by itself.
  */
-async function goesWithAnother(store: Store, { run }: RunRow): Promise<boolean> {
-  const root = rootRun(run)
-  return root !== run && (await isThere(store, root))
+async function isPrunedWithRoot(store: Store, { run }: RunRow): Promise<boolean> {
+  const root = rootRunId(run)
+  return root !== run && (await runExists(store, root))
 }
 
 /** An answer to a run that works for another does not show in the row of that. */
 async function lastTouched(store: Store, { run }: RunRow): Promise<string> {
-  const times = (await rowsOfUnit(store, run)).map((row) => row.updatedAt)
+  const times = (await runTreeRows(store, run)).map((row) => row.updatedAt)
   return times.toSorted().at(-1) ?? ''
 }
 
@@ -118,14 +122,14 @@ async function prunedRun(store: Store, row: RunRow): Promise<PrunedRun> {
   return { runId, crew, status: await rowStatus(store, row), createdAt, updatedAt }
 }
 
-interface ReadLimits {
+interface PruneRequest {
   readonly olderThan: string | undefined
   readonly keep: number | undefined
   readonly status: readonly RunViewStatus[]
   readonly dryRun: boolean
 }
 
-function readLimits(limits: PruneLimits): ReadLimits {
+function readLimits(limits: PruneLimits): PruneRequest {
   checkKeys('prune', limits, ['olderThan', 'keep', 'status', 'dryRun'])
   const { olderThan, keep, status, dryRun = false } = limits
   if (olderThan === undefined && keep === undefined && status === undefined) {

@@ -4,23 +4,23 @@ import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
 import { comparedForView } from '../engine/run/compare-tasks.ts'
-import type { OrphanedTask, TaskFailure, Via } from '../journal/entries.ts'
+import type { OrphanedTask, TaskFailure, DispatchedBy } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
-import { callerOf } from '../journal/paths.ts'
+import { parentRunId } from '../journal/paths.ts'
 import { orphanedIn } from '../journal/state/change-tasks.ts'
-import { failuresIn } from '../journal/state/failures.ts'
+import { taskFailures } from '../journal/state/failures.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
 import { planOutcomes, type PlannedOutcome } from './plan-outcomes.ts'
 import { runViewStatus } from './status.ts'
 import type { RunSummary } from './summary.ts'
-import { isDone, lastOutput, tasksOf, taskViews, type TaskView } from './task-view.ts'
-import { readUnit, type Unit } from './unit.ts'
-import { whyOf } from './why.ts'
+import { isDone, lastOutput, currentTasks, taskViews, type TaskView } from './task-view.ts'
+import { readRunTree, type RunTree } from './run-tree.ts'
+import { describeWhy } from './why.ts'
 
 export interface RunView extends RunSummary {
   /** The call of a queue or an engine by which a process last took it up: an invocation of Restate, for example. */
-  readonly via: Via | undefined
+  readonly via: DispatchedBy | undefined
   /** Text and output of the last task that was not skipped, once the run is completed. */
   readonly raw: string | undefined
   readonly output: unknown
@@ -48,11 +48,11 @@ export async function viewRun(
   runId: string,
   crew?: CrewDefinition,
 ): Promise<RunView> {
-  return viewOf(await readUnit(store, runId), crew)
+  return buildRunView(await readRunTree(store, runId), crew)
 }
 
 /** For those that have read the run: nothing more is read. */
-export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView> {
+export async function buildRunView(unit: RunTree, crew?: CrewDefinition): Promise<RunView> {
   const { state, questions, parent, held, holder } = unit
   const { run: runId, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
@@ -61,17 +61,17 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
   const tasks = await taskViews(unit, crew)
   const completed = status === 'completed'
   const last = completed ? lastOutput(tasks) : undefined
-  const own = tasksOf(state)
-  const failures = failuresIn(state)
+  const own = currentTasks(state)
+  const failures = taskFailures(state)
   return {
     runId,
     crew: state.crew,
     version: state.version,
     status,
-    why: whyOf({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
+    why: describeWhy({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
     inputs: plainInputs(state.inputs),
     parent,
-    caller: callerOf(runId),
+    caller: parentRunId(runId),
     holder,
     via: state.via,
     createdAt: state.createdAt,
@@ -99,7 +99,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
 
 /** Without the crew's code, as it was when the run was last taken up. */
 export async function orphanedWork(
-  { state, store }: Unit,
+  { state, store }: RunTree,
   crew: CrewDefinition | undefined,
 ): Promise<readonly OrphanedTask[]> {
   if (isEnded(state.status)) return []

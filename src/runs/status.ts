@@ -37,7 +37,7 @@ export const taskViewStatuses = {
 
 export type TaskViewStatus = keyof typeof taskViewStatuses
 
-interface Standing {
+interface StatusFacts {
   /** How many are open, also of the runs of its tasks. */
   readonly questions: number
   /** Of a run that is running: whether a process has it. */
@@ -47,7 +47,7 @@ interface Standing {
   readonly suspended?: RunState['suspended']
 }
 
-export function runViewStatus(status: RunStatus, { questions, held, awake, suspended }: Standing): RunViewStatus {
+export function runViewStatus(status: RunStatus, { questions, held, awake, suspended }: StatusFacts): RunViewStatus {
   if (status === 'running') return held ? 'running' : 'abandoned'
   if (status !== 'suspended') return status
   // its answers alone do not continue it
@@ -104,7 +104,7 @@ export interface Execution {
 }
 
 /** Of a run that was read as being in this status. */
-export async function executionOf(store: Store, runId: string, status: RunStatus): Promise<Execution> {
+export async function readExecution(store: Store, runId: string, status: RunStatus): Promise<Execution> {
   if (status !== 'running') return { held: false }
   const owner = await store.holder(runId)
   if (owner) {
@@ -117,5 +117,5 @@ export async function executionOf(store: Store, runId: string, status: RunStatus
 
 /** Whether a run that was read as running has lost its process. */
 export async function isAbandoned(store: Store, runId: string): Promise<boolean> {
-  return !(await executionOf(store, runId, 'running')).held
+  return !(await readExecution(store, runId, 'running')).held
 }

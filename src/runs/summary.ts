@@ -1,19 +1,19 @@
 // A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
 import { isReady } from '../engine/read/due.ts'
-import { isRowOf } from '../engine/read/incarnation.ts'
+import { isRowOfRun } from '../engine/read/incarnation.ts'
 import { moveOf } from '../engine/read/moved.ts'
-import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
+import { spendingIn, readSummary, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'
-import { callerOf, childRun, parentPath } from '../journal/paths.ts'
-import { spend, spendingFrom, type Spending } from '../journal/state/spend.ts'
+import { parentRunId, childRunId, parentPath } from '../journal/paths.ts'
+import { addSpending, restoreSpending, type Spending } from '../journal/state/spend.ts'
 import { addUsage, isEnded, type RunState } from '../journal/state/state.ts'
 import type { Prices } from '../models/prices.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { executionOf, runViewStatus, type Holder, type RunViewStatus } from './status.ts'
-import { whyOf } from './why.ts'
+import { readExecution, runViewStatus, type Holder, type RunViewStatus } from './status.ts'
+import { describeWhy } from './why.ts'
 
 /** What a list and a view of a run have in common, with equal values. */
 export interface RunSummary {
@@ -66,23 +66,23 @@ export interface Pricing {
   readonly unpriced?: boolean
 }
 
-export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
+export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
   const { run: runId, crew, version, parent, createdAt } = row
-  const said = summaryOf(row)
+  const said = readSummary(row)
   const { lives, done, failed = 0, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
-  const { held, holder } = await executionOf(store, runId, row.status)
+  const { held, holder } = await readExecution(store, runId, row.status)
   const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(said), suspended })
-  const { usage, spending, updatedAt } = await takenBy(store, row, said)
+  const { usage, spending, updatedAt } = await usageOf(store, row, said)
   return {
     runId,
     crew,
     version,
     status,
-    why: whyOf({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
-    inputs: plainInputs(await inputsOf(store, row)),
+    why: describeWhy({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
+    inputs: plainInputs(await readRowInputs(store, row)),
     parent: await parentRun(store, parent, said.parentIncarnation, said.from),
-    caller: callerOf(runId),
+    caller: parentRunId(runId),
     holder,
     createdAt,
     updatedAt,
@@ -106,34 +106,35 @@ export async function parentRun(
   from: string | undefined,
 ): Promise<ParentRun | undefined> {
   if (runId === undefined) return undefined
-  const deleted = await unlessDamaged(async () => {
+  const deleted = await ifReadable(async () => {
     const row = await store.row(runId)
-    return row === undefined || !isRowOf(row, incarnation)
+    return row === undefined || !isRowOfRun(row, incarnation)
   })
   return { runId, from, deleted: deleted ?? false }
 }
 
 /** The status of a run as it is shown. */
 export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatus> {
-  const { held } = await executionOf(store, row.run, row.status)
-  const questions = row.status === 'suspended' ? await openQuestionsOf(store, row) : 0
-  const said = summaryOf(row)
+  const { held } = await readExecution(store, row.run, row.status)
+  const questions = row.status === 'suspended' ? await countOpenQuestions(store, row) : 0
+  const said = readSummary(row)
   return runViewStatus(row.status, { questions, held, awake: isReady(said), suspended: said.suspended })
 }
 
 /** How many are open, also those of the runs of its tasks. */
-export function openQuestionsOf(store: Store, row: RunRow): Promise<number> {
-  return countQuestions(store, row, summaryOf(row))
+export function countOpenQuestions(store: Store, row: RunRow): Promise<number> {
+  return countQuestions(store, row, readSummary(row))
 }
 
 async function countQuestions(store: Store, { run, status }: RunRow, said: RowSummary): Promise<number> {
   if (isEnded(status) || moveOf(said)) return 0
   let count = said.questions
-  for await (const row of rowsOf(store, run, said.open ?? said.children)) count += await openQuestionsOf(store, row)
+  for await (const row of childRows(store, run, said.open ?? said.children))
+    count += await countOpenQuestions(store, row)
   return count
 }
 
-interface Taken {
+interface UsageSoFar {
   readonly usage: Usage
   /** Undefined when its row does not say it. */
   readonly spending: readonly Spending[] | undefined
@@ -141,11 +142,11 @@ interface Taken {
 }
 
 /** A run takes what its crews have taken as its own only when they are done. */
-async function takenBy(store: Store, row: RunRow, said: RowSummary): Promise<Taken> {
-  const own = await upToNow(store, row, said)
+async function usageOf(store: Store, row: RunRow, said: RowSummary): Promise<UsageSoFar> {
+  const own = await usageUpToNow(store, row, said)
   let { usage, spending } = own
-  for await (const child of rowsOf(store, row.run, said.children)) {
-    const under = await takenBy(store, child, summaryOf(child))
+  for await (const child of childRows(store, row.run, said.children)) {
+    const under = await usageOf(store, child, readSummary(child))
     usage = addUsage(usage, under.usage)
     spending = spending && under.spending && [...spending, ...under.spending]
   }
@@ -164,31 +165,31 @@ async function costOfParts(
 }
 
 /** Those that are there: one that was never made, or was deleted, has taken nothing and asks nothing. */
-async function* rowsOf(store: Store, run: string, attempts: readonly string[] = []): AsyncGenerator<RunRow> {
+async function* childRows(store: Store, run: string, attempts: readonly string[] = []): AsyncGenerator<RunRow> {
   for (const attempt of attempts) {
-    const row = await store.row(childRun(run, attempt))
+    const row = await store.row(childRunId(run, attempt))
     if (row) yield row
   }
 }
 
 /** Steps are not written into the row. When a run comes to rest, all of them are in it. */
-async function upToNow(store: Store, row: RunRow, said: RowSummary): Promise<Taken> {
+async function usageUpToNow(store: Store, row: RunRow, said: RowSummary): Promise<UsageSoFar> {
   const { run, status, updatedAt } = row
   const { usage, seq } = said
   const spending = spendingIn(said)
   if (status !== 'running' || seq === undefined) return { usage: { ...usage }, spending, updatedAt }
-  const read = await unlessDamaged(() => sinceRow(store, run, seq, { usage, spending, updatedAt }))
+  const read = await ifReadable(() => usageSinceRow(store, run, seq, { usage, spending, updatedAt }))
   return read ?? { usage: { ...usage }, spending, updatedAt }
 }
 
-async function sinceRow(store: Store, run: string, seq: number, before: Taken): Promise<Taken> {
+async function usageSinceRow(store: Store, run: string, seq: number, before: UsageSoFar): Promise<UsageSoFar> {
   const { readEntries, readRun } = await import('../engine/read/read-run.ts')
-  const now = { spent: { ...before.usage }, spending: spendingFrom(before.spending ?? []) }
+  const now = { spent: { ...before.usage }, spending: restoreSpending(before.spending ?? []) }
   const models = new Map<string, string>()
   let { updatedAt } = before
   for await (const { entry } of readEntries(store, run, seq)) {
     updatedAt = entry.at
-    if (entry.type === 'task.started') models.set(entry.path ?? '', modelIn(entry))
+    if (entry.type === 'task.started') models.set(entry.path ?? '', startedModel(entry))
     if (entry.type !== 'model.replied' && entry.type !== 'model.failed') continue
     const model = models.get(parentPath(entry.path ?? ''))
     if (model === undefined) {
@@ -196,21 +197,21 @@ async function sinceRow(store: Store, run: string, seq: number, before: Taken): 
       const { state } = await readRun(store, run)
       return { usage: state.spent, spending: [...state.spending.values()], updatedAt: state.updatedAt }
     }
-    if (entry.type === 'model.replied') spend(now, entry.at, model, entry.usage)
-    for (const { usage: lost } of entry.tries ?? []) if (lost) spend(now, entry.at, model, lost)
+    if (entry.type === 'model.replied') addSpending(now, entry.at, model, entry.usage)
+    for (const { usage: lost } of entry.tries ?? []) if (lost) addSpending(now, entry.at, model, lost)
   }
   return { usage: now.spent, spending: before.spending && [...now.spending.values()], updatedAt }
 }
 
-function modelIn({ request }: EntryOf<'task.started'>): string {
+function startedModel({ request }: EntryOf<'task.started'>): string {
   return (request as unknown as PinnedRequest | undefined)?.model ?? ''
 }
 
 /** Those that are too large for a row are in the journal. */
-async function inputsOf(store: Store, { run, inputs }: RunRow): Promise<RunSummary['inputs']> {
+async function readRowInputs(store: Store, { run, inputs }: RunRow): Promise<RunSummary['inputs']> {
   if (inputs !== '') return (parseObject(inputs) as RunSummary['inputs'] | undefined) ?? {}
   const { readEntries } = await import('../engine/read/read-run.ts')
-  const found = await unlessDamaged(async () => {
+  const found = await ifReadable(async () => {
     for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
     return {}
   })
@@ -218,7 +219,7 @@ async function inputsOf(store: Store, { run, inputs }: RunRow): Promise<RunSumma
 }
 
 /** Damage is shown by whoever reads the journal: a list has others to show. */
-export async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
+export async function ifReadable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()
   } catch (error) {

@@ -1,12 +1,12 @@
 // A task of a run, as everything shows it that shows tasks: results, views, the command line.
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
-import { messagesOf } from '../engine/talk/conversation.ts'
-import { outputOf } from '../engine/run/so-far.ts'
-import type { ChatMessage, Failure, MadeFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
+import { messagesOf } from '../engine/model/conversation.ts'
+import { parsedOutput } from '../engine/run/task-context.ts'
+import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import { fillInInputs } from '../journal/state/fill-in-inputs.ts'
-import type { Unit } from './unit.ts'
+import type { RunTree } from './run-tree.ts'
 
 export interface TaskView<Output = unknown> {
   readonly name: string
@@ -39,7 +39,7 @@ export interface TaskView<Output = unknown> {
   /** What the model's provider says that the output rests on, such as pages of a web search: each once. */
   readonly sources: readonly Source[]
   /** What the model made besides texts, such as pictures. */
-  readonly files: readonly MadeFile[]
+  readonly files: readonly GeneratedFile[]
   /** The file below the working folder that its output was written to in this run. */
   readonly outputFile: string | undefined
   /** The run that an inherited output was made in. */
@@ -55,31 +55,31 @@ export interface TaskView<Output = unknown> {
  * In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the
  * run.
  */
-export function taskViews(unit: TaskUnit, crew?: CrewDefinition): Promise<TaskView[]> {
+export function taskViews(unit: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
   const { state } = unit
   const tasks = crew
     ? [
-        ...crew.tasks.map((code) => taskView(unit, recordOf(state, code) ?? unknownTask(code), code)),
-        ...leftOver(state, crew).map((task) => taskView(unit, task)),
+        ...crew.tasks.map((code) => taskView(unit, findRecord(state, code) ?? unknownTask(code), code)),
+        ...orphanedTasks(state, crew).map((task) => taskView(unit, task)),
       ]
-    : tasksOf(state).map((task) => taskView(unit, task))
+    : currentTasks(state).map((task) => taskView(unit, task))
   return Promise.all(tasks)
 }
 
 /** What a task is shown by. */
-type TaskUnit = Pick<Unit, 'state' | 'held' | 'questions'>
+type TaskFacts = Pick<RunTree, 'state' | 'held' | 'questions'>
 
 /** A renamed task is shown with its record, which its next resume moves. */
-function recordOf({ tasks }: RunState, { name, was }: TaskDefinition): TaskState | undefined {
+function findRecord({ tasks }: RunState, { name, was }: TaskDefinition): TaskState | undefined {
   const old = tasks.has(name) ? undefined : was.map((one) => tasks.get(one)).find((task) => task && !task.removed)
   return old ? { ...old, name } : tasks.get(name)
 }
 
 /** Of an unfinished run: recorded work that the crew has no task for. */
-function leftOver(state: RunState, crew: CrewDefinition): TaskState[] {
+function orphanedTasks(state: RunState, crew: CrewDefinition): TaskState[] {
   if (isEnded(state.status)) return []
   const names = new Set(crew.tasks.flatMap(({ name, was }) => [name, ...was]))
-  return tasksOf(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
+  return currentTasks(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
 }
 
 /** The last one that has an output: the result of a completed run, whose other tasks were skipped. */
@@ -88,7 +88,7 @@ export function lastOutput(tasks: readonly TaskView[]): TaskView | undefined {
 }
 
 /** Those that the crew had when the run was last executed. */
-export function tasksOf({ tasks }: RunState): TaskState[] {
+export function currentTasks({ tasks }: RunState): TaskState[] {
   return [...tasks.values()].filter((task) => !task.removed)
 }
 
@@ -96,7 +96,7 @@ export function isDone({ status }: TaskState): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
+export async function taskView(unit: TaskFacts, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
   const { state, held, questions } = unit
   const { name, id, output: stored } = task
   const description = fillInInputs(task.description, state)
@@ -115,27 +115,27 @@ export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefin
     startedAt: stored?.startedAt ?? task.startedAt,
     completedAt: stored?.completedAt,
     raw: stored?.raw ?? '',
-    output: stored && (await outputOf(stored, code)),
+    output: stored && (await parsedOutput(stored, code)),
     messages,
-    sources: sourcesIn(parts),
+    sources: collectSources(parts),
     files: parts.filter((part) => part.type === 'file').filter(({ thought }) => !thought),
     outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
     from: task.from?.run,
     stale: task.stale,
-    error: task.error ?? failureOf(state, name),
+    error: task.error ?? runFailureAt(state, name),
     child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
   }
 }
 
 /** Of the run, if it failed at this task. */
-function failureOf({ error }: RunState, name: string): Failure | undefined {
+function runFailureAt({ error }: RunState, name: string): Failure | undefined {
   if (error?.task !== name) return undefined
   const { task: _, ...failure } = error
   return failure
 }
 
 /** A page that is cited in several places is one source. */
-function sourcesIn(parts: readonly ReplyPart[]): Source[] {
+function collectSources(parts: readonly ReplyPart[]): Source[] {
   const found = parts.filter((part) => part.type === 'source')
   return [...new Map(found.map((source) => [source.url ?? source.filename ?? source.id, source])).values()]
 }

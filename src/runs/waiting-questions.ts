@@ -3,11 +3,11 @@ import { defined } from '../base/defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
 import { RepriseError } from '../base/errors.ts'
-import { callerOf, taskOf } from '../journal/paths.ts'
+import { parentRunId, taskInPath } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { openQuestionsOf } from './summary.ts'
-import { readUnit } from './unit.ts'
+import { countOpenQuestions } from './summary.ts'
+import { readRunTree } from './run-tree.ts'
 
 /** An open question with the run that it is answered in. */
 export type WaitingQuestion = OpenQuestion & {
@@ -30,38 +30,38 @@ export async function waitingQuestions(store: Store, crew?: string): Promise<Wai
   const unreadable: string[] = []
   const status = ['running', 'suspended', 'failed'] as const
   for await (const row of allRows(store, { status, ...defined({ crew }) })) {
-    if (isBacktest(row.crew) || !(await asksPeople(store, row))) continue
+    if (isBacktest(row.crew) || !(await hasOpenQuestions(store, row))) continue
     try {
-      questions.push(...(await questionsIn(store, row)))
+      questions.push(...(await runQuestions(store, row)))
     } catch (error) {
       if (!RepriseError.isInstance(error)) throw error
       // one that was deleted meanwhile asks nothing any more
       if (error.code !== 'RUN_NOT_FOUND') unreadable.push(row.run)
     }
   }
-  return { questions: questions.toSorted(longestFirst), unreadable }
+  return { questions: questions.toSorted(byAskedAt), unreadable }
 }
 
 /**
  * Whether a run has open questions, its own or those of the runs of its tasks. What a run asks that works for another
  * is asked by that other one, unless that is gone.
  */
-export async function asksPeople(store: Store, row: RunRow): Promise<boolean> {
-  if ((await openQuestionsOf(store, row)) === 0) return false
-  const caller = callerOf(row.run)
+export async function hasOpenQuestions(store: Store, row: RunRow): Promise<boolean> {
+  if ((await countOpenQuestions(store, row)) === 0) return false
+  const caller = parentRunId(row.run)
   return caller === undefined || (await store.row(caller)) === undefined
 }
 
-async function questionsIn(store: Store, { run: runId, crew }: RunRow): Promise<WaitingQuestion[]> {
-  const { questions } = await readUnit(store, runId)
+async function runQuestions(store: Store, { run: runId, crew }: RunRow): Promise<WaitingQuestion[]> {
+  const { questions } = await readRunTree(store, runId)
   return questions.map((question) => ({
     runId,
     crew,
-    task: question.asking[0]?.task ?? taskOf(question.path),
+    task: question.asking[0]?.task ?? taskInPath(question.path),
     ...question,
   }))
 }
 
-function longestFirst(a: WaitingQuestion, b: WaitingQuestion): number {
+function byAskedAt(a: WaitingQuestion, b: WaitingQuestion): number {
   return a.askedAt < b.askedAt ? -1 : Number(a.askedAt > b.askedAt)
 }

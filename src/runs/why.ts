@@ -1,17 +1,17 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
-import { orphanWords } from '../journal/state/change-words.ts'
-import { givenUpWords, isReady, type Wakeable } from '../engine/read/due.ts'
+import { describeOrphan } from '../journal/state/describe-task-changes.ts'
+import { givenUpReason, isReady, type Wakeable } from '../engine/read/due.ts'
 import { movedWords } from '../engine/read/moved.ts'
-import { callerOf, childRun, rootRun } from '../journal/paths.ts'
+import { parentRunId, childRunId, rootRunId } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'
 import type { RunViewStatus } from './status.ts'
 
-interface Suspended extends Wakeable {
+interface SuspendedRun extends Wakeable {
   readonly runId: string
 }
 
-interface Standing extends Suspended {
+interface RunFacts extends SuspendedRun {
   readonly status: RunViewStatus
   readonly openQuestions: number
   readonly error: RunState['error']
@@ -20,11 +20,11 @@ interface Standing extends Suspended {
 }
 
 /** Of a run that waits, was stopped, failed or lost its process: a sentence. */
-export function whyOf(standing: Standing): string | undefined {
+export function describeWhy(standing: RunFacts): string | undefined {
   const { status, openQuestions, error, dueAt, imported } = standing
   switch (status) {
     case 'queued':
-      if (standing.suspended) return `it ${stoppedWords(standing)}`
+      if (standing.suspended) return `it ${describeStop(standing)}`
       if (imported) return importedWords
       return dueAt === undefined ? 'it waits for a worker' : `no worker starts it before ${dueAt}`
     case 'abandoned':
@@ -32,7 +32,7 @@ export function whyOf(standing: Standing): string | undefined {
     case 'waiting':
       return `it waits for ${plural(openQuestions, 'answer')}`
     case 'stopped':
-      return `it ${stoppedWords(standing)}`
+      return `it ${describeStop(standing)}`
     case 'failed':
       return dueAt === undefined || imported ? error?.message : `${error?.message}; a worker tries again at ${dueAt}`
     default:
@@ -41,8 +41,8 @@ export function whyOf(standing: Standing): string | undefined {
 }
 
 /** Whether the run was put aside because its processes ended each time. */
-export function saysGivenUp({ why }: { readonly why: string | undefined }): boolean {
-  return why === `it ${givenUpWords}`
+export function isGivenUpReason({ why }: { readonly why: string | undefined }): boolean {
+  return why === `it ${givenUpReason}`
 }
 
 /** Whether the run was moved to another store. */
@@ -53,30 +53,30 @@ export function saysMoved({ why }: { readonly why: string | undefined }): boolea
 const importedWords = 'it was imported, and no worker takes it up by itself'
 
 /** Of a run that is suspended and waits for no answer: `was stopped`. */
-export function stoppedWords(run: Suspended): string {
-  const words = reasonWords(run)
+export function describeStop(run: SuspendedRun): string {
+  const words = describeReason(run)
   if (!isReady(run) || run.suspended?.reason === 'parent') return words
-  if (callerOf(run.runId) !== undefined) return `${words}, and continues with run ${rootRun(run.runId)}`
+  if (parentRunId(run.runId) !== undefined) return `${words}, and continues with run ${rootRunId(run.runId)}`
   return `${words}, and now waits for a worker or a resume`
 }
 
-function reasonWords({ runId, suspended }: Suspended): string {
+function describeReason({ runId, suspended }: SuspendedRun): string {
   switch (suspended?.reason) {
     case 'questions':
     case 'limit':
       return 'has its answers'
     case 'child': {
-      const runs = (suspended.children ?? []).map((attempt) => childRun(runId, attempt))
+      const runs = (suspended.children ?? []).map((attempt) => childRunId(runId, attempt))
       return runs.length === 0 ? 'has its answers' : `waited for ${runs.join(' and ')}`
     }
     case 'parent':
-      return `works for run ${rootRun(runId)}, which has used up its budget`
+      return `works for run ${rootRunId(runId)}, which has used up its budget`
     case 'through':
       return `stopped after task ${suspended.through}, as asked`
     case 'tasks-changed':
-      return `has recorded work that its crew has no task for: ${(suspended.orphaned ?? []).map(orphanWords).join('; ')}`
+      return `has recorded work that its crew has no task for: ${(suspended.orphaned ?? []).map(describeOrphan).join('; ')}`
     case 'takeovers':
-      return givenUpWords
+      return givenUpReason
     case 'moved':
       return movedWords(suspended)
     case 'edited':

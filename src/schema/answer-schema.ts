@@ -55,7 +55,9 @@ export type InferOutput<S> =
 export type InferInput<S> =
   S extends StandardSchema<infer Input, infer _Output> ? Input : S extends AiSchema<infer Output> ? Output : never
 
-export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
+export type ParseResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string }
 
 export interface AnswerSchema {
   /** JSON Schema draft-07 of the input side, with closed objects. */
@@ -71,7 +73,7 @@ export interface AnswerSchema {
    * A refusal names the places, such as `lossDate: Invalid input: expected string`. Rejects with what a transform or a
    * refinement throws; `parseValue` doesn't.
    */
-  validate(value: Json): Promise<Parsed>
+  validate(value: Json): Promise<ParseResult>
 }
 
 /** A schema of values that no model is asked for: it need not give JSON Schema. */
@@ -86,7 +88,7 @@ export function asValueSchema(given: unknown, what: string): ValueSchema {
     return asAnswerSchema(given, what)
   } catch (error) {
     if (!isStandardSchema(given)) throw error
-    return { json: undefined, validate: validatorOf(given) }
+    return { json: undefined, validate: createValidator(given) }
   }
 }
 
@@ -95,34 +97,36 @@ export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
   const schema = isLazy(given) ? given() : given
   if (isAiSchema(schema)) return fromAiSchema(schema, what)
   if (isStandardSchema(schema)) return fromStandardSchema(schema, what)
-  throw invalid(what, `is ${kindOf(schema)}, not a schema`)
+  throw invalid(what, `is ${describeKind(schema)}, not a schema`)
 }
 
 function fromStandardSchema(schema: StandardSchema, what: string): AnswerSchema {
   return {
-    ...answerOf(jsonOf(() => standardJson(schema, what), what)),
-    validate: validatorOf(schema),
+    ...answerShape(toJsonSchema(() => standardJson(schema, what), what)),
+    validate: createValidator(schema),
   }
 }
 
-function validatorOf(schema: StandardSchema): AnswerSchema['validate'] {
+function createValidator(schema: StandardSchema): AnswerSchema['validate'] {
   return async (value) => {
     const result = await schema['~standard'].validate(value)
-    return result.issues === undefined ? { ok: true, value: result.value } : { ok: false, reason: words(result.issues) }
+    return result.issues === undefined
+      ? { ok: true, value: result.value }
+      : { ok: false, reason: describeIssues(result.issues) }
   }
 }
 
 function fromAiSchema(schema: AiSchema, what: string): AnswerSchema {
   return {
-    ...answerOf(jsonOf(() => schema.jsonSchema, what)),
+    ...answerShape(toJsonSchema(() => schema.jsonSchema, what)),
     validate: async (value) => {
       const result = (await schema.validate?.(value)) ?? { success: true, value }
-      return result.success ? { ok: true, value: result.value } : { ok: false, reason: reasonOf(result.error) }
+      return result.success ? { ok: true, value: result.value } : { ok: false, reason: describeError(result.error) }
     },
   }
 }
 
-function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
+function answerShape(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
   if (isObjectSchema(json)) return { json, asked: json, unwrap: (answer) => answer }
   const unwrap = (answer: Json): Json => {
     const members =
@@ -145,22 +149,22 @@ function standardJson(schema: StandardSchema, what: string): unknown {
   // 70 ms to load, so only these pay for it, and it is required, since all of this must stay synchronous.
   if (standard.vendor === 'zod') {
     const foreign = foreignTypeIn(schema)
-    if (foreign !== undefined) throw unwritable(what, `${foreign} cannot be represented in JSON Schema`)
+    if (foreign !== undefined) throw notWritable(what, `${foreign} cannot be represented in JSON Schema`)
     return providerUtils().asSchema(schema).jsonSchema
   }
   throw invalid(what, `is a ${standard.vendor} schema that gives no JSON Schema`)
 }
 
-function jsonOf(make: () => unknown, what: string): Json {
+function toJsonSchema(make: () => unknown, what: string): Json {
   let made: unknown
   try {
     made = make()
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
-    throw unwritable(what, messageOf(error), error)
+    throw notWritable(what, messageOf(error), error)
   }
   if (made instanceof Promise || typeof made !== 'object' || made === null) {
-    throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : kindOf(made)}`)
+    throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : describeKind(made)}`)
   }
   const json = throughJson(made, 'schema')
   if (!json.ok) throw invalid(what, `gives a JSON Schema with ${json.found} at ${json.path}`)
@@ -176,7 +180,7 @@ function invalid(what: string, found: string, cause?: unknown): RepriseError {
 }
 
 /** The schema is of a kind that we take, but some of what it asks for is nothing that a model can write. */
-function unwritable(what: string, why: string, cause?: unknown): RepriseError {
+function notWritable(what: string, why: string, cause?: unknown): RepriseError {
   const date = /\bDate\b/.test(why) ? ': z.coerce.date() for a date' : ''
   return new RepriseError(
     'SCHEMA_INVALID',
@@ -185,13 +189,13 @@ function unwritable(what: string, why: string, cause?: unknown): RepriseError {
   )
 }
 
-function words(issues: readonly Issue[]): string {
+function describeIssues(issues: readonly Issue[]): string {
   return issues
-    .map((issue) => (issue.path?.length ? `${place(issue.path)}: ${issue.message}` : issue.message))
+    .map((issue) => (issue.path?.length ? `${issuePath(issue.path)}: ${issue.message}` : issue.message))
     .join('; ')
 }
 
-function place(path: NonNullable<Issue['path']>): string {
+function issuePath(path: NonNullable<Issue['path']>): string {
   const keys = path.map((segment) => (typeof segment === 'object' ? segment.key : segment))
   return keys.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`
@@ -200,11 +204,11 @@ function place(path: NonNullable<Issue['path']>): string {
 }
 
 // The AI SDK puts the issues of a schema that it wrapped into the cause of its error, or the error itself is zod's.
-function reasonOf(error: Error): string {
+function describeError(error: Error): string {
   for (const candidate of [error, error.cause]) {
     const issues = (candidate as { issues?: unknown } | undefined)?.issues ?? candidate
     if (Array.isArray(issues) && issues.every((issue) => typeof (issue as Issue).message === 'string')) {
-      return words(issues as readonly Issue[])
+      return describeIssues(issues as readonly Issue[])
     }
   }
   return error.message
@@ -231,7 +235,7 @@ function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: un
   return createRequire(import.meta.url)('@ai-sdk/provider-utils') as ReturnType<typeof providerUtils>
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
 }

@@ -4,9 +4,9 @@
 import { messageOf } from '../base/errors.ts'
 import type { Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
-import type { Parsed, ValueSchema } from './answer-schema.ts'
+import type { ParseResult, ValueSchema } from './answer-schema.ts'
 
 /** Never rejects: a transform or refinement that throws has refused the value too. */
-export function parseValue(schema: Pick<ValueSchema, 'validate'>, value: Json): Promise<Parsed> {
+export function parseValue(schema: Pick<ValueSchema, 'validate'>, value: Json): Promise<ParseResult> {
   return schema.validate(value).catch((error: unknown) => ({ ok: false, reason: redact(messageOf(error)) }))
 }

@@ -1,7 +1,7 @@
 // Options by which zod 4 makes JSON Schema of `z.coerce.date()`: the text that a model writes, and the schema coerces.
 // Zod itself refuses it, since the input of a coercion may be anything.
 
-interface Overridden {
+interface OverrideContext {
   readonly zodSchema: {
     readonly _zod: {
       readonly def: { readonly type: string; readonly coerce?: boolean; readonly values?: readonly unknown[] }
@@ -25,7 +25,7 @@ const foreign: { readonly [type: string]: string } = {
   void: 'Void',
 }
 
-export const datesAsTexts: { readonly unrepresentable: 'any'; override(of: Overridden): void } = {
+export const datesAsTexts: { readonly unrepresentable: 'any'; override(of: OverrideContext): void } = {
   unrepresentable: 'any',
   override({ zodSchema, jsonSchema }) {
     const { type, coerce, values = [] } = zodSchema._zod.def

@@ -9,25 +9,26 @@ const shortestEncoded = 8
 /** A piece of a secret that is shorter than this is not found. */
 const piece = 12
 
-export function removerOf(secrets: readonly string[]): (text: string) => string {
+export function createRemover(secrets: readonly string[]): (text: string) => string {
   const long = [...new Set(secrets)].filter((secret) => secret.length >= shortest)
   // the longest first: a key that begins like another must not leave its tail behind
-  const forms = [...new Set(long.flatMap(formsOf))].toSorted((a, b) => b.length - a.length)
+  const forms = [...new Set(long.flatMap(encodedForms))].toSorted((a, b) => b.length - a.length)
   if (forms.length === 0) return (text) => text
-  const grams = gramsOf(forms)
+  const grams = secretPieces(forms)
   return (text) => {
     let clean = text
-    for (const form of forms) clean = clean.replaceAll(form.length < shortestEncoded ? alone(form) : form, replacement)
+    for (const form of forms)
+      clean = clean.replaceAll(form.length < shortestEncoded ? standaloneForm(form) : form, replacement)
     if (grams.size > 0) clean = clean.replaceAll(/\S{12,}/g, (run) => withoutPieces(run, grams))
     return withoutMasked(clean, long)
   }
 }
 
-function alone(form: string): RegExp {
+function standaloneForm(form: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(form)}(?![\\p{L}\\p{N}])`, 'gu')
 }
 
-function formsOf(secret: string): string[] {
+function encodedForms(secret: string): string[] {
   const escaped = encodeURIComponent(secret.toWellFormed())
   const plain = [secret, escaped, lowerEscapes(escaped), JSON.stringify(secret).slice(1, -1)]
   if (secret.length < shortestEncoded) return plain
@@ -35,7 +36,7 @@ function formsOf(secret: string): string[] {
   const hex = bytes.toString('hex')
   const percent = hex.replaceAll(/../g, '%$&')
   const backwards = secret.split('').toReversed().join('')
-  return [...plain, ...base64Of(bytes), hex, hex.toUpperCase(), percent, percent.toUpperCase(), backwards]
+  return [...plain, ...base64Forms(bytes), hex, hex.toUpperCase(), percent, percent.toUpperCase(), backwards]
 }
 
 function lowerEscapes(escaped: string): string {
@@ -43,7 +44,7 @@ function lowerEscapes(escaped: string): string {
 }
 
 /** Alone, and within something longer, where the same bytes look different at each of three offsets. */
-function base64Of(bytes: Buffer): string[] {
+function base64Forms(bytes: Buffer): string[] {
   const within = [0, 1, 2].map((before) => {
     const coded = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
@@ -56,7 +57,7 @@ function base64Of(bytes: Buffer): string[] {
 }
 
 /** Every piece of the forms, and whether it is one that no ordinary text contains. */
-function gramsOf(forms: readonly string[]): ReadonlyMap<string, boolean> {
+function secretPieces(forms: readonly string[]): ReadonlyMap<string, boolean> {
   const grams = new Map<string, boolean>()
   for (const form of forms) {
     for (let at = 0; at + piece <= form.length; at++) {

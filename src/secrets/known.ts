@@ -4,20 +4,20 @@ import { addresses, secrets } from '../base/environment.ts'
 import { isTelling, isToken } from './credential-shapes.ts'
 
 /** Enough for the keys of a program; tokens that are renewed every hour push the oldest out. */
-const most = 100
+const secretLimit = 100
 /** A shorter one may well be a word. */
-const shortest = 8
+const minSecretLength = 8
 const given = new Set<string>()
 
 /** From here on they are taken out of every error, log and span. */
 export function remember(values: readonly string[]): void {
   for (const value of values) {
-    if (value.length < shortest) continue
+    if (value.length < minSecretLength) continue
     given.delete(value)
     given.add(value)
   }
   for (const oldest of given) {
-    if (given.size <= most) break
+    if (given.size <= secretLimit) break
     given.delete(oldest)
   }
 }
@@ -39,7 +39,7 @@ export function knownSecrets(): readonly string[] {
  * the credentials in an address.
  */
 export function secretsIn([name, value]: readonly [string, string]): string[] {
-  const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? userOf(value) : []
+  const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? readUser(value) : []
   if (!isTelling(name) && !isToken(value)) return inAddress
   // what follows a scheme: `Bearer abc`
   return [...inAddress, value, ...value.split(/\s+/).slice(1)]
@@ -49,11 +49,11 @@ export function secretsIn([name, value]: readonly [string, string]): string[] {
 export function secretsInAddress(address: string): string[] {
   if (/^(postgres(ql)?|rediss?):/i.test(address)) return secretsInDatabase(address)
   const url = URL.parse(address)
-  if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)
+  if (url === null || !/^[a-z]+:\/\//i.test(address)) return readUser(address)
   // what follows the query belongs to it once a path is appended to the address
   const query = [...url.searchParams].filter(([name, value]) => isTelling(name) || isToken(value) || isRandom(value))
   const written = query.flatMap(([, value]) => [value, encodeURIComponent(value)])
-  return [...userOf(address), ...written, ...url.pathname.split('/').filter(isRandom)]
+  return [...readUser(address), ...written, ...url.pathname.split('/').filter(isRandom)]
 }
 
 /**
@@ -67,7 +67,7 @@ function secretsInDatabase(address: string): string[] {
     isTelling(name) && !/^ssl(key|cert|rootcert)$/.test(name)
   const names = query.filter((entry) => !isSecret(entry)).map(([, value]) => value)
   if (url !== null) names.push(url.username, url.hostname, url.protocol.slice(0, -1), ...url.pathname.split('/'))
-  const passwords = /^[^/]*\/\/[^/:@]*@/.test(address) ? [] : userOf(address)
+  const passwords = /^[^/]*\/\/[^/:@]*@/.test(address) ? [] : readUser(address)
   const found = [...passwords, ...query.filter(isSecret).flatMap(([, value]) => [value, encodeURIComponent(value)])]
   return found.filter((value) => value !== 'reprise' && !names.includes(value))
 }
@@ -80,17 +80,17 @@ function isRandom(part: string): boolean {
  * By hand, since a password may contain characters that end it for a parser: postgres://user:p/a@ss@host. Without one,
  * the name is the key.
  */
-function userOf(address: string): string[] {
+function readUser(address: string): string[] {
   const whole = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
   if (whole === undefined) return []
   const colon = whole.indexOf(':')
   // a path may contain an @ too
   if (/^[^:@]*\//.test(whole) || /^[^:]*:\d+\//.test(whole)) return []
   const part = whole.slice(colon + 1) || whole.slice(0, Math.max(0, colon))
-  return [part, ...decoded(part)].filter((found) => found !== '')
+  return [part, ...decodedForms(part)].filter((found) => found !== '')
 }
 
-function decoded(part: string): string[] {
+function decodedForms(part: string): string[] {
   try {
     return [decodeURIComponent(part)]
   } catch {

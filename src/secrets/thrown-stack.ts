@@ -23,15 +23,15 @@ interface Frame {
  */
 export function thrownStack(thrown: unknown): string | undefined {
   try {
-    return stackOf(thrown)
+    return readStack(thrown)
   } catch {
     // it only helps people: whatever is odd about it must not hide what was thrown
     return undefined
   }
 }
 
-function stackOf(thrown: unknown): string | undefined {
-  const frames = framesOf(origin(thrown))
+function readStack(thrown: unknown): string | undefined {
+  const frames = parseFrames(rootError(thrown))
   const begin = frames.findIndex((frame) => !isNode(frame) && !isOurs(frame))
   const end = frames.findIndex((frame, index) => index > begin && isOurs(frame))
   const [first, ...others] = frames.slice(Math.max(begin, 0), end < 0 ? undefined : end)
@@ -40,13 +40,13 @@ function stackOf(thrown: unknown): string | undefined {
   return [first, ...own].slice(0, mostFrames).map(frameText).join('\n')
 }
 
-function origin(thrown: unknown): unknown {
+function rootError(thrown: unknown): unknown {
   let error = thrown
   while (RepriseError.isInstance(error)) error = error.cause
   return error
 }
 
-function framesOf(error: unknown): Frame[] {
+function parseFrames(error: unknown): Frame[] {
   // anything can be thrown
   const { stack, message } = error as Error
   // a message may look like frames

@@ -10,7 +10,7 @@ import type { Store } from './store.ts'
 
 export { openStore }
 export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
-export { describeOwner, isGone, sameOwner, thisOwner } from './owner.ts'
+export { describeOwner, isOwnerDead, sameOwner, currentOwner } from './owner.ts'
 export type * from './store.ts'
 export type { FileStoreOptions, PostgresStoreOptions, RedisStoreOptions, SqliteStoreOptions }
 

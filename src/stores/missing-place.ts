@@ -11,7 +11,7 @@ import type { Store } from './store.ts'
 export async function missingPlace(url: string | Store): Promise<string | undefined> {
   if (typeof url !== 'string') return undefined
   if (/^postgres(ql)?:/i.test(url)) return (await import('./postgres/inspect.ts')).unmadeStore(url)
-  if (/^rediss?:/i.test(url)) return (await import('./redis/inspect.ts')).unmadeRedis(url)
+  if (/^rediss?:/i.test(url)) return (await import('./redis/inspect.ts')).missingRedis(url)
   const path = storePath(url)
   return path === undefined || existsSync(path) ? undefined : url
 }

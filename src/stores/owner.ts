@@ -18,7 +18,7 @@ let current: Owner | undefined
  * This process, seen from this copy of the library in this thread, as an owner of leases: the same value while it
  * lives.
  */
-export function thisOwner(): Owner {
+export function currentOwner(): Owner {
   current ??= {
     host: hostIdentity(),
     boot: bootId(),
@@ -34,8 +34,8 @@ export function sameOwner(a: Owner, b: Owner): boolean {
 }
 
 /** True only when the owner's process provably no longer runs; false for any process that this one cannot see. */
-export function isGone(owner: Owner): boolean {
-  const self = thisOwner()
+export function isOwnerDead(owner: Owner): boolean {
+  const self = currentOwner()
   if (owner.host !== self.host || owner.boot !== self.boot || self.boot === '') return false
   // asked by every claim, about the runs that this process has itself
   if (owner.pid === self.pid && owner.start === self.start) return false
@@ -129,19 +129,19 @@ export function readOwner(text: string | null): Owner | undefined {
 }
 
 /** As a server keeps it. Host and boot come first: the owners of one machine are found together. */
-export function writtenOwner(owner: Owner): string {
+export function encodeOwner(owner: Owner): string {
   const { host, boot, ...rest } = owner
   return JSON.stringify({ host, boot, ...rest })
 }
 
 /** Between which texts those of this machine are; undefined where no process is known to be gone. */
-export function ownersHere(): readonly [first: string, last: string] | undefined {
-  const { host, boot } = thisOwner()
+export function localOwnerRange(): readonly [first: string, last: string] | undefined {
+  const { host, boot } = currentOwner()
   const first = JSON.stringify({ host, boot }).slice(0, -1)
   return boot === '' ? undefined : [first, `${first}\u{10ffff}`]
 }
 
 /** Of these texts, those of processes that are provably gone. */
-export function goneAmong(owners: readonly string[]): string[] {
-  return owners.filter((text) => isGone(readOwner(text) ?? thisOwner()))
+export function deadOwners(owners: readonly string[]): string[] {
+  return owners.filter((text) => isOwnerDead(readOwner(text) ?? currentOwner()))
 }

@@ -44,7 +44,7 @@ export interface Line {
 }
 
 /** An entry that a store noted apart from the lines. Without a hash, only its number is known. */
-export interface NotedEnd {
+export interface LastEntryNote {
   readonly seq: number
   /** Of its bytes, as `prev` of the next entry says it. */
   readonly hash?: string
@@ -154,18 +154,18 @@ export interface ReadyRun extends Lane {
 }
 
 /** How much a claim may give. */
-export interface Room {
+export interface ClaimLimits {
   readonly limit: number
   /** Only this root, for whoever was told which one to advance. It is looked up by its id, however many are ready. */
-  readonly only?: RunId
+  readonly runId?: RunId
   /**
    * The runs that the caller is at: their leases may have expired while the store was away, and it will renew them.
    */
-  readonly has?: ReadonlySet<RunId>
+  readonly exclude?: ReadonlySet<RunId>
   /**
    * At most so many runs of these lanes' crews are held at once, by anybody. Those that the caller has count, too.
    */
-  readonly most?: number
+  readonly crewLimit?: number
 }
 
 /** What became of the last leases of a root (the table in rules/ready.ts). */
@@ -176,7 +176,7 @@ export interface Tries {
   readonly deaths: number
 }
 
-export interface Renewed {
+export interface RenewedLease {
   readonly lease: Lease
   readonly waiting: number
 }
@@ -228,7 +228,7 @@ export interface Store {
    * never noted before its line is on disk, so whoever asks first and reads then finds the line, unless it was lost.
    * Undefined when nothing is noted: an unknown run, or a store that keeps no note.
    */
-  lastNoted(run: RunId): Promise<NotedEnd | undefined>
+  lastNoted(run: RunId): Promise<LastEntryNote | undefined>
 
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
 
@@ -271,7 +271,7 @@ export interface Store {
    * lease. Counting and leasing are one, so claims that are made at once never go over `most` together. Only claims
    * heed it: `acquire`, `create` and the renewal of a lease that had expired may go over it.
    */
-  claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], room: Room): Promise<Lease[]>
+  claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], room: ClaimLimits): Promise<Lease[]>
 
   /**
    * The roots of these lanes that are ready now, each once and at most `limit`: what a claim with so much room would
@@ -282,7 +282,7 @@ export interface Store {
   ready(lanes: readonly Lane[], limit: number): Promise<ReadyRun[]>
 
   /** Extends leases, also expired ones that nobody took; gives back those that are still held. */
-  renew(leases: readonly Lease[], ttlMs: number): Promise<Renewed[]>
+  renew(leases: readonly Lease[], ttlMs: number): Promise<RenewedLease[]>
 
   /**
    * Gives a lease back, and answers how many messages wait for the root and the runs that work for it. Releasing one

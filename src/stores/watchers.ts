@@ -1,7 +1,7 @@
 // Wakes those who wait for changes of a run. Hints only: many changes may become one, and a hint may come for nothing,
 // but a change after the call of `watch` is never missed, so a watcher is registered when it is made, not when it is
 // first read.
-import { rootRun } from '../journal/paths.ts'
+import { rootRunId } from '../journal/paths.ts'
 import type { RunId } from './store.ts'
 
 export interface Watchers {
@@ -89,7 +89,7 @@ export function createWatchers(poll?: ChangePoll): Watchers {
         watching.get(name)?.forEach((watcher) => watcher.onlyMessages || watcher.wake())
     },
     posted(run) {
-      for (const name of new Set([run, rootRun(run), undefined]))
+      for (const name of new Set([run, rootRunId(run), undefined]))
         watching.get(name)?.forEach((watcher) => watcher.wake())
     },
     watched() {

@@ -1,23 +1,23 @@
 // The crew that something needs the code of.
 import { StudioProblem } from './api/problem.ts'
-import { rowOf, type KnownCrew, type Place, type ShownCrew } from './place.ts'
+import { readRow, type LoadedCrew, type StudioContext, type ShownCrew } from './context.ts'
 
 /** NO_CODE. */
-export function knownCrew({ crews }: Place, name: string): KnownCrew {
-  return crews.get(name) ?? missing(name)
+export function findCrew({ crews }: StudioContext, name: string): LoadedCrew {
+  return crews.get(name) ?? refuseMissingCrew(name)
 }
 
-function missing(name: string): never {
+function refuseMissingCrew(name: string): never {
   const words = `the code of crew ${name} is not at hand; start the studio with the module that exports it`
   throw new StudioProblem('NO_CODE', words)
 }
 
 /** NO_CODE. For looking at it: also a crew that is a task of another. */
-export function shownCrew({ shown }: Place, name: string): ShownCrew {
-  return shown.get(name) ?? missing(name)
+export function findShownCrew({ shown }: StudioContext, name: string): ShownCrew {
+  return shown.get(name) ?? refuseMissingCrew(name)
 }
 
 /** RUN_NOT_FOUND, NO_CODE. */
-export async function crewOfRun(place: Place, runId: string): Promise<KnownCrew> {
-  return knownCrew(place, (await rowOf(place, runId)).crew)
+export async function crewOfRun(place: StudioContext, runId: string): Promise<LoadedCrew> {
+  return findCrew(place, (await readRow(place, runId)).crew)
 }

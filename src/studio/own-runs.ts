@@ -4,28 +4,28 @@
 // whoever comes next.
 import type { Crew } from '../crew/crew.ts'
 import { waitForRun } from '../crew/result/wait-for-run.ts'
-import type { Run, Started } from '../crew/run.ts'
+import type { Run, RunPromise } from '../crew/run.ts'
 import { defined } from '../base/defined.ts'
 import type { Engine } from '../engine/definition.ts'
-import { canWake, isAwake } from '../engine/read/due.ts'
+import { canWake, isWoken } from '../engine/read/due.ts'
 import { readRun } from '../engine/read/read-run.ts'
-import { summaryOf } from '../engine/read/row-summary.ts'
+import { readSummary } from '../engine/read/row-summary.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
-import { openQuestionsOf } from '../runs/summary.ts'
+import { countOpenQuestions } from '../runs/summary.ts'
 import { redact } from '../secrets/redact.ts'
 import { seriallyByName } from '../base/serially.ts'
 import type { RunRow } from '../stores/store.ts'
 
 export interface OwnRuns {
   /** Gives the id when the run is on disk. How it goes is in its journal. Rejects when the call is refused. */
-  begin(crew: Crew, started: Started): Promise<string>
+  begin(crew: Crew, started: RunPromise): Promise<string>
   /** After something was recorded in a run, or in one that works for it: whether this studio executes it. */
   answered(root: string): Promise<boolean>
   /** Resolves when nothing is begun any more. The signal has to be aborted first. */
   idle(): Promise<void>
 }
 
-interface Own {
+interface OwnRun {
   readonly crew: Crew
   readonly run: string
   /** How many it has had when this studio left it; undefined while the studio executes it. */
@@ -37,22 +37,22 @@ const pauseMs = 1_000
 
 export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   const { store, world } = engine
-  const runs = new Map<string, Own>()
+  const runs = new Map<string, OwnRun>()
   const inTurn = seriallyByName()
   const underWay = new Set<Promise<unknown>>()
 
-  async function begin(crew: Crew, started: Started): Promise<string> {
+  async function begin(crew: Crew, started: RunPromise): Promise<string> {
     const run = await started.started
-    const own: Own = { crew, run: run.id }
+    const own: OwnRun = { crew, run: run.id }
     runs.set(run.id, own)
-    void hear(run)
+    void followSilently(run)
     const kept = keep(own, run).finally(() => underWay.delete(kept))
     underWay.add(kept)
     return run.id
   }
 
   /** Until it is continued here, or by others, or has nothing to wait for. Never rejects. */
-  async function keep(own: Own, run: Run): Promise<void> {
+  async function keep(own: OwnRun, run: Run): Promise<void> {
     const unit = await run['~unit']().catch(() => undefined)
     if (unit?.state.status !== 'suspended' || !canWake(unit.state)) return forget(own)
     own.lives = unit.state.lives
@@ -63,19 +63,19 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   }
 
   /** Undefined: it is to be looked at again. */
-  async function look(own: Own): Promise<'here' | 'left' | undefined> {
+  async function look(own: OwnRun): Promise<'here' | 'left' | undefined> {
     if (signal.aborted || runs.get(own.run) !== own) return 'left'
     if (own.lives === undefined) return undefined
     const row = await store.row(own.run)
-    if (!row || !isLeftAsItWas(row, own)) {
+    if (!row || !isUntouched(row, own)) {
       forget(own)
       return 'left'
     }
-    if (!isAwake(summaryOf(row)) || (await openQuestionsOf(store, row)) > 0) return undefined
+    if (!isWoken(readSummary(row)) || (await countOpenQuestions(store, row)) > 0) return undefined
     return continued(own)
   }
 
-  async function continued(own: Own): Promise<'here' | 'left' | undefined> {
+  async function continued(own: OwnRun): Promise<'here' | 'left' | undefined> {
     const { crew, run } = own
     try {
       // as far as whoever started it wanted it to go
@@ -93,7 +93,7 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
     }
   }
 
-  function forget(own: Own): void {
+  function forget(own: OwnRun): void {
     if (runs.get(own.run) === own) runs.delete(own.run)
   }
 
@@ -115,8 +115,8 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
 }
 
 /** Whether nobody has taken it up since. */
-function isLeftAsItWas(row: RunRow, { lives }: Own): boolean {
-  const said = summaryOf(row)
+function isUntouched(row: RunRow, { lives }: OwnRun): boolean {
+  const said = readSummary(row)
   return row.status === 'suspended' && said.lives === lives && !said.imported
 }
 
@@ -125,7 +125,7 @@ function isAway(error: unknown): boolean {
 }
 
 /** A model is only asked to speak while somebody listens: whoever opens the page later hears it from the beginning. */
-async function hear(run: Run): Promise<void> {
+async function followSilently(run: Run): Promise<void> {
   try {
     for await (const _ of run.events());
   } catch {

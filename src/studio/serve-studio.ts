@@ -32,7 +32,7 @@ export async function serveStudio({
     const words = `host is ${host}, where others reach the studio, and there is no token; give tokens, or leave host out`
     throw new RepriseError('OPTION_INVALID', words)
   }
-  const own = studio({ ...options, allowHosts: [...(options.allowHosts ?? []), ...nameOf(host)] })
+  const own = studio({ ...options, allowHosts: [...(options.allowHosts ?? []), ...listenNames(host)] })
   // what is wrong with the store is said now, and not to the first who looks
   await own.open()
   const { createServer } = await import('node:http')
@@ -63,6 +63,6 @@ function hasToken({ tokens }: Pick<StudioOptions, 'tokens'>): boolean {
 }
 
 /** A name that it listens at is one that it is reached by. */
-function nameOf(host: string): string[] {
+function listenNames(host: string): string[] {
   return /^[a-z][\w.-]*$/i.test(host) ? [host] : []
 }

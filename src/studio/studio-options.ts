@@ -5,7 +5,7 @@ import { RepriseError } from '../base/errors.ts'
 import { checkKeys } from '../base/options.ts'
 import type { StudioOptions } from './studio.ts'
 
-export interface ReadStudioOptions extends Omit<StudioOptions, 'crews' | 'base' | 'allowHosts'> {
+export interface StudioSettings extends Omit<StudioOptions, 'crews' | 'base' | 'allowHosts'> {
   readonly crews: readonly Crew[]
   /** Without a slash at the end; empty for the whole server. */
   readonly base: string
@@ -27,7 +27,7 @@ const names: Check<readonly string[]> = check(
 )
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
-export function readStudioOptions(options: StudioOptions): ReadStudioOptions {
+export function readStudioOptions(options: StudioOptions): StudioSettings {
   checkKeys('studio', options, ['crews', 'store', 'base', 'authorize', 'tokens', 'allowHosts', 'by', 'page'])
   const { authorize, tokens } = options
   optional('authorize', authorize, func)

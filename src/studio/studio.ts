@@ -13,12 +13,12 @@ import { notFound, problemResponse, StudioProblem } from './api/problem.ts'
 import { readBody, readQuery } from './api/read-call.ts'
 import { partsOf, type AnyRoute, type Mount } from './api/route.ts'
 import { table } from './api/routes.ts'
-import { guarded } from './guard/headers.ts'
+import { withGuardHeaders } from './guard/headers.ts'
 import { checkHost, checkOrigin } from './guard/origin.ts'
 import { allows } from './guard/roles.ts'
 import { readTokens, type Tokens } from './guard/tokens.ts'
 import { openPage } from './page/serve-page.ts'
-import { openPlace, type Place } from './place.ts'
+import { openContext, type StudioContext } from './context.ts'
 import { readStudioOptions } from './studio-options.ts'
 
 export interface StudioOptions {
@@ -65,9 +65,9 @@ export function studio(options: StudioOptions = {}): Studio {
   const tokens = readTokens(options.tokens)
   const mount: Mount = { base, version: packageVersion(), tokens }
   const page = openPage(base, folder)
-  let opening: Promise<Place> | undefined
-  const open = (): Promise<Place> => {
-    opening ??= openPlace(crews, options.store)
+  let opening: Promise<StudioContext> | undefined
+  const open = (): Promise<StudioContext> => {
+    opening ??= openContext(crews, options.store)
     opening.catch(() => (opening = undefined))
     return opening
   }
@@ -121,17 +121,17 @@ export function studio(options: StudioOptions = {}): Studio {
     if (path === undefined) throw notFound(`the studio is at ${base}/`)
     if (!/^\/api(\/|$)/.test(path)) {
       const { response, cached } = await page.serve(request, path)
-      return guarded(response, cached)
+      return withGuardHeaders(response, cached)
     }
     checkOrigin(request, url)
-    return guarded(await api.fetch(within(request, path.slice('/api'.length))))
+    return withGuardHeaders(await api.fetch(within(request, path.slice('/api'.length))))
   }
 
   async function fetch(request: Request): Promise<Response> {
     try {
       return await respond(request)
     } catch (error) {
-      return guarded(problemResponse(error))
+      return withGuardHeaders(problemResponse(error))
     }
   }
 

@@ -2,7 +2,7 @@
 // a store that is away for a while, a lease that somebody else takes. Crews must end as if nothing had happened.
 import { setTimeout as wait } from 'node:timers/promises'
 import { RepriseError } from '../base/errors.ts'
-import { worksFor } from '../journal/paths.ts'
+import { isInTreeOf } from '../journal/paths.ts'
 import type { Lease, Owner, RunId, Store } from '../stores/store.ts'
 
 export type StoreCallName = Exclude<keyof Store, 'url' | 'close'>
@@ -35,12 +35,12 @@ export interface FaultyStore extends Store {
 }
 
 /** The n-th call of this name, or of any name, gets the fault; all others work. */
-export function nthCall(name: StoreCallName | 'any', n: number, fault: Fault): Faults {
+export function onNthCall(name: StoreCallName | 'any', n: number, fault: Fault): Faults {
   return (call) => ((name === 'any' ? call.count === n : call.name === name && call.nth === n) ? fault : undefined)
 }
 
 /** A fault: the call is made after this time. */
-export function slow(ms: number): Fault {
+export function delayed(ms: number): Fault {
   return async () => {
     await wait(ms)
   }
@@ -96,7 +96,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     const named = [first].flat().filter(isLease)
     if (named.length > 0) return named
     const run = typeof first === 'string' ? first : ((first as { run?: RunId } | undefined)?.run ?? '')
-    return [...leases.values()].filter((lease) => worksFor(run, lease.run))
+    return [...leases.values()].filter((lease) => isInTreeOf(run, lease.run))
   }
   async function loseLease(args: readonly unknown[], where: string): Promise<void> {
     const known = leasesOf(args)

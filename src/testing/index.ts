@@ -4,8 +4,8 @@ import '../base/node-version.ts'
 export {
   faultyStore,
   jumpingClock,
-  nthCall,
-  slow,
+  onNthCall,
+  delayed,
   type Fault,
   type Faults,
   type FaultyStore,

@@ -44,7 +44,7 @@ export async function runAiTool(aiTool: AiTool, input: unknown, context: ToolCon
 }
 
 /** The SDK gives a function the context of the call, which there is none of here. */
-export function descriptionOf({ description }: AiTool): string {
+export function aiDescription({ description }: AiTool): string {
   const made: unknown =
     typeof description === 'function'
       ? (description as (options: object) => unknown)({ context: undefined })
@@ -53,7 +53,7 @@ export function descriptionOf({ description }: AiTool): string {
 }
 
 /** What its provider is told about the tool besides. */
-export function sendOptionsOf({ strict, inputExamples, providerOptions }: AiTool): ToolSendOptions | undefined {
+export function aiSendOptions({ strict, inputExamples, providerOptions }: AiTool): ToolSendOptions | undefined {
   const given = defined({ strict, inputExamples, providerOptions })
   return Object.keys(given).length === 0 ? undefined : (given as ToolSendOptions)
 }

@@ -10,9 +10,9 @@ import { redact } from '../secrets/redact.ts'
 import type { Tool } from './tool.ts'
 
 /** CREW_INVALID for what cannot be kept, and for a tool that would ask where nobody can answer. */
-export function keptProvider(name: string, provider: ProviderTool): ProviderTool {
+export function storableProvider(name: string, provider: ProviderTool): ProviderTool {
   const what = `tool ${name} (${provider.id})`
-  const json = strictJson(cleanedByProvider(provider.args), 'args')
+  const json = strictJson(cleanArgs(provider.args), 'args')
   if (!json.ok) {
     const words = `${what} has ${json.found} as ${json.path}, which cannot be kept in a journal; give it as JSON`
     throw new RepriseError('CREW_INVALID', words)
@@ -37,7 +37,7 @@ export function checkOptions(name: string, options: ToolSendOptions): void {
 }
 
 /** Packages of providers mark what is secret in the set-up of a tool, for the SDK's telemetry. */
-function cleanedByProvider(args: object): unknown {
+function cleanArgs(args: object): unknown {
   const clean: unknown = Object.getOwnPropertyDescriptor(args, Symbol.for('vercel.ai.telemetry.redact'))?.value
   return typeof clean === 'function' ? (clean as (args: object) => unknown)(args) : args
 }
@@ -46,18 +46,18 @@ function cleanedByProvider(args: object): unknown {
  * What a request has of a tool: as it was pinned, with the credentials that the journal does not have, from the same
  * tool of today's code. CREW_INVALID when that has none in the same place.
  */
-export function withArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
+export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
   const { name, provider } = pinned
   if (!provider) return pinned
   const today = tools.find((tool) => tool.name === name)?.provider
   const given = today?.id === provider.id ? today : undefined
-  if (given && digest({ ...keptProvider(name, given) }) === digest({ ...provider }))
+  if (given && digest({ ...storableProvider(name, given) }) === digest({ ...provider }))
     return { ...pinned, provider: given }
-  const args = filled(provider.args, given?.args, `tool ${name}`) as ProviderTool['args']
+  const args = restoreRedacted(provider.args, given?.args, `tool ${name}`) as ProviderTool['args']
   return { ...pinned, provider: { ...provider, args } }
 }
 
-function filled(pinned: Json, today: unknown, what: string): Json {
+function restoreRedacted(pinned: Json, today: unknown, what: string): Json {
   if (pinned === redacted) {
     if (typeof today === 'string') return today
     const words = `${what} was set up with a credential that today's code does not have; resume with changed: 'restart', or put it back`
@@ -65,8 +65,10 @@ function filled(pinned: Json, today: unknown, what: string): Json {
   }
   if (typeof pinned !== 'object' || pinned === null) return pinned
   const member = (name: string | number): unknown => (today as { readonly [name: string]: unknown } | undefined)?.[name]
-  if (Array.isArray(pinned)) return pinned.map((item: Json, index) => filled(item, member(index), what))
-  return Object.fromEntries(Object.entries(pinned).map(([name, value]) => [name, filled(value, member(name), what)]))
+  if (Array.isArray(pinned)) return pinned.map((item: Json, index) => restoreRedacted(item, member(index), what))
+  return Object.fromEntries(
+    Object.entries(pinned).map(([name, value]) => [name, restoreRedacted(value, member(name), what)]),
+  )
 }
 
 const redacted = '[redacted]'

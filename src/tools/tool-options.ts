@@ -61,13 +61,13 @@ export const approvalCheck: Check<boolean> = check(
 
 const noNames: readonly string[] = Object.freeze([])
 
-interface Kept {
+interface ToolSettings {
   readonly was: readonly string[]
   readonly input: AnswerSchema
   readonly effect: Effect
 }
 
-export const toolTable: Table<ToolOptions<SchemaInput, unknown>, Kept> = {
+export const toolTable: Table<ToolOptions<SchemaInput, unknown>, ToolSettings> = {
   object: 'tool',
   called: 'name',
   options: {
@@ -116,7 +116,7 @@ export const toolTable: Table<ToolOptions<SchemaInput, unknown>, Kept> = {
 const { name, was, effect, version, cache } = toolTable.options
 
 /** Of a plain AI SDK tool, which has the rest. */
-export const labelTable: Table<ToolLabel, Kept> = {
+export const labelTable: Table<ToolLabel, ToolSettings> = {
   ...toolTable,
   called: 'name',
   kind: 'of the AI SDK',

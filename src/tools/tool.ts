@@ -7,8 +7,8 @@ import type { ProviderTool, ToolSendOptions } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { describe, isRecord, readOptions } from '../base/options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
-import { aiApproval, descriptionOf, isAiTool, runAiTool, sendOptionsOf, type AiTool } from './ai-tool.ts'
-import { checkOptions, keptProvider } from './provider-tool.ts'
+import { aiApproval, aiDescription, isAiTool, runAiTool, aiSendOptions, type AiTool } from './ai-tool.ts'
+import { checkOptions, storableProvider } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
@@ -82,14 +82,14 @@ export type Tools = readonly Tool[] | { readonly [name: string]: Tool | AiTool }
 export function tool<S extends SchemaInput, R>(options: ToolOptions<S, R>): Tool<InferOutput<S>, R>
 export function tool(aiTool: AiTool, label: ToolLabel): Tool
 export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: ToolLabel): Tool {
-  if (isAiTool(first)) return labelled(first, label)
+  if (isAiTool(first)) return labelTool(first, label)
   const { input: schema, settle, key, approval, ...options } = readOptions(toolTable, first)
   checkCache(options)
   return {
     ...options,
     schema,
     settles: settle !== undefined,
-    ...approves(options.name, approval),
+    ...readApproval(options.name, approval),
     key: (input) => key?.(input),
     settle: (idempotencyKey, input) => settle?.(idempotencyKey, input),
   }
@@ -100,13 +100,13 @@ export function toolList(what: string, tools: unknown): readonly Tool[] {
   if (!Array.isArray(tools) && !isRecord(tools)) throw wrong(what, tools, 'a list or a record of tools')
   const list = Array.isArray(tools)
     ? // a copy, since map skips the holes of a list
-      [...(tools as readonly unknown[])].map((item, index) => checked(item, `item ${index + 1} of ${what}`))
+      [...(tools as readonly unknown[])].map((item, index) => checkTool(item, `item ${index + 1} of ${what}`))
     : Object.entries(tools).map(([name, item]) =>
-        isAiTool(item) ? labelled(item, { name }) : checked(item, `${describe(name)} of ${what}`),
+        isAiTool(item) ? labelTool(item, { name }) : checkTool(item, `${describe(name)} of ${what}`),
       )
   const seen = new Set<string>()
   for (const { name, provider, options } of list) {
-    if (provider) keptProvider(name, provider)
+    if (provider) storableProvider(name, provider)
     if (options) checkOptions(name, options)
     if (seen.has(name)) throw new RepriseError('CREW_INVALID', `${what} has two tools named ${name}; rename one`)
     seen.add(name)
@@ -114,12 +114,12 @@ export function toolList(what: string, tools: unknown): readonly Tool[] {
   return list
 }
 
-function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
+function labelTool(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   if (!label) throw new RepriseError('CREW_INVALID', `an AI SDK tool needs a label: tool(aiTool, { name, effect })`)
   const options = readOptions(labelTable, label)
   checkCache(options)
   const what = `tool ${options.name}`
-  const provider = providerOf(aiTool)
+  const provider = readProvider(aiTool)
   if (provider?.executed) return executedByProvider(options, provider)
   if (typeof aiTool.execute !== 'function') {
     throw new RepriseError('CREW_INVALID', `${what} has no execute function; give one, or use tool({ run })`)
@@ -128,14 +128,14 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   if (needsApproval !== undefined) approvalCheck.read(`needsApproval of ${what}`, needsApproval)
   return {
     ...options,
-    description: descriptionOf(aiTool),
+    description: aiDescription(aiTool),
     // what a provider defines may take a text, and the model isn't shown its schema
     schema: provider
       ? asAnswerSchema(inputSchema, `input of ${what}`)
       : inputCheck.read(`input of ${what}`, inputSchema),
     settles: false,
-    ...defined({ provider, options: sendOptionsOf(aiTool) }),
-    ...approves(options.name, aiApproval(needsApproval)),
+    ...defined({ provider, options: aiSendOptions(aiTool) }),
+    ...readApproval(options.name, aiApproval(needsApproval)),
     run: (input, context) => runAiTool(aiTool, input, context),
     sent: (output, input, toolCallId) => aiTool.toModelOutput?.({ toolCallId, input, output }),
     key: () => undefined,
@@ -143,7 +143,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   }
 }
 
-function providerOf(aiTool: AiTool): ProviderTool | undefined {
+function readProvider(aiTool: AiTool): ProviderTool | undefined {
   const { type, id, args = {}, isProviderExecuted, supportsDeferredResults } = aiTool
   if (type !== 'provider') return undefined
   return {
@@ -182,7 +182,7 @@ function executedByProvider(
   }
 }
 
-function checked(item: unknown, what: string): Tool {
+function checkTool(item: unknown, what: string): Tool {
   const candidate = item as Partial<Tool> | null
   if (typeof candidate === 'object' && candidate !== null && typeof candidate.run === 'function' && candidate.schema) {
     return candidate as Tool
@@ -209,14 +209,14 @@ function checkCache({
   )
 }
 
-function approves(whose: string, approval: unknown): Pick<Tool, 'approval' | 'asks'> {
+function readApproval(whose: string, approval: unknown): Pick<Tool, 'approval' | 'asks'> {
   return {
-    approval: approvalOf(whose, approval),
+    approval: approvalFunction(whose, approval),
     asks: typeof approval === 'function' ? 'sometimes' : approval ? 'always' : undefined,
   }
 }
 
-function approvalOf(whose: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {
+function approvalFunction(whose: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {
   if (typeof approval !== 'function') return () => approval === true
   return async (input) => {
     const needed: unknown = await Promise.try(approval as (input: unknown) => unknown, input).catch(

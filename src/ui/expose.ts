@@ -2,7 +2,7 @@
 // tools, thoughts and the causes of failures stay on the server unless the server chooses to show them. What a person
 // has to decide is always shown.
 import { flag, optional, wrong, type Check } from '../base/checks.ts'
-import { attemptsIn } from '../journal/paths.ts'
+import { attemptsOnPath } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { ToolOutcome } from '../journal/entries.ts'
 import { checkKeys } from '../base/options.ts'
@@ -63,7 +63,7 @@ export function readExpose(value: unknown): Exposure {
     errors: optional('errors of expose', options.errors, flag) ?? false,
     talk(state, { task, path }) {
       if (tasks !== undefined) return chosen(tasks, task)
-      const [attempt = ''] = attemptsIn(path)
+      const [attempt = ''] = attemptsOnPath(path)
       return isLast(state, task) || state.attempts.get(attempt)?.request.output === undefined
     },
     output(state, task) {

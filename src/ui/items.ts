@@ -1,6 +1,6 @@
 // What a person sees of a run, in order: tasks, texts, thoughts, tool calls, questions, sources and files. Both
 // protocols are written from these.
-import type { Answer, MadeFile, Source, ToolOutcome } from '../journal/entries.ts'
+import type { Answer, GeneratedFile, Source, ToolOutcome } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { PartOrigin, QuestionData, TaskData } from './message.ts'
 
@@ -60,7 +60,7 @@ export interface SourceItem {
 export interface FileItem {
   readonly type: 'file'
   readonly key: string
-  readonly file: MadeFile
+  readonly file: GeneratedFile
 }
 
 /** Whether it is something that an agent said or did: such items belong to steps. */

@@ -80,7 +80,7 @@ export interface PartOrigin {
  * The entry after which a message continues: give it as `after`. Whatever came after that entry, such as half a
  * sentence, is replaced by what continues the message. 0 for a message that is not of a run.
  */
-export function lastEntry(message: Pick<UIMessage, 'metadata' | 'parts'> | undefined): number {
+export function lastEntryNumber(message: Pick<UIMessage, 'metadata' | 'parts'> | undefined): number {
   const { entry, steps } = (message?.metadata ?? {}) as Partial<RunMetadata>
   if (!Array.isArray(message?.parts) || !isCount(entry) || !isCount(steps)) return 0
   const marks = message.parts.filter(({ type }) => type === 'step-start').length

@@ -2,11 +2,11 @@
 // reads it, whenever, and from wherever. What was only heard while it was said comes after that, and is replaced by
 // what is recorded. The items are cut into steps, so that a reader can forget everything since the last cut: a step is
 // over when all calls that were made in it are.
-import type { AskedWithin } from '../engine/task/children.ts'
+import type { TreeQuestion } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
 import { defined } from '../base/defined.ts'
 import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
-import { attemptsIn } from '../journal/paths.ts'
+import { attemptsOnPath } from '../journal/paths.ts'
 import { taskNameAt } from '../journal/state/at-path.ts'
 import { applyEntry, emptyState } from '../journal/state/fold.ts'
 import { askingTask } from '../journal/state/open-questions.ts'
@@ -23,7 +23,7 @@ import {
 } from './items.ts'
 import type { PartOrigin } from './message.ts'
 import { replyItems } from './reply-items.ts'
-import { questionData, taskData } from './told-data.ts'
+import { questionData, taskData } from './view-data.ts'
 
 export interface Narration {
   readonly state: RunState
@@ -39,7 +39,7 @@ export interface Narration {
   /** Gives the items that it changed. */
   hear(event: RunEvent): ReadonlySet<Item>
   /** What the runs of its tasks have asked: that is in their journals, not in this one. */
-  learn(asked: readonly AskedWithin[]): ReadonlySet<Item>
+  learn(asked: readonly TreeQuestion[]): ReadonlySet<Item>
   /** Forgets what is being said: nobody will say the rest. */
   silence(): void
 }
@@ -58,7 +58,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   function add(item: Item): void {
     items.push(item)
     if (item.type === 'question') questions.push(item)
-    byKey.set(keyOf(item), item)
+    byKey.set(itemKey(item), item)
     changed.add(item)
     if (item.type === 'tool' && !exposure.tool(item.tool)) hidden.add(item)
   }
@@ -69,14 +69,14 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   /** What a coworker says is part of a call. */
   function isTalkShown(origin: PartOrigin): boolean {
-    const calls = attemptsIn(origin.path)
+    const calls = attemptsOnPath(origin.path)
       .slice(1)
       .map((attempt) => callAt(attempt.slice(0, attempt.lastIndexOf('/'))))
     return exposure.talk(state, origin) && calls.every((call) => call && exposure.tool(call.tool))
   }
 
   function tell(item: TaskItem | QuestionItem): void {
-    const known = byKey.get(keyOf(item)) as typeof item | undefined
+    const known = byKey.get(itemKey(item)) as typeof item | undefined
     if (!known) return add(item)
     if (JSON.stringify(known.data) === JSON.stringify(item.data)) return
     Object.assign(known, { data: item.data })
@@ -135,7 +135,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     const heard = spoken.get(path) ?? []
     spoken.delete(path)
     if (isInternal(path)) return
-    const origin = originOf(state, path)
+    const origin = partOrigin(state, path)
     const reply = replyItems(entry, origin, heard)
     for (const item of reply.items) {
       const isShown = item.type === 'text' || item.type === 'reasoning' ? isHeard(item) : isTalkShown(origin)
@@ -167,7 +167,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     settleQuestions()
     tellTasks(entry)
     for (const open of openCalls()) {
-      if (!isGivenUp(state, open.key)) continue
+      if (!isAbandonedAttempt(state, open.key)) continue
       open.outcome = { error: 'It was given up.' }
       changed.add(open)
     }
@@ -187,7 +187,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     if (last?.type === type) last.text += event.text
     else {
       const key = `${path}:${said.length}`
-      const item: SpokenItem = { type, key, origin: originOf(state, path), text: event.text, done: false }
+      const item: SpokenItem = { type, key, origin: partOrigin(state, path), text: event.text, done: false }
       if (!isHeard(item)) hidden.add(item)
       said.push(item)
     }
@@ -226,7 +226,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   }
 }
 
-function keyOf({ type, key }: Item): string {
+function itemKey({ type, key }: Item): string {
   return `${type} ${key}`
 }
 
@@ -236,8 +236,8 @@ export function failureText({ state, exposure }: Narration): string {
 }
 
 /** Whose words a path is about: those of a task's agent, of a coworker, or of work inside a step. */
-function originOf(state: RunState, path: string): PartOrigin {
-  const agent = state.attempts.get(attemptsIn(path).at(-1) ?? '')?.agent
+function partOrigin(state: RunState, path: string): PartOrigin {
+  const agent = state.attempts.get(attemptsOnPath(path).at(-1) ?? '')?.agent
   return { task: taskNameAt(state, path), path, ...defined({ agent: agent === '' ? undefined : agent }) }
 }
 
@@ -246,13 +246,13 @@ function originOf(state: RunState, path: string): PartOrigin {
  * is part of a call (`note#1/3.0/analyst#1`), and is shown.
  */
 function isInternal(path: string): boolean {
-  return attemptsIn(path)
+  return attemptsOnPath(path)
     .slice(1)
     .some((attempt) => !/\/\d+\.\d+\/[^/]+$/.test(attempt))
 }
 
 /** Whether one of the attempts that a path is part of was given up. */
-function isGivenUp(state: RunState, path: string): boolean {
+function isAbandonedAttempt(state: RunState, path: string): boolean {
   if (state.status === 'cancelled') return true
-  return attemptsIn(path).some((attempt) => ['void', 'failed'].includes(state.attempts.get(attempt)?.status ?? ''))
+  return attemptsOnPath(path).some((attempt) => ['void', 'failed'].includes(state.attempts.get(attempt)?.status ?? ''))
 }

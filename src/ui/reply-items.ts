@@ -47,7 +47,7 @@ export function replyItems(
         break
       }
       case 'provider-result':
-        outcomes.push([ownKey(part.id), outcomeOf(part)])
+        outcomes.push([ownKey(part.id), providerOutcome(part)])
         break
       case 'source':
         sources.push({ type: 'source', key: `${seq}:${sources.length}`, source: part })
@@ -59,11 +59,11 @@ export function replyItems(
         break
     }
   }
-  return { items: [...asHeard(items, heard), ...sources], outcomes }
+  return { items: [...keepStreamedItems(items, heard), ...sources], outcomes }
 }
 
 /** With the items that were heard in place of equal ones; unless there is any difference. */
-function asHeard(items: readonly Item[], heard: readonly SpokenItem[]): readonly Item[] {
+function keepStreamedItems(items: readonly Item[], heard: readonly SpokenItem[]): readonly Item[] {
   const said = items.filter((item): item is SpokenItem => item.type === 'text' || item.type === 'reasoning')
   const isEqual =
     said.length === heard.length &&
@@ -73,6 +73,6 @@ function asHeard(items: readonly Item[], heard: readonly SpokenItem[]): readonly
   return items.map((item) => heard[said.indexOf(item as SpokenItem)] ?? item)
 }
 
-function outcomeOf({ result, failed }: Extract<ReplyPart, { readonly type: 'provider-result' }>): ToolOutcome {
+function providerOutcome({ result, failed }: Extract<ReplyPart, { readonly type: 'provider-result' }>): ToolOutcome {
   return failed ? { error: typeof result === 'string' ? result : JSON.stringify(result) } : { result }
 }

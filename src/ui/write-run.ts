@@ -1,9 +1,9 @@
 // Follows a run from its first entry on and has a writer say it in a protocol: silently up to where its reader is, and
 // aloud from there. Everything is read, since what an entry means depends on those before it.
-import type { Rest } from '../engine/follow/follow.ts'
-import type { CaughtUp, RunEvent } from '../engine/follow/listeners.ts'
-import { safeError, type RunEvents } from '../crew/result/event-stream.ts'
-import type { AskedWithin } from '../engine/task/children.ts'
+import type { RestStatus } from '../engine/follow/follow.ts'
+import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
+import { publicError, type RunEvents } from '../crew/result/event-stream.ts'
+import type { TreeQuestion } from '../engine/task/children.ts'
 import type { Item } from './items.ts'
 import type { Narration } from './narration.ts'
 
@@ -11,14 +11,14 @@ export interface RunWriter<Out> {
   /** What its reader is told first, once, when everything that it has is in the narration. */
   begin(): Iterable<Out>
   heard(changed: ReadonlySet<Item>, isEntry: boolean): Iterable<Out>
-  end(rest: Rest | undefined): Iterable<Out>
+  end(rest: RestStatus | undefined): Iterable<Out>
   /** When the run cannot be followed any further, which is not in its journal. */
   fail(why: { readonly code: string; readonly message: string }): Iterable<Out>
 }
 
 export interface FollowedRun {
-  readonly events: RunEvents<RunEvent | CaughtUp>
-  asked(): Promise<readonly AskedWithin[]>
+  readonly events: RunEvents<RunEvent | CaughtUpEvent>
+  asked(): Promise<readonly TreeQuestion[]>
 }
 
 /**
@@ -48,7 +48,7 @@ export function writeRun<Out>(
     return new Set(narration.learn(await asked()))
   }
 
-  async function take(event: RunEvent | CaughtUp): Promise<Out[]> {
+  async function take(event: RunEvent | CaughtUpEvent): Promise<Out[]> {
     if (event.type === 'caught-up') return begin()
     const seq = 'seq' in event ? event.seq : undefined
     const isKnown = seq === undefined || after === 'all' || seq <= after
@@ -78,7 +78,7 @@ export function writeRun<Out>(
         return { done: false, value: await next() }
       } catch (error) {
         over = true
-        return { done: false, value: [...begin(), ...writer.fail(safeError(error, narration.state.run))] }
+        return { done: false, value: [...begin(), ...writer.fail(publicError(error, narration.state.run))] }
       }
     },
     async return() {

@@ -1,19 +1,19 @@
 // One claimed run, until it leaves this process. What cannot be advanced stays due, and the store offers it again,
 // later each time.
-import type { Advanced } from '../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../crew/advance/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import { defined } from '../base/defined.ts'
 import type { World } from '../engine/definition.ts'
 import type { TimedLease } from '../engine/lease/lease-keeper.ts'
 import type { RepriseError } from '../base/errors.ts'
-import type { Via } from '../journal/entries.ts'
-import type { Hear, Outcome } from './report/events.ts'
+import type { DispatchedBy } from '../journal/entries.ts'
+import type { OnWorkerEvent, Outcome } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore } from './served.ts'
 import type { Time } from './time.ts'
 
 export interface AdvanceWork {
   readonly clock: Pick<World, 'monotonic'>
-  readonly hear: Hear
+  readonly hear: OnWorkerEvent
   /** How long a run that is claimed now may be held, beside what whoever asked for it says. */
   time(asked?: Pick<DispatchedOptions, 'until' | 'sliceSeconds'>): Time
 }
@@ -24,8 +24,8 @@ export async function advanceRun(
   lease: TimedLease,
   known: ServedCrew | undefined,
   { clock, hear, time }: AdvanceWork,
-  via?: Via,
-): Promise<Advanced> {
+  via?: DispatchedBy,
+): Promise<AdvanceOutcome> {
   const { store } = served
   const { run: runId } = lease
   const began = clock.monotonic()
@@ -37,7 +37,7 @@ export async function advanceRun(
     using given = time()
     const advanced = await its.advance(lease, given, via)
     const seconds = Math.round(clock.monotonic() - began) / 1_000
-    hear({ event: 'left', runId, crew, seconds, ...outcomeOf(advanced) })
+    hear({ event: 'left', runId, crew, seconds, ...eventOutcome(advanced) })
     return advanced
   } catch (error) {
     hear({ event: 'refused', runId, ...defined({ crew }), error })
@@ -54,14 +54,14 @@ async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew
   throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", by now` : 'it was deleted meanwhile')
 }
 
-function outcomeOf(advanced: Advanced): { outcome: Outcome; at?: string; error?: RepriseError } {
+function eventOutcome(advanced: AdvanceOutcome): { outcome: Outcome; at?: string; error?: RepriseError } {
   switch (advanced.is) {
     case 'ended':
       return { outcome: advanced.status }
     case 'waiting':
-      return { outcome: 'waiting', ...defined({ at: written(advanced.at) }) }
+      return { outcome: 'waiting', ...defined({ at: isoTime(advanced.at) }) }
     case 'failed':
-      return { outcome: 'failed', error: advanced.error, ...defined({ at: written(advanced.retryAt) }) }
+      return { outcome: 'failed', error: advanced.error, ...defined({ at: isoTime(advanced.retryAt) }) }
     case 'more':
     case 'held':
     case 'other':
@@ -69,6 +69,6 @@ function outcomeOf(advanced: Advanced): { outcome: Outcome; at?: string; error?:
   }
 }
 
-function written(at: number | undefined): string | undefined {
+function isoTime(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }

@@ -2,13 +2,13 @@
 // either, since hints may be lost and delays come due. Nothing that is wrong with the store ends it.
 import type { World } from '../engine/definition.ts'
 import type { InProgress } from './in-progress.ts'
-import type { Hear } from './report/events.ts'
+import type { OnWorkerEvent } from './report/events.ts'
 import type { ServedStore } from './served.ts'
 
 export interface AskWork {
   readonly progress: InProgress
   readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
-  readonly hear: Hear
+  readonly hear: OnWorkerEvent
   /** Nothing is asked after it. */
   readonly stopping: AbortSignal
   /** How often to look without a hint. */
@@ -46,7 +46,7 @@ export async function askStore(
   }
 
   async function askOnce(turn: number): Promise<boolean> {
-    using _ = noticed(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
+    using _ = onTimeout(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
       const isDone = await ask(turn, alarm)
       hear({ event: 'asked', store: url })
@@ -90,7 +90,7 @@ async function listen(
 }
 
 /** Calls when this takes too long. */
-function noticed({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposable {
+function onTimeout({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposable {
   const over = new AbortController()
   sleep(silentMs, over.signal).then(call, () => undefined)
   return { [Symbol.dispose]: () => over.abort() }

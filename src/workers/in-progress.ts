@@ -1,7 +1,7 @@
 // The runs that a worker has in progress, and how many more it may take.
 import type { ServedCrew } from './served.ts'
 
-export interface Place {
+export interface Slot {
   readonly run: string
   /** Known where the crew has a limit of its own. */
   readonly crew: ServedCrew | undefined
@@ -15,7 +15,7 @@ export interface InProgress {
   /** Takes room for as long as a claim is under way, so that two stores do not claim for the same places. */
   reserve(places: number): Disposable
   /** `work` must not reject. */
-  begin(place: Place, work: Promise<void>): void
+  begin(place: Slot, work: Promise<void>): void
   /** Calls back whenever a run has left. */
   onRoom(call: () => void): void
   runs(): string[]
@@ -24,7 +24,7 @@ export interface InProgress {
 }
 
 export function newInProgress(concurrency: number): InProgress {
-  const works = new Map<Promise<void>, Place>()
+  const works = new Map<Promise<void>, Slot>()
   const waiting = new Set<() => void>()
   let reserved = 0
   return {

@@ -2,13 +2,13 @@
 import '../base/node-version.ts'
 
 export {
-  againAt,
+  nextWakeAt,
   type DispatchedOptions,
   type DispatchedWork,
   type Dispatcher,
   type Wake,
 } from '../crew/queue/dispatcher.ts'
-export { laneName } from './dispatch/lane-name.ts'
+export { queueName } from './dispatch/queue-name.ts'
 export type { Outcome, WorkerEvent } from './report/events.ts'
 export type { WorkerHealth } from './report/health.ts'
 export { startWorker, type Worker } from './worker.ts'

@@ -1,22 +1,26 @@
 // Keeps the next run of each schedule in the queue, ahead of its time.
 import type { World } from '../engine/definition.ts'
-import type { Hear } from './report/events.ts'
+import type { OnWorkerEvent } from './report/events.ts'
 import type { ServedCrew } from './served.ts'
 
 type Clock = Pick<World, 'now' | 'sleep'>
 
 /** A clock may be set, and a machine may sleep: nobody waits for longer at a time. */
-const longestWait = 60_000
+const maxWaitMs = 60_000
 /** What could not be queued is tried again after this time. */
-const pause = 30_000
+const retryMs = 30_000
 
-export interface Schedules {
+export interface ScheduleKeeper {
   readonly isEmpty: boolean
   /** Queues what is missing; gives when to look again, in ms since 1970. Never rejects. */
   keep(): Promise<number>
 }
 
-export function keepSchedules(crews: readonly ServedCrew[], hear: Hear, { now }: Pick<Clock, 'now'>): Schedules {
+export function keepSchedules(
+  crews: readonly ServedCrew[],
+  hear: OnWorkerEvent,
+  { now }: Pick<Clock, 'now'>,
+): ScheduleKeeper {
   const kept = crews.flatMap((crew) => crew.schedules.map(({ name }) => ({ crew, name, asked: 0, at: 0 })))
   async function keepOne(one: (typeof kept)[number]): Promise<void> {
     const { crew, name: schedule } = one
@@ -28,7 +32,7 @@ export function keepSchedules(crews: readonly ServedCrew[], hear: Hear, { now }:
       if (!next?.created) return
       hear({ event: 'scheduled', crew: crew.name, schedule, runId: next.runId, time: next.time.toISOString() })
     } catch (error) {
-      one.at = now().getTime() + pause
+      one.at = now().getTime() + retryMs
       hear({ event: 'unscheduled', crew: crew.name, schedule, error })
     }
   }
@@ -45,10 +49,10 @@ export function keepSchedules(crews: readonly ServedCrew[], hear: Hear, { now }:
 }
 
 /** Until the signal aborts. It also looks at schedules without a time left: the clock may be set back. */
-export async function keepOn(schedules: Schedules, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function keepSchedulesUntil(schedules: ScheduleKeeper, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !schedules.isEmpty) {
     const at = await schedules.keep()
-    const ms = Math.min(Math.max(at - clock.now().getTime(), 0), longestWait)
+    const ms = Math.min(Math.max(at - clock.now().getTime(), 0), maxWaitMs)
     await clock.sleep(ms, signal).catch(() => undefined)
   }
 }

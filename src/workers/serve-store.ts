@@ -77,7 +77,7 @@ function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roo
   return [...all.slice(first), ...all.slice(0, first)]
 }
 
-interface Claimed {
+interface ClaimResult {
   readonly runs: number
   /** Whether there was room here to ask for everything. */
   readonly all: boolean
@@ -90,7 +90,7 @@ async function claimRuns(
   progress: InProgress,
   mine: ReadonlySet<RunId>,
   begin: (lease: TimedLease, crew: ServedCrew | undefined) => void,
-): Promise<Claimed> {
+): Promise<ClaimResult> {
   let runs = 0
   let all = true
   for (const { crew, lanes, limit } of claims) {
@@ -102,7 +102,7 @@ async function claimRuns(
     using _ = progress.reserve(places)
     const leases = await claim(lanes, {
       limit: places,
-      has: mine,
+      exclude: mine,
       ...defined({ most: crew?.maxRuns }),
     })
     for (const lease of leases) begin(lease, crew)

@@ -1,15 +1,15 @@
 // What a worker knows of the crews that it serves: which runs are theirs, in which store, and how one is advanced.
-import type { Advanced } from '../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../crew/advance/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun } from '../crew/queue/enqueue-next.ts'
 import type { Schedule } from '../crew/queue/read-schedule.ts'
 import { defined } from '../base/defined.ts'
 import { requestLeases, type TimedLease } from '../engine/lease/lease-keeper.ts'
 import { RepriseError } from '../base/errors.ts'
-import type { Via } from '../journal/entries.ts'
+import type { DispatchedBy } from '../journal/entries.ts'
 import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claim-order.ts'
-import type { Lane, Room, RunRow, Store } from '../stores/store.ts'
+import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './time.ts'
 import type { ReadWorkerOptions } from './worker-options.ts'
 
@@ -19,7 +19,7 @@ export interface ServedCrew {
   /** How many of its runs may be in progress at once, in all processes. */
   readonly maxRuns: number | undefined
   readonly schedules: readonly Schedule[]
-  advance(lease: TimedLease, time: Time, via?: Via): Promise<Advanced>
+  advance(lease: TimedLease, time: Time, via?: DispatchedBy): Promise<AdvanceOutcome>
   cancel(runId: string, by: string): Promise<void>
   enqueueNext(schedule: string, after: Date): Promise<NextRun | undefined>
 }
@@ -27,7 +27,7 @@ export interface ServedCrew {
 export interface ServedStore {
   readonly store: Store
   readonly crews: readonly ServedCrew[]
-  claim(lanes: readonly Lane[], room: Room): Promise<TimedLease[]>
+  claim(lanes: readonly Lane[], room: ClaimLimits): Promise<TimedLease[]>
 }
 
 /**

@@ -5,12 +5,12 @@ import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
 import { defined } from '../base/defined.ts'
-import type { Heard } from './report/events.ts'
+import type { WorkerPartEvent } from './report/events.ts'
 import { createHealth, type WorkerHealth } from './report/health.ts'
 import { dispatchedWork } from './dispatch/dispatched-work.ts'
 import { sweepStore } from './dispatch/sweep-store.ts'
 import { newInProgress } from './in-progress.ts'
-import { keepOn, keepSchedules } from './keep-schedules.ts'
+import { keepSchedulesUntil, keepSchedules } from './keep-schedules.ts'
 import { createMetrics } from './report/metrics.ts'
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
 import { serveHttp } from './report/serve-http.ts'
@@ -61,7 +61,7 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
   const crews = stores.flatMap((served) => served.crews)
   const schedules = keepSchedules(crews, hear, clock)
 
-  function hear(heard: Heard): void {
+  function hear(heard: WorkerPartEvent): void {
     metrics.hear(heard)
     keeper.hear(heard)
     if (heard.event !== 'asked') onEvent?.(heard)
@@ -95,7 +95,7 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
     try {
       // first, so that with `once` a run whose time has come is there
       await schedules.keep()
-      const keeping = once ? undefined : keepOn(schedules, clock, stopping.signal)
+      const keeping = once ? undefined : keepSchedulesUntil(schedules, clock, stopping.signal)
       await Promise.race([serveAll().then(() => progress.done()), deaf(over.signal)])
       await keeping
     } finally {

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { sqliteStore, thisOwner } from 'reprise/stores'
+import { sqliteStore, currentOwner } from 'reprise/stores'
 import { giveUp } from '../engine/support.ts'
 import { claims, filing, project, records, type Ended } from './support.ts'
 
@@ -85,7 +85,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'), { now: () => Date.now() + passed })
     const row = await store.row('refused')
     for (let tries = 0; tries < 11; tries++) {
-      const [lease] = await store.claim(thisOwner(), 1_000, [row ?? assert.fail()], { limit: 1 })
+      const [lease] = await store.claim(currentOwner(), 1_000, [row ?? assert.fail()], { limit: 1 })
       await store.release(lease ?? assert.fail())
       passed += 1_100_000
     }
@@ -106,7 +106,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     const limit = async (): Promise<string | undefined> =>
       checks(await folder.reprise('doctor', '--json'))['limit']?.says
     assert.equal(await limit(), undefined)
-    await store.claim(thisOwner(), 60_000, [row], { limit: 1 })
+    await store.claim(currentOwner(), 60_000, [row], { limit: 1 })
     assert.equal(await limit(), '1 run of claims in progress, as many as its maxRuns allows: 2 more runs wait')
     await store.close()
   })

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { runnerOf } from '../../src/cli/runner.ts'
 import { writeCommands, type Call } from '../../src/cli/write-command.ts'
-import { nextWords, purposes, type Next } from '../../src/base/next.ts'
+import { nextWords, purposes, type NextStep } from '../../src/base/next.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 
 const runId = "ada's claim"
 
 /** Every act, as a call and as a command. */
-const table: readonly (readonly [next: Next, call: string, command: string])[] = [
+const table: readonly (readonly [next: NextStep, call: string, command: string])[] = [
   [{ act: 'resume', runId }, `continue with crew.run('ada\\'s claim').resume()`, `resume 'ada'\\''s claim' CREW`],
   [
     { act: 'resume', runId: 'r', changed: 'restart' },

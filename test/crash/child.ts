@@ -5,7 +5,7 @@ import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { RepriseError } from 'reprise'
 import { openStore } from '../../src/stores/open-store.ts'
-import { thisOwner } from '../../src/stores/owner.ts'
+import { currentOwner } from '../../src/stores/owner.ts'
 import { live, openCrew } from './life.ts'
 import { dieAt } from './mortal.ts'
 
@@ -37,7 +37,7 @@ async function serve({ url, run, crew, killAt }: Sentence): Promise<void> {
   }
   const { lived, recorded } = await dieAt(
     await openStore(url),
-    { at: killAt, happens, owner: thisOwner() },
+    { at: killAt, happens, owner: currentOwner() },
     async (store) => {
       const own = await openCrew(crew, run, store)
       await everyoneIsReady()

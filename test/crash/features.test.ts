@@ -5,8 +5,8 @@ import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import type { Question } from 'reprise'
 import type { Entry } from '../../src/journal/entries.ts'
-import { taskOf } from '../../src/journal/paths.ts'
-import { opening, shownOf } from '../../src/engine/talk/conversation.ts'
+import { taskInPath } from '../../src/journal/paths.ts'
+import { opening, shownOf } from '../../src/engine/model/conversation.ts'
 import { openQuestions } from '../../src/journal/state/open-questions.ts'
 import { replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
@@ -393,8 +393,8 @@ function underWay(entries: readonly Entry[]): number {
   const open = new Set<string>()
   let most = 0
   for (const { type, path = '' } of entries) {
-    if (type === 'task.started') open.add(taskOf(path))
-    if (type === 'task.completed') open.delete(taskOf(path))
+    if (type === 'task.started') open.add(taskInPath(path))
+    if (type === 'task.completed') open.delete(taskInPath(path))
     most = Math.max(most, open.size)
   }
   return most
@@ -426,7 +426,9 @@ function recordedEffects({ state, entries }: Journal): string[] {
   if (!state) return []
   const { attempts } = state
   const calls = [...attempts.values()].flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
-  const returned = calls.filter((call) => call.outcome).map(({ request, path }) => `${request.tool} of ${taskOf(path)}`)
+  const returned = calls
+    .filter((call) => call.outcome)
+    .map(({ request, path }) => `${request.tool} of ${taskInPath(path)}`)
   const marked = entries.flatMap((entry) => {
     const { path = '' } = entry
     switch (entry.type) {
@@ -440,7 +442,7 @@ function recordedEffects({ state, entries }: Journal): string[] {
       }
       case 'task.started':
       case 'task.skipped':
-        return `when ${taskOf(path)}`
+        return `when ${taskInPath(path)}`
       case 'guardrail.judged': {
         const said = attempts.get(path)?.turns.at(-1)
         return `${entry.guardrail} judged ${said ? replyText(said.reply) : ''}`

@@ -4,7 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { Owner } from '../../src/journal/entries.ts'
-import { thisOwner } from '../../src/stores/owner.ts'
+import { currentOwner } from '../../src/stores/owner.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { killingAt, type KillAt } from './killing.ts'
 
@@ -34,7 +34,7 @@ const never = new Promise<never>(() => {})
 /** Lets `live` live on the store until it is killed or ends. What was sent before the kill has arrived when this resolves. */
 export async function dieAt<T>(
   inner: Store,
-  { at, happens, owner = { ...thisOwner(), start: 'ended', instance: randomUUID() } }: Death,
+  { at, happens, owner = { ...currentOwner(), start: 'ended', instance: randomUUID() } }: Death,
   live: (store: Store) => Promise<T>,
 ): Promise<Mortality<T>> {
   const life: Mortal = { dead: false, requests: new Set() }

@@ -5,7 +5,7 @@ import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { callsFor, keysBeside } from '../../src/engine/calls/once.ts'
+import { callsToInherit, siblingKeys } from '../../src/engine/calls/once.ts'
 import type { AttemptState, CallState } from '../../src/journal/state/state.ts'
 import { newStore, oneTask, stateOf } from './support.ts'
 
@@ -119,10 +119,10 @@ test('to look through the calls of an attempt, its turns are read once, however 
   let reads = 0
   Object.defineProperty(attempt, 'turns', { get: () => (reads++, turns) })
   assert.deepEqual(
-    callsFor(state).map(({ occurrence }) => occurrence),
+    callsToInherit(state).map(({ occurrence }) => occurrence),
     [0, 1, 2, 3].flatMap((occurrence) => Array<number>(5).fill(occurrence)),
   )
   assert.equal(reads, 1)
-  assert.equal(keysBeside(state, 'job', attempt, turns[0]?.calls[0] as CallState).length, 19)
+  assert.equal(siblingKeys(state, 'job', attempt, turns[0]?.calls[0] as CallState).length, 19)
   assert.equal(reads, 2)
 })

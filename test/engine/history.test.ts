@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore } from 'reprise/stores'
-import { lineageOf, type Descendant } from '../../src/runs/lineage.ts'
+import { readLineage, type Descendant } from '../../src/runs/lineage.ts'
 import type { RunFilter, Store } from '../../src/stores/store.ts'
 import { batch, refused, row } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
@@ -73,7 +73,7 @@ test('a lineage names the ancestors, oldest first, and the tree of runs made fro
   const store = newStore()
   await made(store, ['root'], ['middle', 'root'], ['aunt', 'root'], ['run', 'middle'])
   await made(store, ['first', 'run'], ['second', 'run'], ['grandchild', 'first'])
-  const { ancestors, run, cut } = await lineageOf(store, 'run')
+  const { ancestors, run, cut } = await readLineage(store, 'run')
   assert.deepEqual(
     ancestors.map(({ runId }) => runId),
     ['root', 'middle'],
@@ -88,20 +88,20 @@ test('a deleted ancestor is named as deleted, and ends the walk', async () => {
   const store = newStore()
   await made(store, ['root'], ['middle', 'root'], ['run', 'middle'])
   await store.delete('middle')
-  assert.deepEqual((await lineageOf(store, 'run')).ancestors, [{ runId: 'middle', deleted: true }])
-  assert.deepEqual(treeOf((await lineageOf(store, 'root')).run), ['root'])
+  assert.deepEqual((await readLineage(store, 'run')).ancestors, [{ runId: 'middle', deleted: true }])
+  assert.deepEqual(treeOf((await readLineage(store, 'root')).run), ['root'])
 })
 
 test('a lineage of runs that name one another as parent ends', async () => {
   const store = newStore()
   await made(store, ['a', 'c'], ['b', 'a'], ['c', 'b'], ['own', 'own'])
-  const found = await lineageOf(store, 'a')
+  const found = await readLineage(store, 'a')
   assert.deepEqual(
     found.ancestors.map(({ runId }) => runId),
     ['b', 'c'],
   )
   assert.deepEqual(treeOf(found.run), ['a', ['b', ['c']]])
-  const own = await lineageOf(store, 'own')
+  const own = await readLineage(store, 'own')
   assert.deepEqual([own.ancestors, treeOf(own.run)], [[], ['own']])
 })
 
@@ -110,30 +110,30 @@ test('a large lineage is read in pages, and one past the limit is cut off at its
   await made(store, ['root'])
   await made(store, ...Array.from({ length: 250 }, (_, index) => [`child ${index}`, 'root'] as const))
   await made(store, ['far', 'child 7'])
-  const whole = await lineageOf(store, 'root')
+  const whole = await readLineage(store, 'root')
   assert.equal(whole.run.children.length, 250)
   assert.equal(whole.run.children[0]?.runId, 'child 0')
   assert.deepEqual(treeOf(whole.run.children[7] as Descendant), ['child 7', ['far']])
   assert.equal(whole.cut, false)
-  const nearest = await lineageOf(store, 'root', 250)
+  const nearest = await readLineage(store, 'root', 250)
   assert.equal(nearest.cut, true)
   assert.equal(nearest.run.children.length, 250)
   assert.deepEqual(treeOf(nearest.run.children[7] as Descendant), ['child 7'])
-  const few = await lineageOf(store, 'root', 2)
+  const few = await readLineage(store, 'root', 2)
   assert.deepEqual(treeOf(few.run), ['root', ['child 248'], ['child 249']])
-  const chain = await lineageOf(store, 'far', 1)
+  const chain = await readLineage(store, 'far', 1)
   assert.deepEqual([chain.ancestors.map(({ runId }) => runId), chain.cut], [['child 7'], true])
 })
 
 test('a chain of a thousand runs has a lineage', async () => {
   const store = newStore()
   await made(store, ...Array.from({ length: 1_000 }, (_, index) => [`r${index}`, `r${index - 1}`] as const))
-  assert.equal((await lineageOf(store, 'r999')).ancestors.length, 1_000)
-  assert.equal((await lineageOf(store, 'r0')).cut, false)
+  assert.equal((await readLineage(store, 'r999')).ancestors.length, 1_000)
+  assert.equal((await readLineage(store, 'r0')).cut, false)
 })
 
 test('a run that is not there has no family', async () => {
-  await refused(lineageOf(newStore(), 'nobody'), 'RUN_NOT_FOUND', /nobody/)
+  await refused(readLineage(newStore(), 'nobody'), 'RUN_NOT_FOUND', /nobody/)
 })
 
 let second = 0

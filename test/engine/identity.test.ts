@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type Tool } from 'reprise'
 import { openStore, type Store } from 'reprise/stores'
-import { faultyStore, nthCall, scriptedModel } from 'reprise/testing'
+import { faultyStore, onNthCall, scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { copyAll } from '../crew/copy/copy-support.ts'
@@ -94,13 +94,13 @@ test('a run whose creation was acknowledged late is recognised, and enqueued onc
     const bank = new Bank()
     const store = newStore()
     const inner = bank.crew(store)
-    const faulty = faultyStore(store, nthCall('create', nth, 'reply lost'))
+    const faulty = faultyStore(store, onNthCall('create', nth, 'reply lost'))
     const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'settle', crew: inner })], store: faulty })
     assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
     assert.equal(bank.paid.size, 1)
   }
   const store = newStore()
-  const crew = new Bank().crew(faultyStore(store, nthCall('create', 1, 'reply lost')))
+  const crew = new Bank().crew(faultyStore(store, onNthCall('create', 1, 'reply lost')))
   await crew.enqueue({ id: 'r' })
   const { incarnation } = await stateOf(store, 'r')
   await crew.enqueue({ id: 'r' })

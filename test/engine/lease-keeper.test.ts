@@ -6,7 +6,7 @@ import type { World } from '../../src/engine/definition.ts'
 import { leaseKeeper, requestLease, type LeaseKeeper, type TimedLease } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { RepriseError } from '../../src/base/errors.ts'
-import type { Lease, Renewed, Store } from '../../src/stores/store.ts'
+import type { Lease, RenewedLease, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
 
 const leaseMs = 30_000
@@ -20,7 +20,7 @@ interface Scene {
   readonly renewals: string[][]
 }
 
-function scene(renew: (leases: readonly Lease[]) => Promise<Renewed[]> = asAsked): Scene {
+function scene(renew: (leases: readonly Lease[]) => Promise<RenewedLease[]> = asAsked): Scene {
   const clocks = { monotonic: 1_000, day: Date.UTC(2026, 0, 1) }
   const world: World = {
     ...realWorld(),
@@ -40,7 +40,7 @@ function scene(renew: (leases: readonly Lease[]) => Promise<Renewed[]> = asAsked
   return { keeper: leaseKeeper(store, world), clocks, world, renewals }
 }
 
-async function asAsked(leases: readonly Lease[]): Promise<Renewed[]> {
+async function asAsked(leases: readonly Lease[]): Promise<RenewedLease[]> {
   return leases.map((lease) => ({ lease, waiting: 0 }))
 }
 

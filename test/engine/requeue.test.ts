@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, type Store } from 'reprise/stores'
-import { requeue } from '../../src/engine/people/requeue.ts'
+import { requeue } from '../../src/engine/inbox/requeue.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { claimed, claims, workOnce } from '../workers/worker-crews.ts'
 import { entriesOf } from './support.ts'

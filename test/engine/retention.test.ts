@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Engine } from '../../src/engine/definition.ts'
-import { lineageOf } from '../../src/runs/lineage.ts'
+import { readLineage } from '../../src/runs/lineage.ts'
 import { deleteRun } from '../../src/engine/history/delete-run.ts'
 import { prune } from '../../src/runs/prune.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
-import { thisOwner } from '../../src/stores/owner.ts'
+import { currentOwner } from '../../src/stores/owner.ts'
 import type { RunRow, Store } from '../../src/stores/store.ts'
 import { batch, elsewhere, refused, row, seqsOf } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
@@ -176,7 +176,7 @@ test('a run that somebody resumed and touched since it was listed is left alone'
     ...store,
     async delete(run) {
       await store.delete(run)
-      const lease = await store.acquire('a', thisOwner(), 30_000)
+      const lease = await store.acquire('a', currentOwner(), 30_000)
       await store.append(lease, 1, batch(2, 1, { row: row('a', { status: 'suspended' }) }))
       await store.release(lease)
     },
@@ -261,7 +261,7 @@ for (const kind of ['memory', 'sqlite', 'file']) {
       replayed.tasks.map(({ raw }) => raw),
       expected.tasks.map(({ raw }) => raw),
     )
-    const { ancestors } = await lineageOf(store, replayed.runId)
+    const { ancestors } = await readLineage(store, replayed.runId)
     assert.deepEqual(
       ancestors.map(({ runId, deleted }) => [runId, deleted]),
       [

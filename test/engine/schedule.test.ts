@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Agent, Crew, Task } from 'reprise'
 import type { CrewDefinition, TaskDefinition } from '../../src/engine/definition.ts'
-import { newSchedule } from '../../src/engine/run/schedule.ts'
+import { taskScheduler } from '../../src/engine/run/task-scheduler.ts'
 import { waitsFor } from '../../src/engine/run/waits-for.ts'
 import { journalVersion, type NewEntry, type Question } from '../../src/journal/entries.ts'
 import { applyEntry, emptyState } from '../../src/journal/state/fold.ts'
@@ -64,7 +64,7 @@ test('whatever happens to the tasks of a crew, the next one is the first of whic
       const waiting = new Map<string, number>()
       let answers = 0
       const end = Math.min(given.end, crew.tasks.length)
-      const schedule = newSchedule(state, crew, end, running)
+      const schedule = taskScheduler(state, crew, end, running)
       const isDone = (name: string): boolean =>
         ['completed', 'skipped'].includes(state.tasks.get(name)?.status ?? 'pending')
       const byTheRule = (): TaskDefinition | undefined =>

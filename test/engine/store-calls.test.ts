@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { requestLeases } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { journalVersion, type Entry } from '../../src/journal/entries.ts'
-import { thisOwner } from '../../src/stores/owner.ts'
+import { currentOwner } from '../../src/stores/owner.ts'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
 
@@ -118,7 +118,7 @@ test('a run that was claimed is looked up once, read once, and given back once',
       const { id } = await crew.enqueue()
       const lanes = [{ crew: 'c', version: '', format: journalVersion }]
       // as a worker does
-      const claim = () => store.claim(thisOwner(), 60_000, lanes, { limit: 1 })
+      const claim = () => store.claim(currentOwner(), 60_000, lanes, { limit: 1 })
       const [lease] = await requestLeases(realWorld(), claim)
       called.length = 0
       assert.deepEqual(await crew.advance(id, { lease }), { is: 'ended', status: 'completed' })

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import assert from 'node:assert/strict'
 import { Agent, Crew, RepriseError, Task, type Tool } from 'reprise'
-import { openUnit } from '../../src/engine/lease/held-unit.ts'
+import { openLeasedTree } from '../../src/engine/lease/leased-tree.ts'
 import { openHold } from '../../src/engine/lease/hold.ts'
 import { requestLease } from '../../src/engine/lease/lease-keeper.ts'
 import { readRun } from '../../src/engine/read/read-run.ts'
@@ -10,7 +10,7 @@ import { realWorld } from '../../src/engine/world.ts'
 import type { Entry } from '../../src/journal/entries.ts'
 import type { RunState } from '../../src/journal/state/state.ts'
 import { memoryStore } from '../../src/stores/memory/store.ts'
-import { thisOwner } from '../../src/stores/owner.ts'
+import { currentOwner } from '../../src/stores/owner.ts'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 
@@ -36,7 +36,7 @@ export function dyingRightAfter(inner: Store, type: string): Store {
 
 /** The store as a process of this machine used it that is gone: its leases are those of a process that died. */
 export function ofGoneProcess(inner: Store): Store {
-  const owner = { ...thisOwner(), start: 'ended', instance: crypto.randomUUID() }
+  const owner = { ...currentOwner(), start: 'ended', instance: crypto.randomUUID() }
   return {
     ...inner,
     create: (row, batch, lease) => inner.create(row, batch, lease && { ...lease, owner }),
@@ -48,7 +48,7 @@ export function ofGoneProcess(inner: Store): Store {
 export async function giveUp(store: Store, run: string): Promise<void> {
   const engine = { store, world: realWorld() }
   const { owner, leaseMs } = engine.world
-  const unit = openUnit(engine, await requestLease(engine.world, () => store.acquire(run, owner, leaseMs)))
+  const unit = openLeasedTree(engine, await requestLease(engine.world, () => store.acquire(run, owner, leaseMs)))
   const hold = openHold(engine, unit, await readRun(store, run))
   await hold.append([
     { type: 'run.resumed', owner },

@@ -15,7 +15,7 @@ import {
   throughJson,
   type Json,
 } from '../../src/journal/json.ts'
-import { attemptPath, callPath, parentPath, taskOf, turnPath } from '../../src/journal/paths.ts'
+import { attemptPath, callPath, parentPath, taskInPath, turnPath } from '../../src/journal/paths.ts'
 
 const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
 const stamp = { seq: 1, at: '2026-01-01T00:00:00.000Z', token: 1, prev: '' }
@@ -204,7 +204,7 @@ test('paths nest and lead back', () => {
   assert.equal(parentPath(nested), 'note 1.2#2/3.0')
   assert.equal(parentPath('note 1.2#2/3.0'), 'note 1.2#2/3')
   assert.equal(parentPath('note 1.2#2/3'), 'note 1.2#2')
-  assert.equal(taskOf(nested), 'note 1.2')
+  assert.equal(taskInPath(nested), 'note 1.2')
 })
 
 test('a changed fingerprint is explained field by field', () => {

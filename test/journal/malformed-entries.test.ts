@@ -2,9 +2,9 @@
 // works with what was read stumbles over it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { conversation } from '../../src/engine/talk/conversation.ts'
-import { callsFor } from '../../src/engine/calls/once.ts'
-import { outputKeys, rowOf } from '../../src/engine/read/row.ts'
+import { conversation } from '../../src/engine/model/conversation.ts'
+import { callsToInherit } from '../../src/engine/calls/once.ts'
+import { outputKeys, listingRow } from '../../src/engine/read/row.ts'
 import { RepriseError } from '../../src/base/errors.ts'
 import { decodePlain } from '../../src/journal/codec.ts'
 import { diffRuns } from '../../src/runs/diff/diff-runs.ts'
@@ -229,9 +229,9 @@ const whole = lines.map((line, index) => decode(line, index + 1))
 /** All that is made of a journal without the code of its crew. */
 function use(entries: readonly Entry[]): void {
   const state = fold(entries)
-  rowOf(state)
+  listingRow(state)
   outputKeys(state, entries)
-  callsFor(state)
+  callsToInherit(state)
   openQuestions(state)
   diffRuns(state, fold(entries.slice(0, 8)))
   for (const attempt of state.attempts.values()) {

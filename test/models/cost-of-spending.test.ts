@@ -5,7 +5,7 @@ import { waitForUpdate, type ModelInfo } from '@pydantic/genai-prices'
 import fc from 'fast-check'
 import type { Usage } from '../../src/journal/entries.ts'
 import { emptyState } from '../../src/journal/state/fold.ts'
-import { nextStep, spend, spendingFrom, type Spending } from '../../src/journal/state/spend.ts'
+import { nextPriceStep, addSpending, restoreSpending, type Spending } from '../../src/journal/state/spend.ts'
 import { addCost, costOf, costOfSpending } from '../../src/models/cost.ts'
 import { environmentOf } from './support.ts'
 
@@ -32,14 +32,14 @@ test('what a run has spent costs what its calls cost, whatever their model, leng
       let sum: number | undefined = 0
       for (const { model, moment, input, output, cached } of calls) {
         const usage = one({ input, output, cacheRead: Math.floor((input * cached) / 100) })
-        spend(run, moment.toISOString(), model, usage)
+        addSpending(run, moment.toISOString(), model, usage)
         sum = addCost(sum, await costOf(model, usage, { prices, at: moment }))
       }
       if (sum !== undefined) priced++
       near(await costOfSpending(run.spending.values(), prices), sum)
       // as a row has it, for more to be spent on top of that
       const kept = JSON.parse(JSON.stringify([...run.spending.values()])) as Spending[]
-      assert.deepEqual([...spendingFrom(kept)], [...run.spending])
+      assert.deepEqual([...restoreSpending(kept)], [...run.spending])
     }),
     { numRuns: 200, seed: 4 },
   )
@@ -52,33 +52,34 @@ test('the parts of a run that lasts for days stay few, and have the price of its
   let sum = 0
   for (let call = 0; call < 10_000; call++) {
     const moment = new Date(Date.UTC(2026, 9, 1) + call * 60_000 * 4)
-    spend(run, moment.toISOString(), 'openai/gpt-5-mini', one())
+    addSpending(run, moment.toISOString(), 'openai/gpt-5-mini', one())
     sum += (await costOf('openai/gpt-5-mini', one(), { at: moment })) ?? Number.NaN
   }
   // 28 days
   assert.ok(run.spending.size <= 96 + 28, `${run.spending.size} parts`)
   near(await costOfSpending(run.spending.values(), {}), sum)
   const kept = JSON.parse(JSON.stringify([...run.spending.values()])) as Spending[]
-  assert.deepEqual([...spendingFrom(kept)], [...run.spending])
+  assert.deepEqual([...restoreSpending(kept)], [...run.spending])
   // of a model that costs less at night, nobody knows any more when it was asked
   const [night = ''] = await namesOf((model) => JSON.stringify(model).includes('time_of_date'))
   const asked = emptyState('r')
-  for (let hour = 0; hour < 100; hour++) spend(asked, new Date(Date.UTC(2026, 9, 1, hour)).toISOString(), night, one())
+  for (let hour = 0; hour < 100; hour++)
+    addSpending(asked, new Date(Date.UTC(2026, 9, 1, hour)).toISOString(), night, one())
   assert.equal(await costOfSpending(asked.spending.values(), {}), undefined)
 })
 
 test('crews without number within one run make no parts without number', () => {
   const run = emptyState('r')
-  for (let crew = 0; crew < 1_000; crew++) spend(run, at, long, one({ calls: 3, input: 150_000 }))
+  for (let crew = 0; crew < 1_000; crew++) addSpending(run, at, long, one({ calls: 3, input: 150_000 }))
   assert.ok(run.spending.size <= 97, `${run.spending.size} parts`)
   const kept = JSON.parse(JSON.stringify([...run.spending.values()])) as Spending[]
-  assert.deepEqual([...spendingFrom(kept)], [...run.spending])
+  assert.deepEqual([...restoreSpending(kept)], [...run.spending])
   assert.equal(run.spent.calls, 3_000)
 })
 
 test('every length from which on a known model costs more is one by which calls are told apart', async () => {
   const known = new Set<number>()
-  for (let step = nextStep(0); step < Number.POSITIVE_INFINITY; step = nextStep(step)) known.add(step)
+  for (let step = nextPriceStep(0); step < Number.POSITIVE_INFINITY; step = nextPriceStep(step)) known.add(step)
   const unknown = await namesOf((model) => stepsOf(model).some((step) => !known.has(step)))
   assert.deepEqual(unknown, [])
 })
@@ -86,10 +87,10 @@ test('every length from which on a known model costs more is one by which calls 
 test('a call that the server did not count makes the cost unknown, however many others it did count', async () => {
   using _ = environmentOf({})
   const run = emptyState('r')
-  for (let call = 0; call < 3; call++) spend(run, at, long, one())
+  for (let call = 0; call < 3; call++) addSpending(run, at, long, one())
   near(await costOfSpending(run.spending.values(), {}), 3 * (await costOf(long, one(), { at: new Date(at) }))!)
-  spend(run, at, long, one({ input: 0, output: 0 }))
-  spend(run, at, long, one())
+  addSpending(run, at, long, one({ input: 0, output: 0 }))
+  addSpending(run, at, long, one())
   assert.equal(await costOfSpending(run.spending.values(), {}), undefined)
 })
 
@@ -97,9 +98,9 @@ test('what a crew has spent has no price where only the sum of calls is known th
   using _ = environmentOf({})
   const run = emptyState('r')
   const short = one({ calls: 3, input: 150_000 })
-  for (let crew = 0; crew < 2; crew++) spend(run, at, long, short)
+  for (let crew = 0; crew < 2; crew++) addSpending(run, at, long, short)
   near(await costOfSpending(run.spending.values(), {}), 2 * (await costOf(long, short, { at: new Date(at) }))!)
-  spend(run, at, long, one({ calls: 3, input: 250_000 }))
+  addSpending(run, at, long, one({ calls: 3, input: 250_000 }))
   assert.equal(await costOfSpending(run.spending.values(), {}), undefined)
 })
 

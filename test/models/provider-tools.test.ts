@@ -180,7 +180,7 @@ async function twice(
 }> {
   await using server = await openServer((response) => sendReply(response, answer, isStream(server.received.at(-1))))
   const request = { model: model(server.url), tools }
-  const listener = { listening: () => true, said: () => {}, reset: () => {} }
+  const listener = { listening: () => true, onDelta: () => {}, reset: () => {} }
   const streamed = await callModel(requestOf({ ...request, listener }))
   const reply = await callModel(requestOf(request))
   assert.deepEqual(withoutMadeIds(streamed), withoutMadeIds(reply))

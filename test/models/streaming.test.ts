@@ -352,7 +352,7 @@ const reset = '(reset)'
 function recorder(heard: string[]): ModelListener {
   return {
     listening: () => true,
-    said: (kind, text) => void heard.push(kind === 'text' ? text : `<${text}>`),
+    onDelta: (kind, text) => void heard.push(kind === 'text' ? text : `<${text}>`),
     reset: () => void heard.push(reset),
   }
 }

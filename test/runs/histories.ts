@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { Agent, Crew, RepriseError, Task, tool, type Answer, type OpenQuestion } from 'reprise'
 import { z } from 'zod'
-import { readUnit } from '../../src/runs/unit.ts'
+import { readRunTree } from '../../src/runs/run-tree.ts'
 import type { Lease, Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 
@@ -59,7 +59,7 @@ export function history(store: Store, begun = { version: 1, runs: ['r0'] }): His
         return void (await (isThere ? crew.resume(run, through) : crew.kickoff({ id: run, ...through })))
       }
       case 'answer': {
-        const { questions } = await readUnit(store, run)
+        const { questions } = await readRunTree(store, run)
         const question = questions[choice % questions.length]
         return question && crew.run(run).answer(question.id, answerTo(question, choice))
       }

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { costOfRun } from '../../src/engine/plan/estimate.ts'
-import { summaryOf } from '../../src/engine/read/row-summary.ts'
+import { readSummary } from '../../src/engine/read/row-summary.ts'
 import { addUsage, isEnded, noUsage } from '../../src/journal/state/state.ts'
-import { callerOf } from '../../src/journal/paths.ts'
+import { parentRunId } from '../../src/journal/paths.ts'
 import { allRuns, listRuns } from '../../src/runs/list.ts'
 import { waitingQuestions } from '../../src/runs/waiting-questions.ts'
-import { viewOf, viewRun, type RunView } from '../../src/runs/run-view.ts'
+import { buildRunView, viewRun, type RunView } from '../../src/runs/run-view.ts'
 import { runViewStatuses, type RunViewStatus } from '../../src/runs/status.ts'
-import { readUnit } from '../../src/runs/unit.ts'
+import { readRunTree } from '../../src/runs/run-tree.ts'
 import type { RunRow } from '../../src/stores/store.ts'
 import { newStore } from '../engine/support.ts'
 import { deeds, history } from './histories.ts'
@@ -26,8 +26,8 @@ test('whatever happened to a run, every field of its summary equals that of its 
       for (const deed of done) {
         await past.perform(deed)
         for await (const summary of allRuns({ store, prices }, {})) {
-          const unit = await readUnit(store, summary.runId)
-          const view = { ...(await viewOf(unit)), cost: await costOfRun(unit.state, prices) }
+          const unit = await readRunTree(store, summary.runId)
+          const view = { ...(await buildRunView(unit)), cost: await costOfRun(unit.state, prices) }
           seen.add(view.status)
           assert.ok((view.cost ?? 0) > 0 === view.usage.calls > 0)
           const common = Object.keys(summary).map((field) => [field, view[field as keyof RunView]])
@@ -62,7 +62,7 @@ test('whatever happened, the questions of all runs are those of the views of the
           questions.map(({ askedAt }) => askedAt).toSorted(),
         )
         for (const { runId } of questions) {
-          assert.equal(callerOf(runId), undefined)
+          assert.equal(parentRunId(runId), undefined)
           assert.ok(!isEnded((await store.row(runId))?.status))
         }
       }
@@ -82,7 +82,7 @@ test('whatever happened, what the tasks of a run have taken adds up to what the 
         const own = tasks.filter(({ status }) => status !== 'inherited').map((task) => task.usage)
         assert.deepEqual(own.reduce(addUsage, noUsage), usage)
         const row = await store.row(runId)
-        const { usage: listed, spent = [] } = summaryOf(row as RunRow)
+        const { usage: listed, spent = [] } = readSummary(row as RunRow)
         const days = spent.map(({ day, time, model, ...used }) => ({ day, time, model, used }))
         assert.deepEqual(days.map(({ used }) => used).reduce(addUsage, noUsage), listed)
         assert.ok(days.every(({ day, model }) => /^\d{4}-\d\d-\d\d$/.test(day) && model === 'scripted/script'))

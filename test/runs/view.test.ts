@@ -5,10 +5,10 @@ import { costOfRun } from '../../src/engine/plan/estimate.ts'
 import type { RowSummary } from '../../src/engine/read/row-summary.ts'
 import { listRuns } from '../../src/runs/list.ts'
 import { waitingQuestions } from '../../src/runs/waiting-questions.ts'
-import { summarise } from '../../src/runs/summary.ts'
-import { readUnit } from '../../src/runs/unit.ts'
+import { summarize } from '../../src/runs/summary.ts'
+import { readRunTree } from '../../src/runs/run-tree.ts'
 import { viewRun } from '../../src/runs/run-view.ts'
-import { whyOf } from '../../src/runs/why.ts'
+import { describeWhy } from '../../src/runs/why.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { dyingStore, newStore, orDeath } from '../engine/support.ts'
@@ -137,9 +137,9 @@ test('what a run has cost is not known in a list when its row was written by old
   const row = (await store.row('r'))!
   const costOf = async (change: (summary: RowSummary) => object): Promise<number | undefined> => {
     const summary = JSON.stringify(change(JSON.parse(row.summary) as RowSummary))
-    return (await summarise(store, { ...row, summary }, { prices })).cost
+    return (await summarize(store, { ...row, summary }, { prices })).cost
   }
-  const { state } = await readUnit(store, 'r')
+  const { state } = await readRunTree(store, 'r')
   assert.equal(await costOf((said) => said), await costOfRun(state, prices))
   const [part] = (JSON.parse(row.summary) as RowSummary).spent ?? []
   assert.ok(part?.time !== undefined)
@@ -201,7 +201,7 @@ describe('what waits for a person', () => {
 
 test('every reason to suspend a run is a sentence of its own', () => {
   const why = (reason: string, more = {}) =>
-    whyOf({
+    describeWhy({
       runId: 'r',
       status: 'stopped',
       openQuestions: 0,

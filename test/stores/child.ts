@@ -5,14 +5,14 @@
 //   lock <database>             takes SQLite's write lock, prints "locked", and drops it when its stdin ends
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
-import { openStore, thisOwner } from 'reprise/stores'
+import { openStore, currentOwner } from 'reprise/stores'
 import { batch, row } from '../../src/testing/store-contract/harness.ts'
 
 const [command, place = '', run = '', count = '0'] = process.argv.slice(2)
 switch (command) {
   case 'append': {
     const store = await openStore(place)
-    const { lease } = await store.create(row(run), batch(1), { owner: thisOwner(), ttlMs: 30_000 })
+    const { lease } = await store.create(row(run), batch(1), { owner: currentOwner(), ttlMs: 30_000 })
     if (lease === undefined) throw new Error(`run ${run} is there already`)
     for (let seq = 2; seq <= Number(count); seq++) {
       await store.append(lease, seq - 1, batch(seq))
@@ -24,7 +24,7 @@ switch (command) {
   case 'flood': {
     const store = await openStore(place)
     const size = Number(count)
-    const { lease } = await store.create(row(run), batch(1, size), { owner: thisOwner(), ttlMs: 30_000 })
+    const { lease } = await store.create(row(run), batch(1, size), { owner: currentOwner(), ttlMs: 30_000 })
     if (lease === undefined) throw new Error(`run ${run} is there already`)
     for (let seq = size; ; seq += size) {
       await store.append(lease, seq, batch(seq + 1, size))
@@ -33,7 +33,7 @@ switch (command) {
   }
   case 'take': {
     const store = await openStore(place)
-    const { token } = await store.acquire(run, thisOwner(), 30_000)
+    const { token } = await store.acquire(run, currentOwner(), 30_000)
     process.stdout.write(`${token}\n`)
     await store.close()
     break

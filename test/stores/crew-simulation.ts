@@ -3,7 +3,7 @@
 // store call at a time, so that a test can let others in between, or kill them, after any of them.
 import { RepriseError } from 'reprise'
 import type { Batch, Lease, Owner, RunId, RunRow, Store } from 'reprise/stores'
-import { dueOf } from '../../src/engine/read/due.ts'
+import { dueAt } from '../../src/engine/read/due.ts'
 import { isEnded, type RunState } from '../../src/journal/state/state.ts'
 import { batch, lane, linesOf, message, row, ttlMs } from '../../src/testing/store-contract/harness.ts'
 
@@ -43,7 +43,7 @@ export function createRun(store: Store, run: string): Promise<unknown> {
 
 /** Claims a run and works on it until it waits or ends. `told`: only the one that it is told to. */
 export async function* worker(store: Store, owner: Owner, told?: RunId): Process {
-  const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1, ...(told !== undefined && { only: told }) })
+  const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1, ...(told !== undefined && { runId: told }) })
   yield
   if (lease === undefined) return
   const child = childOf(lease.run)
@@ -124,7 +124,7 @@ async function* append(store: Store, lease: Lease, run: string, types: readonly 
   const { last } = told
   for (const type of types) note(told, type)
   const isStep = types.includes('step')
-  const due = dueOf(told as Partial<RunState> as RunState)
+  const due = dueAt(told as Partial<RunState> as RunState)
   const listed: Pick<Batch, 'row' | 'due'> = { row: rowOf(told), ...(due === undefined ? {} : { due }) }
   await store.append(lease, last, { ...notes(last, types), run, taken, ...(isStep ? { progress: true } : listed) })
   yield

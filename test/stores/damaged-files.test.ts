@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
-import { openStore, thisOwner } from 'reprise/stores'
+import { openStore, currentOwner } from 'reprise/stores'
 import { checkJournal } from '../../src/cli/show/verify-journal.ts'
 import { readEntries } from '../../src/engine/read/read-run.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -208,7 +208,7 @@ test('a lease whose owner cannot be read is nobody’s, and keeps out whoever ha
   db.exec("update roots set owner = 'x'")
   db.close()
   assert.equal(await store.holder('r'), undefined)
-  const lease = await store.acquire('r', thisOwner(), ttlMs)
+  const lease = await store.acquire('r', currentOwner(), ttlMs)
   await refused(store.append(lost, 1, batch(2)), 'LEASE_LOST')
   await store.append(lease, 1, batch(2))
 })

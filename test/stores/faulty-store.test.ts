@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryStore, thisOwner } from 'reprise/stores'
-import { faultyStore, jumpingClock, nthCall, slow } from 'reprise/testing'
+import { memoryStore, currentOwner } from 'reprise/stores'
+import { faultyStore, jumpingClock, onNthCall, delayed } from 'reprise/testing'
 import { batch, linesOf, refused, row, seqsOf, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
 
 test('a call that is unavailable does nothing, and the next one works', async () => {
   const inner = memoryStore()
-  const store = faultyStore(inner, nthCall('append', 1, 'unavailable'))
+  const store = faultyStore(inner, onNthCall('append', 1, 'unavailable'))
   const lease = await started(store, 'r')
   await refused(store.append(lease, 1, batch(2)), 'STORE_UNAVAILABLE', /at its call 2 \(append\)/)
   assert.deepEqual(await seqsOf(inner, 'r'), [1])
@@ -16,7 +16,7 @@ test('a call that is unavailable does nothing, and the next one works', async ()
 
 test('a write whose reply is lost is done, and its outcome unknown', async () => {
   const inner = memoryStore()
-  const store = faultyStore(inner, nthCall('append', 2, 'reply lost'))
+  const store = faultyStore(inner, onNthCall('append', 2, 'reply lost'))
   const lease = await started(store, 'r')
   await store.append(lease, 1, batch(2))
   await refused(store.append(lease, 2, batch(3)), 'OUTCOME_UNKNOWN', /lost its reply/)
@@ -52,17 +52,17 @@ test('a store that is away answers nothing until it is back', async () => {
 
 for (const name of ['append', 'inbox'] as const) {
   test(`a lease that is lost before ${name} was taken by another owner and is free again`, async () => {
-    const store = faultyStore(memoryStore(), nthCall(name, 1, 'lease lost'))
+    const store = faultyStore(memoryStore(), onNthCall(name, 1, 'lease lost'))
     const lease = await started(store, 'r')
     await store.inbox('r')
     await refused(store.append(lease, 1, batch(2)), 'LEASE_LOST')
     assert.equal(await store.holder('r'), undefined)
-    await store.append(await store.acquire('r', thisOwner(), ttlMs), 1, batch(2))
+    await store.append(await store.acquire('r', currentOwner(), ttlMs), 1, batch(2))
   })
 }
 
 test('a lease that nobody has cannot be lost', async () => {
-  const store = faultyStore(memoryStore(), nthCall('row', 1, 'lease lost'))
+  const store = faultyStore(memoryStore(), onNthCall('row', 1, 'lease lost'))
   await store.create(row('r'), batch(1))
   await assert.rejects(store.row('r'), /call 2 \(row\), has given out no lease that could be lost/)
 })
@@ -72,7 +72,7 @@ test('a function is awaited before the call, which rejects with what it throws',
   const happened: string[] = []
   const store = faultyStore(memoryStore({ now: clock.now }), ({ name, args }) => {
     if (name === 'holder') return () => clock.jump(ttlMs)
-    if (name === 'row') return slow(1)
+    if (name === 'row') return delayed(1)
     if (name !== 'inbox') return undefined
     return () => {
       happened.push(String(args[0]))

@@ -6,7 +6,7 @@ import { cp, open, readFile, rm, stat, truncate, writeFile, type FileHandle } fr
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
-import { fileStore, thisOwner, type Line, type Store } from 'reprise/stores'
+import { fileStore, currentOwner, type Line, type Store } from 'reprise/stores'
 import {
   batch,
   entry,
@@ -92,7 +92,7 @@ for (const [what, added] of Object.entries(appends)) {
         const note = await readFile(join(there.base, 'r.end'))
         {
           await using store = await opened(there.base)
-          await store.append(await store.acquire('r', thisOwner(), ttlMs), 3, { lines: added })
+          await store.append(await store.acquire('r', currentOwner(), ttlMs), 3, { lines: added })
         }
         const after = await readFile(join(there.base, 'r.jsonl'))
         await writeFile(join(there.base, 'r.end'), note)
@@ -109,7 +109,7 @@ for (const [what, added] of Object.entries(appends)) {
             state,
           )
           assert.equal((await store.row('r'))?.status, 'suspended', state)
-          const lease = await store.acquire('r', thisOwner(), ttlMs)
+          const lease = await store.acquire('r', currentOwner(), ttlMs)
           await store.append(lease, last, batch(last + 1, 2))
           await using again = await opened(place)
           assert.deepEqual(await linesOf(again, 'r', last), batch(last + 1, 2).lines, state)
@@ -154,7 +154,7 @@ test('a power cut during a post loses no message that was acknowledged', async (
         [...expected, 'next'],
         state,
       )
-      const lease = await again.acquire('r', thisOwner(), ttlMs)
+      const lease = await again.acquire('r', currentOwner(), ttlMs)
       await again.append(lease, 3, batch(4, 1, { taken: expected }))
       assert.deepEqual(
         (await again.inbox('r')).map(({ id }) => id),
@@ -172,7 +172,7 @@ test('a page that is lost of an acknowledged append is damage, once another appe
     const before = (await stat(path)).size
     {
       await using store = await opened(there.base)
-      const lease = await store.acquire('r', thisOwner(), ttlMs)
+      const lease = await store.acquire('r', currentOwner(), ttlMs)
       await store.append(lease, 3, { lines: added })
       await store.append(lease, 3 + added.length, { lines: lines(4 + added.length, 9_000, 40) })
       await store.append(lease, 5 + added.length, { lines: lines(6 + added.length, 90) })
@@ -185,7 +185,7 @@ test('a page that is lost of an acknowledged append is damage, once another appe
       await writeFile(join(place, 'r.jsonl'), Buffer.from(bytes).fill(0, Math.max(before, start), start + page))
       await using store = await opened(place)
       await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 4 of .*r\.jsonl cannot be read/)
-      await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', /line 4 of .*r\.jsonl cannot be read/)
+      await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', /line 4 of .*r\.jsonl cannot be read/)
     }
   }
 })
@@ -196,7 +196,7 @@ test('a page that is lost of the last append is damage when the append is noted'
   const before = (await stat(path)).size
   {
     await using store = await opened(there.base)
-    await store.append(await store.acquire('r', thisOwner(), ttlMs), 3, { lines: lines(4, 9_000) })
+    await store.append(await store.acquire('r', currentOwner(), ttlMs), 3, { lines: lines(4, 9_000) })
   }
   await writeFile(path, (await readFile(path)).fill(0, before, page))
   await using store = await opened(there.base)
@@ -209,7 +209,7 @@ test('a lost page is damage when the batch after it begins with a later entry', 
   const before = (await stat(path)).size
   {
     await using store = await opened(there.base)
-    const lease = await store.acquire('r', thisOwner(), ttlMs)
+    const lease = await store.acquire('r', currentOwner(), ttlMs)
     await store.append(lease, 3, { lines: lines(4, 9_000) })
     await store.append(lease, 4, { lines: lines(5, 40, 40) })
   }
@@ -255,7 +255,7 @@ test('the lines of an earlier process are synced before an append after them', a
     Buffer.concat([await readFile(join(there.base, 'r.jsonl')), Buffer.from('{"torn')]),
   )
   await using store = await opened(there.base)
-  const lease = await store.acquire('r', thisOwner(), ttlMs)
+  const lease = await store.acquire('r', currentOwner(), ttlMs)
   const calls = await spied(context, there.base)
   await store.append(lease, 3, batch(4))
   assert.deepEqual(calls.splice(0), ['truncate', 'datasync', 'sync', 'write', 'datasync'])
@@ -318,7 +318,7 @@ async function syncedStates(folder: string, path: string): Promise<Buffer[]> {
   }
   try {
     await using store = await opened(folder)
-    await store.append(await store.acquire('r', thisOwner(), ttlMs), 3, { lines: lines(4, 9_000) })
+    await store.append(await store.acquire('r', currentOwner(), ttlMs), 3, { lines: lines(4, 9_000) })
   } finally {
     prototype.datasync = original
   }

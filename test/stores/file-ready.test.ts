@@ -4,7 +4,7 @@ import { appendFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
-import { fileStore, thisOwner, type Store } from 'reprise/stores'
+import { fileStore, currentOwner, type Store } from 'reprise/stores'
 import {
   batch,
   claimed,
@@ -140,7 +140,7 @@ test('claims the one journal that is asked for by what it says, also one that so
   await rm(join(folder.path, 'gone.jsonl'))
   const journal = await readFile(join(folder.path, 'changed.jsonl'), 'utf8')
   await writeFile(join(folder.path, 'changed.jsonl'), journal.replace('"version":"1"', '"version":"2"'))
-  const claimOnly = (only: string): Promise<string[]> => claimed(store, 10, thisOwner(), [lane], { only })
+  const claimOnly = (only: string): Promise<string[]> => claimed(store, 10, currentOwner(), [lane], { runId: only })
   assert.deepEqual([await claimOnly('gone'), await claimOnly('changed'), await claimOnly('copy')], [[], [], ['copy']])
   assert.deepEqual(await claimed(store), ['there'])
   await store.close()
@@ -155,16 +155,16 @@ test('says of a run since when it is ready, though every claim looks for what ca
   await store.post('r/a#1', message('m'))
   await store.create(row('other'), batch(1, 1, { due: 'now' }))
   await writeFile(join(folder.path, 'r%2Fa%231.inbox.jsonl'), 'no message\n')
-  const others = { has: new Set(['r', 'other']) }
+  const others = { exclude: new Set(['r', 'other']) }
   // the table hears of it from whoever is refused
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec("update roots set unsure = 1 where run = 'r'")
   db.close()
-  await claimed(store, 10, thisOwner(), [lane], others)
+  await claimed(store, 10, currentOwner(), [lane], others)
   const before = await store.ready([lane], 10)
   assert.deepEqual(before.map(({ run }) => run).toSorted(), ['other', 'r'])
   now += 5_000
-  await claimed(store, 10, thisOwner(), [lane], others)
+  await claimed(store, 10, currentOwner(), [lane], others)
   assert.deepEqual(await store.ready([lane], 10), before)
   assert.deepEqual((await claimed(store)).toSorted(), ['other', 'r'])
   await store.close()

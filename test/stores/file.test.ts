@@ -5,7 +5,7 @@ import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'no
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { fileStore, thisOwner, type Lease, type Store } from 'reprise/stores'
+import { fileStore, currentOwner, type Lease, type Store } from 'reprise/stores'
 import {
   batch,
   entry,
@@ -111,7 +111,7 @@ for (const garbled of ['{"v":1,"seq":4,"te\n', '{"v":1,"seq":4,"te\r\n', 'x\n', 
     const message = /line 4 of .*r\.jsonl cannot be read/
     await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', message)
     await refused(store.append(lease, 3, batch(4)), 'JOURNAL_DAMAGED', message)
-    await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+    await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
     assert.equal(await readFile(file, 'utf8'), before)
   })
 }
@@ -261,7 +261,7 @@ test('refuses a journal with a damaged line in the middle, and names file and li
   const message = /line 2 of .*r\.jsonl cannot be read/
   await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', message)
   await refused(store.append(lease, 3, batch(4)), 'JOURNAL_DAMAGED', message)
-  await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+  await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
   // Its neighbours are not hurt, and it is still listed.
   await started(store, 'other')
   assert.equal((await store.list({}, { limit: 10 })).rows.length, 2)
@@ -292,11 +292,11 @@ for (const [what, change] of Object.entries(unreadable)) {
     await store.release(lease)
     const edited = change(await readFile(file, 'utf8'))
     await writeFile(file, edited)
-    assert.deepEqual(await store.create(row('r'), batch(1), { owner: thisOwner(), ttlMs }), { created: false })
+    assert.deepEqual(await store.create(row('r'), batch(1), { owner: currentOwner(), ttlMs }), { created: false })
     const message = /line 1 of .*r\.jsonl cannot be read/
     await refused(store.row('r'), 'JOURNAL_DAMAGED', message)
     await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', message)
-    await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+    await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
     await refused(store.append(lease, 3, batch(4)), 'JOURNAL_DAMAGED', message)
     await refused(store.post('r', { id: 'm', at: '', body: '' }), 'JOURNAL_DAMAGED', message)
     assert.equal(await readFile(file, 'utf8'), edited)
@@ -316,7 +316,7 @@ test('refuses a journal whose first line was removed, and never takes it for a f
   assert.deepEqual(await store.create(row('r'), batch(1)), { created: false })
   const message = /line 1 of .*r\.jsonl is entry 2.*entry 1.*put back/
   await refused(store.row('r'), 'JOURNAL_DAMAGED', message)
-  await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+  await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
   assert.equal((await readFile(file, 'utf8')).split('\n').length, 3)
 })
 
@@ -335,7 +335,7 @@ test('goes on without any line of the first batch but the first, since no crash 
 test('refuses a journal of which only a part of a later batch is left', async () => {
   await using opened = await scene()
   const { folder, store } = opened
-  const { lease } = await store.create(row('made'), batch(1), { owner: thisOwner(), ttlMs })
+  const { lease } = await store.create(row('made'), batch(1), { owner: currentOwner(), ttlMs })
   assert.ok(lease)
   await store.append(lease, 1, batch(2, 3))
   await edit(join(folder, 'made.jsonl'), (lines) => lines.slice(1, 3))
@@ -344,7 +344,7 @@ test('refuses a journal of which only a part of a later batch is left', async ()
   assert.deepEqual(await store.create(row('made'), batch(1)), { created: false })
   const message = /line 1 of .*made\.jsonl lacks what was written with it/
   await refused(store.row('made'), 'JOURNAL_DAMAGED', message)
-  await refused(store.acquire('made', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+  await refused(store.acquire('made', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
 })
 
 test('refuses a journal in which nothing says any more what is listed of the run', async () => {
@@ -353,7 +353,7 @@ test('refuses a journal in which nothing says any more what is listed of the run
   await edit(file, (lines) => lines.with(0, String(entry(1).bytes)))
   assert.deepEqual(await store.create(row('r'), batch(1)), { created: false })
   await refused(store.row('r'), 'JOURNAL_DAMAGED', /line 1 of .*r\.jsonl/)
-  await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', /line 1 of .*r\.jsonl/)
+  await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', /line 1 of .*r\.jsonl/)
 })
 
 test('gives the file of a new run its name only when all of it is there', async () => {
@@ -377,7 +377,7 @@ test('shows a copied file as a run of its own', async () => {
   assert.equal((await store.row('copy'))?.run, 'copy')
   const { rows } = await store.list({}, { limit: 10 })
   assert.deepEqual(rows.map((found) => found.run).toSorted(), ['copy', 'r'])
-  const lease = await store.acquire('copy', thisOwner(), ttlMs)
+  const lease = await store.acquire('copy', currentOwner(), ttlMs)
   await store.append(lease, 3, batch(4))
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
 })
@@ -470,7 +470,7 @@ test('has every entry that a killed process was told is written, and gives its r
   await ended(child)
   const seqs = await seqsOf(store, 'killed')
   assert.ok(seqs.length >= told)
-  const lease = await store.acquire('killed', thisOwner(), ttlMs)
+  const lease = await store.acquire('killed', currentOwner(), ttlMs)
   await store.append(lease, seqs.length, batch(seqs.length + 1))
 })
 

@@ -1,4 +1,4 @@
 // A thread that says who it is.
-import { thisOwner } from 'reprise/stores'
+import { currentOwner } from 'reprise/stores'
 
-process.stdout.write(JSON.stringify(thisOwner()))
+process.stdout.write(JSON.stringify(currentOwner()))

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { describe, test } from 'node:test'
-import { memoryStore, thisOwner, type Message, type Store } from 'reprise/stores'
+import { memoryStore, currentOwner, type Message, type Store } from 'reprise/stores'
 import { RepriseError } from 'reprise'
-import { faultyStore, nthCall, type Fault, type Faults, type FaultyStore, type StoreCallName } from 'reprise/testing'
+import { faultyStore, onNthCall, type Fault, type Faults, type FaultyStore, type StoreCallName } from 'reprise/testing'
 import { realClock } from '../../src/base/clock.ts'
 import { patientStore } from '../../src/stores/patient/patient-store.ts'
 import type { Patience } from '../../src/stores/patient/patience.ts'
@@ -28,7 +28,7 @@ interface Scene {
   readonly waits: number[]
 }
 
-const owner = thisOwner()
+const owner = currentOwner()
 
 /** Time passes only while somebody waits. */
 function scene(faults?: Faults, { limitMs, signal }: Patience = {}, inner: Store = memoryStore()): Scene {
@@ -68,7 +68,7 @@ for (const fault of faultsOfOne) {
   const what = typeof fault === 'string' ? fault : 'not made, but its outcome unknown'
   describe(`a call that is ${what} is made once in the end`, () => {
     test('create, with its lease', async () => {
-      const { store, inner } = scene(nthCall('create', 1, fault))
+      const { store, inner } = scene(onNthCall('create', 1, fault))
       const { created, lease } = await store.create(row('r'), batch(1, 2), { owner, ttlMs })
       assert.ok(created && lease)
       await store.append(lease, 2, batch(3))
@@ -76,7 +76,7 @@ for (const fault of faultsOfOne) {
     })
 
     test('append', async () => {
-      const { store, inner } = scene(nthCall('append', 2, fault))
+      const { store, inner } = scene(onNthCall('append', 2, fault))
       const { lease } = await store.create(row('r'), batch(1), { owner, ttlMs })
       assert.ok(lease)
       for (const after of [1, 2, 3]) await store.append(lease, after, batch(after + 1))
@@ -84,7 +84,7 @@ for (const fault of faultsOfOne) {
     })
 
     test('post', async () => {
-      const { store, inner } = scene(nthCall('post', 1, fault))
+      const { store, inner } = scene(onNthCall('post', 1, fault))
       await store.create(row('r'), batch(1))
       assert.equal(await store.post('r', message), 'posted')
       assert.equal(await store.post('r', message), 'exists')
@@ -125,7 +125,7 @@ test('every way to read gives what there is, also when it breaks off in the midd
 
 describe('a reply that was lost', () => {
   test('of a create does not claim the run that somebody else made first', async () => {
-    const { store, inner } = scene(nthCall('create', 1, 'reply lost'))
+    const { store, inner } = scene(onNthCall('create', 1, 'reply lost'))
     await inner.create(row('r'), { lines: [entry(1, 'theirs')] })
     assert.deepEqual(await store.create(row('r'), batch(1), { owner, ttlMs }), { created: false })
   })
@@ -136,7 +136,7 @@ describe('a reply that was lost', () => {
       const lease = await inner.acquire('r', owner, ttlMs)
       await inner.append(lease, 2, batch(3))
     }
-    const { store } = scene(nthCall('read', 1, takeOver), {}, withLost(inner, 'append'))
+    const { store } = scene(onNthCall('read', 1, takeOver), {}, withLost(inner, 'append'))
     const { lease } = await store.create(row('r'), batch(1), { owner, ttlMs })
     assert.ok(lease)
     await store.append(lease, 1, batch(2))
@@ -147,7 +147,7 @@ describe('a reply that was lost', () => {
   test('of an append in whose place others wrote says that the lease is lost', async () => {
     const inner = memoryStore()
     const { store } = scene(
-      nthCall('append', 1, async () => {
+      onNthCall('append', 1, async () => {
         const lease = await inner.acquire('r', owner, ttlMs)
         await inner.append(lease, 1, { lines: [entry(2, 'theirs')] })
         throw new RepriseError('OUTCOME_UNKNOWN', 'nobody knows')
@@ -189,7 +189,7 @@ describe('a reply that was lost', () => {
       const { lease } = await inner.create(row('r'), batch(1), { owner, ttlMs })
       assert.ok(lease)
       const { store } = scene(
-        nthCall('post', 1, async () => {
+        onNthCall('post', 1, async () => {
           await inner.post('r', before)
           if (recorded) await inner.append(lease, 1, batch(2, 1, { taken: ['m'] }))
           throw new RepriseError('OUTCOME_UNKNOWN', 'nobody knows')
@@ -225,7 +225,7 @@ describe('a refusal is an answer', () => {
   ]
   for (const [name, code, call] of refusals) {
     test(`${code} of ${name} comes at once, and after an outage`, async () => {
-      const { store, faulty } = scene(nthCall(name, 2, 'unavailable'))
+      const { store, faulty } = scene(onNthCall(name, 2, 'unavailable'))
       await store.create(row('r'), batch(1), { owner, ttlMs })
       await assert.rejects(call(store), { code })
       assert.equal(faulty.calls.length, 2)
@@ -236,7 +236,7 @@ describe('a refusal is an answer', () => {
 
   test('what else goes wrong in a store is not tried again', async () => {
     const { store, faulty } = scene(
-      nthCall('row', 1, () => {
+      onNthCall('row', 1, () => {
         throw new RepriseError('STORE_FAILED', 'the disk is full')
       }),
     )
@@ -355,5 +355,5 @@ describe('a store that is away', () => {
 
 /** Of the first call of this name, the reply is lost. */
 function withLost(store: Store, name: StoreCallName): Store {
-  return faultyStore(store, nthCall(name, 1, 'reply lost'))
+  return faultyStore(store, onNthCall(name, 1, 'reply lost'))
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import pg from 'pg'
-import { postgresStore, thisOwner, type Store } from 'reprise/stores'
+import { postgresStore, currentOwner, type Store } from 'reprise/stores'
 import { batch, message, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
@@ -37,7 +37,7 @@ describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () =>
     await place.store.append(lease, 1, batch(2))
     await place.store.release(lease)
     await place.sql(`update heads set root = 'other'`)
-    await place.store.append(await place.store.acquire('r', thisOwner(), 60_000), 2, batch(3))
+    await place.store.append(await place.store.acquire('r', currentOwner(), 60_000), 2, batch(3))
     assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 3])
   })
 

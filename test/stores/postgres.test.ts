@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
-import { openStore, postgresStore, thisOwner } from 'reprise/stores'
+import { openStore, postgresStore, currentOwner } from 'reprise/stores'
 import type { Append } from '../../src/stores/postgres/columns.ts'
 import { appendStatements } from '../../src/stores/postgres/append-statement.ts'
 import { openPool } from '../../src/stores/postgres/connection.ts'
@@ -108,7 +108,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     const store = await postgresStore(url, { schema })
     const statementFor = appendStatements({ schema, channel: schema, now: () => null } as Database)
     const append = (root: string, run = root): Append => {
-      const lease = { run: root, token: 1, id: 'x', owner: thisOwner() }
+      const lease = { run: root, token: 1, id: 'x', owner: currentOwner() }
       const outputs = [{ task: 't', fingerprint: 'f', seq: 2 }]
       return { lease, run, after: 1, batch: { ...batch(2, 2), row: row(run), outputs, taken: ['m'] } }
     }
@@ -168,8 +168,8 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
       await store.create(row('r'), batch(1, 1, { due: 'now' }))
       await client.query(`begin; update ${own.schema}.heads set hash = hash where run = 'r'`)
       const room = { limit: 1 }
-      assert.deepEqual(await store.claim(thisOwner(), 60_000, [lane], room), [])
-      const asked = store.claim(thisOwner(), 60_000, [lane], { ...room, only: 'r' })
+      assert.deepEqual(await store.claim(currentOwner(), 60_000, [lane], room), [])
+      const asked = store.claim(currentOwner(), 60_000, [lane], { ...room, runId: 'r' })
       await someoneWaits(client, asked)
       await client.query('commit')
       assert.deepEqual(
@@ -419,7 +419,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     const clock = { now: 1_000_000 }
     const store = await postgresStore(own.url, { now: () => clock.now })
     try {
-      const gone = { ...thisOwner(), pid: 2 ** 22 - 1, start: '1', instance: 'gone' }
+      const gone = { ...currentOwner(), pid: 2 ** 22 - 1, start: '1', instance: 'gone' }
       for (const [run, owner] of [
         ['here', gone],
         ['there', elsewhere('a')],
@@ -427,7 +427,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
         await started(store, run, owner)
       const lanes = [{ crew: 'claims', version: '1', format: 1 }]
       const claim = async (): Promise<string[]> =>
-        (await store.claim(thisOwner(), 30_000, lanes, { limit: 10 })).map(({ run }) => run)
+        (await store.claim(currentOwner(), 30_000, lanes, { limit: 10 })).map(({ run }) => run)
       assert.deepEqual(await claim(), ['here'])
       clock.now += 30_001
       assert.deepEqual((await claim()).toSorted(), ['here', 'there'])

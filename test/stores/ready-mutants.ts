@@ -1,7 +1,7 @@
 // The rule of what is ready once more, around a store whose own answer is not asked: so that it can be broken in ways in
 // which a store could be.
 import type { Lease, Store } from 'reprise/stores'
-import { rootRun } from '../../src/journal/paths.ts'
+import { rootRunId } from '../../src/journal/paths.ts'
 
 interface Columns {
   ended: boolean
@@ -34,14 +34,14 @@ export type Mutant = keyof typeof mutants
 
 export function withReadyRule(inner: Store, now: () => number, mutant?: Mutant): Store {
   const roots = new Map<string, Columns>()
-  const of = (run: string): Columns => roots.get(rootRun(run)) ?? unknown
+  const of = (run: string): Columns => roots.get(rootRunId(run)) ?? unknown
 
   function change(run: string, changes: Partial<Columns>): void {
     const root = { ...of(run), ...changes }
     const due = root.ended ? undefined : root.waiting > 0 ? now() : root.dueAt
     const isUnmarked = mutant === 'a held run has no mark' && root.expiresAt !== undefined
     root.readyAt = due === undefined || isUnmarked ? undefined : Math.max(due, root.expiresAt ?? 0)
-    roots.set(rootRun(run), root)
+    roots.set(rootRunId(run), root)
   }
   function leased(lease: Lease, ttlMs: number): Lease {
     change(lease.run, { lease: lease.id, expiresAt: now() + ttlMs })
@@ -52,7 +52,7 @@ export function withReadyRule(inner: Store, now: () => number, mutant?: Mutant):
     ...inner,
     async create(first, batch, lease) {
       const created = await inner.create(first, batch, lease)
-      if (rootRun(first.run) === first.run) change(first.run, { dueAt: batch.due === 'now' ? now() : batch.due })
+      if (rootRunId(first.run) === first.run) change(first.run, { dueAt: batch.due === 'now' ? now() : batch.due })
       return created
     },
     async append(lease, after, batch) {
@@ -73,7 +73,7 @@ export function withReadyRule(inner: Store, now: () => number, mutant?: Mutant):
     },
     async post(run, message) {
       const posted = await inner.post(run, message)
-      const isChild = rootRun(run) !== run
+      const isChild = rootRunId(run) !== run
       if (posted !== 'posted') return posted
       if (isChild && mutant === "a child's message makes the root due instead of counting for it") {
         change(run, { dueAt: now() })
@@ -83,7 +83,7 @@ export function withReadyRule(inner: Store, now: () => number, mutant?: Mutant):
       return posted
     },
     acquire: async (run, owner, ttlMs) => leased(await inner.acquire(run, owner, ttlMs), ttlMs),
-    async claim(owner, ttlMs, _lanes, { limit, only }) {
+    async claim(owner, ttlMs, _lanes, { limit, runId: only }) {
       const asked = [...roots].filter(([run]) => only === undefined || run === only)
       const ready = asked.filter(([, { readyAt = Infinity }]) => readyAt <= now()).slice(0, limit)
       return Promise.all(ready.map(async ([run]) => leased(await inner.acquire(run, owner, ttlMs), ttlMs)))

@@ -6,7 +6,7 @@ import { createClient } from 'redis'
 import { memoryStore, redisStore, type Batch, type Lease, type ReadyRun, type RunRow, type Store } from 'reprise/stores'
 import { RepriseError } from '../../src/base/errors.ts'
 import { runStatuses } from '../../src/journal/entries.ts'
-import { rootRun } from '../../src/journal/paths.ts'
+import { rootRunId } from '../../src/journal/paths.ts'
 import { batch, deadOwner, elsewhere, linesOf, message, row } from '../../src/testing/store-contract/harness.ts'
 import { randomOf, type Random } from '../storm/random.ts'
 import { freshPrefix } from '../support/redis/fresh-prefix.ts'
@@ -43,7 +43,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
 async function act(stores: readonly [Store, Store], random: Random, now: number, leases: Leases[]): Promise<void> {
   const both = <T>(ask: (store: Store, which: 0 | 1) => Promise<T>): Promise<[T, T] | undefined> => asked(stores, ask)
   const [run, owner] = [random.pick(runs), random.pick(owners)]
-  const mine = leases.filter(([{ run: root }]) => root === rootRun(run))
+  const mine = leases.filter(([{ run: root }]) => root === rootRunId(run))
   const held = random.chance(0.8) ? mine.at(-1) : mine[0]
   const known = leases.length === 0 ? undefined : random.pick(leases)
   switch (random.below(9)) {
@@ -105,7 +105,7 @@ async function compare(stores: readonly [Store, Store], random: Random, now: num
     ...(random.chance(0.3) && { status: random.some(runStatuses) }),
     ...(random.chance(0.2) && { parent: run }),
     ...(random.chance(0.2) && { roots: true as const }),
-    ...(random.chance(0.2) && { root: rootRun(run) }),
+    ...(random.chance(0.2) && { root: rootRunId(run) }),
   }
   await asked(stores, async (store) => {
     const rows: RunRow[] = []

@@ -5,7 +5,7 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createClient } from 'redis'
-import { redisStore, thisOwner, type Store } from 'reprise/stores'
+import { redisStore, currentOwner, type Store } from 'reprise/stores'
 import {
   batch,
   entry,
@@ -172,7 +172,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const before = await redisStore(server.url)
-    const { lease } = await before.create(row('r'), batch(1, 1, { due: 'now' }), { owner: thisOwner(), ttlMs: 1 })
+    const { lease } = await before.create(row('r'), batch(1, 1, { due: 'now' }), { owner: currentOwner(), ttlMs: 1 })
     assert.ok(lease)
     await before.create(row('r/a#1'), batch(1), lease)
     await before.post('r/a#1', message('m'))
@@ -301,7 +301,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     await place.store.create(row('r'), batch(1, 1, { due: 'now' }))
     const lanes = [{ crew: 'claims', version: '1', format: 1 }]
     for (const _ of [1, 2]) {
-      const [lease] = await place.store.claim(thisOwner(), 1_000, lanes, { limit: 1 })
+      const [lease] = await place.store.claim(currentOwner(), 1_000, lanes, { limit: 1 })
       assert.ok(lease)
       await place.store.release(lease)
     }
@@ -331,7 +331,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     await started(a.store, 'r')
     assert.equal(await b.store.row('r'), undefined)
     assert.deepEqual(
-      await b.store.claim(thisOwner(), 1_000, [{ crew: 'claims', version: '1', format: 1 }], { limit: 9 }),
+      await b.store.claim(currentOwner(), 1_000, [{ crew: 'claims', version: '1', format: 1 }], { limit: 9 }),
       [],
     )
   })

@@ -4,7 +4,7 @@ import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
-import { fileStore, sqliteStore, thisOwner } from 'reprise/stores'
+import { fileStore, sqliteStore, currentOwner } from 'reprise/stores'
 import { batch, refused, row, seqsOf, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -71,7 +71,7 @@ for (const [what, change] of Object.entries<(folder: string) => Promise<void>>({
     const message = /leases\.db was removed or replaced while this process had it open/
     await refused(store.append(lease, 1, batch(2)), 'STORE_FAILED', message)
     await refused(store.create(row('new'), batch(1)), 'STORE_FAILED', message)
-    await refused(store.acquire('r', thisOwner(), ttlMs), 'STORE_FAILED', message)
+    await refused(store.acquire('r', currentOwner(), ttlMs), 'STORE_FAILED', message)
     await store.close()
   })
 }

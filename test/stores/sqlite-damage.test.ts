@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Crew, RepriseError, Task } from 'reprise'
-import { openStore, sqliteStore, thisOwner } from 'reprise/stores'
+import { openStore, sqliteStore, currentOwner } from 'reprise/stores'
 import { checkJournal } from '../../src/cli/show/verify-journal.ts'
 import { batch, linesOf, refused, row, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -56,7 +56,7 @@ for (const [what, sql] of Object.entries(garbage)) {
       () => checkJournal(store, 'r'),
       () => store.row('r'),
       () => store.holder('r'),
-      () => store.claim(thisOwner(), ttlMs, [{ crew: 'c', version: '', format: 1 }], { limit: 5 }),
+      () => store.claim(currentOwner(), ttlMs, [{ crew: 'c', version: '', format: 1 }], { limit: 5 }),
       () => crew.run('r').export(join(folder.path, 'out')),
       () => crew.resume('r'),
       () => crew.fork({ runId: 'r', id: 'made' }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
-import { sqliteStore, thisOwner } from 'reprise/stores'
+import { sqliteStore, currentOwner } from 'reprise/stores'
 import {
   selectHeld,
   selectHeldBy,
@@ -43,7 +43,7 @@ test('a step asks one question and inserts its line, in a child too; only the fi
   await store.release(lease)
 
   await store.post('r', message('m'))
-  const [taken] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
+  const [taken] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 1 })
   assert.ok(taken)
   const step = (after: number): Promise<string[]> =>
     statementsOf(context, () => store.append(taken, after, batch(after + 1, 1, { progress: true })))
@@ -104,7 +104,7 @@ test('a claim of one run reads that one, however many are ready', async (context
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const add = (run: string): Promise<unknown> => store.create(row(run), batch(1, 1, { due: 'now' }))
   await Promise.all(Array.from({ length: 2_000 }, (_, index) => add(`r${index}`)))
-  const read = await rowsOf(context, () => claimed(store, 10, thisOwner(), [lane], { only: 'r1234' }))
+  const read = await rowsOf(context, () => claimed(store, 10, currentOwner(), [lane], { runId: 'r1234' }))
   assert.deepEqual(read, { statements: 1, rows: 1 })
   await store.close()
 })

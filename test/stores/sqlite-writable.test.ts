@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { sqliteStore, thisOwner, type Lease, type Store } from 'reprise/stores'
+import { sqliteStore, currentOwner, type Lease, type Store } from 'reprise/stores'
 import type { ErrorCode } from '../../src/base/errors.ts'
 import { batch, refused, row, seqsOf, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { ended, otherProcess } from './other-process.ts'
@@ -16,14 +16,14 @@ interface Change {
 }
 
 const changes: readonly Change[] = [
-  { what: 'was taken over', refusal: 'LEASE_LOST', make: (store) => store.acquire('r', thisOwner(), ttlMs) },
+  { what: 'was taken over', refusal: 'LEASE_LOST', make: (store) => store.acquire('r', currentOwner(), ttlMs) },
   {
     what: 'was claimed',
     refusal: 'LEASE_LOST',
     async make(store, lease) {
       await store.release(lease)
       assert.equal(
-        (await store.claim(thisOwner(), ttlMs, [{ crew: 'claims', version: '1', format: 1 }], { limit: 1 })).length,
+        (await store.claim(currentOwner(), ttlMs, [{ crew: 'claims', version: '1', format: 1 }], { limit: 1 })).length,
         1,
       )
     },
@@ -96,7 +96,7 @@ test('refuses the appends of a lease that another process has taken over', async
 
 /** A lease that is over, so that anybody may take or delete the run, and that still appends as long as nobody does. */
 async function expired(store: Store): Promise<Lease> {
-  const { lease } = await store.create(row('r'), batch(1, 1, { due: 'now' }), { owner: thisOwner(), ttlMs: 0 })
+  const { lease } = await store.create(row('r'), batch(1, 1, { due: 'now' }), { owner: currentOwner(), ttlMs: 0 })
   assert.ok(lease)
   return lease
 }

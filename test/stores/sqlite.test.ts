@@ -4,7 +4,7 @@ import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
+import { sqliteStore, currentOwner, type Lease } from 'reprise/stores'
 import { hashBytes } from '../../src/journal/hash.ts'
 import type { Migration } from '../../src/stores/rules/migration.ts'
 import { migrate } from '../../src/stores/sqlite/migrate.ts'
@@ -192,7 +192,7 @@ test('has every entry that a killed process was told is written, and gives its r
     seqs,
     Array.from(seqs, (_, index) => index + 1),
   )
-  const lease = await store.acquire('r', thisOwner(), ttlMs)
+  const lease = await store.acquire('r', currentOwner(), ttlMs)
   await store.append(lease, seqs.length, batch(seqs.length + 1))
   await store.close()
 })

@@ -201,7 +201,7 @@ async function begun(studio: Client, crew: string, body: { readonly id: string; 
   await rested(studio, body.id)
 }
 
-function answered(studio: Client, run: string, question: string): Promise<Api.Answered> {
+function answered(studio: Client, run: string, question: string): Promise<Api.AnswerResult> {
   const path = `/runs/${encodeURIComponent(run)}/questions/${encodeURIComponent(question)}`
   return studio.post('POST /runs/{run}/questions/{question}', path, yes)
 }

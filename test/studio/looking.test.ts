@@ -104,7 +104,7 @@ for (const kind of ['memory', 'sqlite'] as const)
         await crew.run('r').answer('q1', { decision: 'approve', input: { amount: 3 } }, { by: 'Ada' })
         await crew.resume('r')
         const turn = await studio.get('GET /runs/{run}/steps/{path}', `/runs/r/steps/${path('settle#1/2')}`)
-        assert.ok(turn.kind === 'model')
+        assert.ok(turn.type === 'model')
         assert.deepEqual(
           turn.request.messages.map(({ role }) => role),
           ['user', 'assistant', 'tool'],
@@ -112,9 +112,9 @@ for (const kind of ['memory', 'sqlite'] as const)
         assert.match(turn.request.instructions, /You are Clerk/)
         assert.deepEqual(turn.reply?.parts, [{ type: 'text', text: 'Paid for P-77' }])
         const first = await studio.get('GET /runs/{run}/steps/{path}', `/runs/r/steps/${path('settle#1/1')}`)
-        assert.equal(first.kind === 'model' && first.request.messages.length, 1)
+        assert.equal(first.type === 'model' && first.request.messages.length, 1)
         const call = await studio.get('GET /runs/{run}/steps/{path}', `/runs/r/steps/${path('settle#1/1.0')}`)
-        assert.ok(call.kind === 'tool')
+        assert.ok(call.type === 'tool')
         assert.deepEqual(
           [call.asked, call.input, call.outcome],
           [{ amount: 5 }, { amount: 3 }, { result: { paid: 3 } }],

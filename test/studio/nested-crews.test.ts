@@ -68,7 +68,7 @@ test('the run of a nested crew has its costs by the prices of the crew that it w
     'GET /runs/{run}/steps/{path}',
     `/runs/${path('r/research#1')}/steps/${path('sources#1/1')}`,
   )
-  assert.ok(step.kind === 'model' && step.cost !== undefined)
+  assert.ok(step.type === 'model' && step.cost !== undefined)
   const { runs } = await studio.get('GET /runs/{run}/children', '/runs/r/children')
   assert.equal(runs[0]?.cost, inner.cost)
   const listed = await studio.get('GET /runs', '/runs?children=true&crew=inner-research')

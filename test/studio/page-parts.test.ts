@@ -4,13 +4,13 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { emptyTimeline } from '../../src/studio/timeline/add-entry.ts'
 import type { AttemptSpan, Life, StepSpan, Timeline } from '../../src/studio/timeline/timeline.ts'
-import { fieldsOf, shapeOf } from '../../src/studio/web/form/schema-shape.ts'
+import { schemaFields, schemaShape } from '../../src/studio/web/form/schema-shape.ts'
 import { layoutGraph } from '../../src/studio/web/parts/graph-layout.ts'
-import { blocksOf, spansOf } from '../../src/studio/web/parts/markdown-blocks.ts'
-import { familyRows, type KnownRun } from '../../src/studio/web/run/family-rows.ts'
-import { lastRecorded, takeoversOf } from '../../src/studio/web/run/takeovers.ts'
-import { timelineRows, triesWords, type RowsOf } from '../../src/studio/web/run/timeline-rows.ts'
-import { placeOf } from '../../src/studio/web/routing/place-of.ts'
+import { parseBlocks, parseSpans } from '../../src/studio/web/parts/markdown-blocks.ts'
+import { treeRows, type ChildRun } from '../../src/studio/web/run/tree-rows.ts'
+import { lastRecorded, findTakeovers } from '../../src/studio/web/run/takeovers.ts'
+import { timelineRows, triesWords, type TimelineRowsRequest } from '../../src/studio/web/run/timeline-rows.ts'
+import { parseLocation } from '../../src/studio/web/routing/location.ts'
 import { timeScale } from '../../src/studio/web/run/time-scale.ts'
 import { processorSeconds } from '../support/processor-time.ts'
 
@@ -19,10 +19,10 @@ describe('markdown', () => {
     const text =
       '# Title\n\nSome **bold** words\n\n- one\n- two\n  - inner\n\n```js\n<b>\n```\n\n| a | b |\n| - | - |\n| -- | -- |'
     assert.deepEqual(
-      blocksOf(text).map(({ is }) => is),
+      parseBlocks(text).map(({ type: is }) => is),
       ['heading', 'paragraph', 'list', 'code', 'paragraph'],
     )
-    const [table] = blocksOf('| a | b |\n| --- | --- |\n| 1 | 2 |')
+    const [table] = parseBlocks('| a | b |\n| --- | --- |\n| 1 | 2 |')
     assert.deepEqual(table, { is: 'table', head: ['a', 'b'], rows: [['1', '2']] })
   })
 
@@ -34,10 +34,10 @@ describe('markdown', () => {
       '<img src=x>',
     ])
       assert.ok(
-        spansOf(text).every(({ is }) => is === 'text' || is === 'emphasis'),
+        parseSpans(text).every(({ type: is }) => is === 'text' || is === 'emphasis'),
         text,
       )
-    assert.deepEqual(spansOf('see [it](https://a.example/b)').at(-1), {
+    assert.deepEqual(parseSpans('see [it](https://a.example/b)').at(-1), {
       is: 'link',
       text: 'it',
       url: 'https://a.example/b',
@@ -68,14 +68,14 @@ describe('markdown', () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 60 }), (parts) => {
         const text = parts.join('')
-        const kept = JSON.stringify(blocksOf(text)).match(/word/g)?.length ?? 0
+        const kept = JSON.stringify(parseBlocks(text)).match(/word/g)?.length ?? 0
         // the language after a fence is not shown
         if (!text.includes('```')) assert.equal(kept, text.match(/word/g)?.length ?? 0)
       }),
     )
     const begun = processorSeconds()
-    blocksOf('*'.repeat(20_000)).forEach((block) => block.is === 'paragraph' && spansOf(block.text))
-    spansOf(`${'['.repeat(10_000)}${'_a'.repeat(5_000)}`)
+    parseBlocks('*'.repeat(20_000)).forEach((block) => block.type === 'paragraph' && parseSpans(block.text))
+    parseSpans(`${'['.repeat(10_000)}${'_a'.repeat(5_000)}`)
     assert.ok(processorSeconds() - begun < 2)
   })
 })
@@ -145,7 +145,7 @@ describe('a form from a schema', () => {
       },
     }
     assert.deepEqual(
-      fieldsOf(schema).map(({ name, required, shape }) => [name, required, shape.is]),
+      schemaFields(schema).map(({ name, required, shape }) => [name, required, shape.type]),
       [
         ['name', true, 'text'],
         ['many', false, 'number'],
@@ -154,7 +154,7 @@ describe('a form from a schema', () => {
         ['either', false, 'json'],
       ],
     )
-    assert.deepEqual(shapeOf(undefined, 'a\nb'), { is: 'text', long: true })
+    assert.deepEqual(schemaShape(undefined, 'a\nb'), { is: 'text', long: true })
   })
 })
 
@@ -173,11 +173,11 @@ describe('runs of crews, in the timeline of the run that they work for,', () => 
     }))
     const detail = { runId: 'r', status: 'running', tasks: tasks.map((name) => ({ name, status: 'pending' })) }
     const root = { detail, timeline: { ...timeline, attempts }, saying: [] }
-    return (children: ReadonlyMap<string, KnownRun>) =>
-      familyRows({ root, children, folds, chosen } as unknown as Parameters<typeof familyRows>[0])
+    return (children: ReadonlyMap<string, ChildRun>) =>
+      treeRows({ root, children, folds, chosen } as unknown as Parameters<typeof treeRows>[0])
   }
   const at = '2026-10-01T09:00:00.000Z'
-  const none = new Map<string, KnownRun>()
+  const none = new Map<string, ChildRun>()
 
   test('are open by themselves when they are under way or failed, but never more than a few', () => {
     for (const status of ['open', 'failed'] as const) {
@@ -211,7 +211,7 @@ test('marks where a process took over, and what had become of the one before, bu
     via: undefined,
   }))
   assert.deepEqual(
-    takeoversOf(lives).map(({ gone, words }) => [gone, words]),
+    findTakeovers(lives).map(({ gone, words }) => [gone, words]),
     [
       [true, 'process 11 continued: process 10 was gone'],
       [false, 'process 12 (worker-a) continued: the run was suspended'],
@@ -219,7 +219,7 @@ test('marks where a process took over, and what had become of the one before, bu
     ],
   )
   const at = '2026-01-01T00:00:09.000Z'
-  assert.deepEqual(takeoversOf(lives, at).at(-1), {
+  assert.deepEqual(findTakeovers(lives, at).at(-1), {
     at: Date.parse(at),
     gone: true,
     words: 'process 14 recorded nothing after this',
@@ -277,9 +277,9 @@ test('a question about a call stands before the call that it allowed, and a doub
     saying: [],
     isOpen: () => true,
     within: () => undefined,
-  } as unknown as RowsOf)
+  } as unknown as TimelineRowsRequest)
   assert.deepEqual(
-    rows.map((row) => (row.is === 'question' ? row.question.id : row.at)),
+    rows.map((row) => (row.type === 'question' ? row.question.id : row.at)),
     ['pay', 'pay#1/1', 'call', 'pay#1/1.0', 'doubt'],
   )
 })
@@ -293,7 +293,7 @@ test('failed tries are counted as they were made: those before a reply, or all o
 })
 
 test('an address that begins with several slashes is a place within the page', () => {
-  assert.deepEqual(placeOf('//').parts, [])
-  assert.deepEqual(placeOf('//evil.example/runs').parts, ['evil.example', 'runs'])
-  assert.deepEqual(placeOf('//runs/a%2Fb?at=x').parts, ['runs', 'a/b'])
+  assert.deepEqual(parseLocation('//').parts, [])
+  assert.deepEqual(parseLocation('//evil.example/runs').parts, ['evil.example', 'runs'])
+  assert.deepEqual(parseLocation('//runs/a%2Fb?at=x').parts, ['runs', 'a/b'])
 })

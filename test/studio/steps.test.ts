@@ -29,7 +29,7 @@ test('a failed model call opens with its request, its error and each of its trie
     [['write#1/1', 'failed']],
   )
   const step = await stepOf(studio, 'write#1/1')
-  assert.ok(step.kind === 'model')
+  assert.ok(step.type === 'model')
   assert.equal(step.reply, undefined)
   assert.match(step.error?.message ?? '', /the provider is away/)
   assert.equal(step.tries.length, 3)
@@ -55,7 +55,7 @@ test('a model call that failed and was made again after a resume opens with its 
   await crew.resume('r')
   await using studio = await served({ crews: [crew] })
   const step = await stepOf(studio, 'write#1/1')
-  assert.ok(step.kind === 'model')
+  assert.ok(step.type === 'model')
   assert.deepEqual(step.reply?.parts, [{ type: 'text', text: 'Tides rise.' }])
   assert.equal(step.error, undefined)
   assert.equal(step.tries.length, 4)

@@ -1,29 +1,29 @@
 // What a page sends back is not to be trusted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answersIn, lastEntry } from 'reprise/ui'
+import { answersFrom, lastEntryNumber } from 'reprise/ui'
 
 function responded(approval: unknown): never {
   return { role: 'assistant', parts: [{ type: 'tool-pay', state: 'approval-responded', approval }] } as never
 }
 
 test('answersIn reads the approvals and the denials of a message', () => {
-  assert.deepEqual(answersIn(undefined), [])
-  assert.deepEqual(answersIn({ parts: [{ type: 'text', text: 'Go' }] }), [])
-  assert.deepEqual(answersIn(responded({ id: 'q1', approved: true })), [
+  assert.deepEqual(answersFrom(undefined), [])
+  assert.deepEqual(answersFrom({ parts: [{ type: 'text', text: 'Go' }] }), [])
+  assert.deepEqual(answersFrom(responded({ id: 'q1', approved: true })), [
     { question: 'q1', answer: { decision: 'approve' } },
   ])
-  assert.deepEqual(answersIn(responded({ id: 'q1', approved: true, reason: 'fine' })), [
+  assert.deepEqual(answersFrom(responded({ id: 'q1', approved: true, reason: 'fine' })), [
     { question: 'q1', answer: { decision: 'approve', note: 'fine' } },
   ])
-  assert.deepEqual(answersIn(responded({ id: 'q1', approved: false, reason: ' ' })), [
+  assert.deepEqual(answersFrom(responded({ id: 'q1', approved: false, reason: ' ' })), [
     { question: 'q1', answer: { decision: 'deny', reason: 'a person denied it' } },
   ])
 })
 
 test('answersIn takes nothing but true for an approval', () => {
   for (const approved of ['false', 'true', 1, 0, null, undefined, {}, []])
-    assert.throws(() => answersIn(responded({ id: 'q1', approved })), {
+    assert.throws(() => answersFrom(responded({ id: 'q1', approved })), {
       code: 'OPTION_INVALID',
       message: /approved of part 1 of the message is .*; give true or false/,
     })
@@ -45,10 +45,10 @@ test('answersIn refuses a malformed message with the name of what is wrong', () 
     [responded({ id: 'q1', approved: false, reason: {} }), /reason of the approval of part 1 of the message/],
   ]
   for (const [message, words] of bad)
-    assert.throws(() => answersIn(message as never), { name: 'RepriseError', code: 'OPTION_INVALID', message: words })
+    assert.throws(() => answersFrom(message as never), { name: 'RepriseError', code: 'OPTION_INVALID', message: words })
 })
 
 test('lastEntry is 0 for what is not a message', () => {
   for (const message of [null, 'hello', {}, { parts: 'no', metadata: { entry: 7, steps: 0 } }, { parts: null }])
-    assert.equal(lastEntry(message as never), 0)
+    assert.equal(lastEntryNumber(message as never), 0)
 })

@@ -1,7 +1,7 @@
 // A message that was cut off anywhere and is continued is the message that was never cut off.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { lastEntry, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
+import { lastEntryNumber, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
 import { chunksOf, messageOf } from './read-message.ts'
 import { plays, type Told } from './told-crews.ts'
 
@@ -40,9 +40,9 @@ for (const [what, play] of Object.entries(plays))
         const whole = await messageOf(chunks)
         for (let length = 0; length <= chunks.length; length++) {
           const cut = await messageOf(chunks.slice(0, length))
-          const rest = await chunksOf(toUIMessageStream(crew.run('r'), { after: lastEntry(cut), expose }))
+          const rest = await chunksOf(toUIMessageStream(crew.run('r'), { after: lastEntryNumber(cut), expose }))
           const continued = await messageOf(rest, length === 0 ? undefined : cut)
-          assert.deepEqual(continued, whole, `after ${length} chunks, at entry ${lastEntry(cut)}`)
+          assert.deepEqual(continued, whole, `after ${length} chunks, at entry ${lastEntryNumber(cut)}`)
         }
       })
     })

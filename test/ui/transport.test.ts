@@ -5,7 +5,7 @@ import { Chat } from '@ai-sdk/react'
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import { Agent, Crew, RepriseError, Task, tool } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
-import { answersIn, lastEntry, toUIMessageResponse, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
+import { answersFrom, lastEntryNumber, toUIMessageResponse, toUIMessageStream, type RunUIMessage } from 'reprise/ui'
 import { z } from 'zod'
 import { gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
 import { newStore } from '../engine/support.ts'
@@ -28,9 +28,9 @@ function handler(crew: Crew): (request: Request) => Promise<Response> {
         return new Response('This chat has its run already: begin another chat.', { status: 409 })
       }
     }
-    for (const { question, answer } of answersIn(last)) await crew.run(given.id).answer(question, answer)
+    for (const { question, answer } of answersFrom(last)) await crew.run(given.id).answer(question, answer)
     const run = await crew.run(given.id).resume().started
-    return toUIMessageResponse(run, request, { after: lastEntry(last) })
+    return toUIMessageResponse(run, request, { after: lastEntryNumber(last) })
   }
 }
 
@@ -135,7 +135,7 @@ describe('the client of the AI SDK', () => {
         fetch: asChromium,
         prepareReconnectToStreamRequest: ({ api, id }: { api: string; id: string }) => ({
           api: `${api}/${id}/stream`,
-          headers: isReplay ? {} : { 'last-event-id': String(lastEntry(chat.lastMessage)) },
+          headers: isReplay ? {} : { 'last-event-id': String(lastEntryNumber(chat.lastMessage)) },
         }),
       })
       const sent = chat.sendMessage({ text: 'Go' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
-import { lastEntry, toUIMessageStream, type RunChunk, type RunUIMessage } from 'reprise/ui'
+import { lastEntryNumber, toUIMessageStream, type RunChunk, type RunUIMessage } from 'reprise/ui'
 import { readExpose } from '../../src/ui/expose.ts'
 import { createNarration } from '../../src/ui/narration.ts'
 import { chunkWriter } from '../../src/ui/chat/chunk-writer.ts'
@@ -63,7 +63,7 @@ describe('while a model speaks', () => {
       speakingModel(() => ['A whole reply.']),
       { store },
     )
-    const rest = await chunksOf(toUIMessageStream(await other.resume('r').started, { after: lastEntry(cut) }))
+    const rest = await chunksOf(toUIMessageStream(await other.resume('r').started, { after: lastEntryNumber(cut) }))
     assert.deepEqual(shown(await messageOf(rest, cut)), ['task note: executed', 'A whole reply.', '--'])
   })
 
@@ -330,8 +330,8 @@ test('a message that is not of a run, or says nonsense, is continued from its be
   const message = (metadata: unknown): RunUIMessage =>
     ({ id: 'm', role: 'assistant', parts: [{ type: 'step-start' }], metadata }) as RunUIMessage
   for (const metadata of [undefined, null, {}, { entry: '7', steps: 0 }, { entry: -1, steps: 0 }, { entry: 1e99 }])
-    assert.equal(lastEntry(message(metadata)), 0)
-  assert.equal(lastEntry(undefined), 0)
-  assert.equal(lastEntry(message({ entry: 7, steps: 1 })), 7)
-  assert.equal(lastEntry(message({ entry: 7, steps: 2 })), 6)
+    assert.equal(lastEntryNumber(message(metadata)), 0)
+  assert.equal(lastEntryNumber(undefined), 0)
+  assert.equal(lastEntryNumber(message({ entry: 7, steps: 1 })), 7)
+  assert.equal(lastEntryNumber(message({ entry: 7, steps: 2 })), 6)
 })

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
-import { memoryStore, thisOwner, type Lease, type Store } from 'reprise/stores'
+import { memoryStore, currentOwner, type Lease, type Store } from 'reprise/stores'
 import { startWorker, type DispatchedWork, type Dispatcher } from 'reprise/workers'
-import { lanesOf } from '../../src/engine/read/lanes.ts'
+import { crewLanes } from '../../src/engine/read/lanes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { elsewhere, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { payment, payOnce } from '../engine/payments.ts'
@@ -30,8 +30,8 @@ const ways: { readonly [way: string]: Advance } = {
   },
   resumeAll: (crew) => crew.resumeAll(),
   'advance with a lease that the caller claimed': async (crew, store) => {
-    const lanes = lanesOf(crew['~definition']({}))
-    const [lease] = await store.claim(thisOwner(), ttlMs, lanes, { limit: 1 })
+    const lanes = crewLanes(crew['~definition']({}))
+    const [lease] = await store.claim(currentOwner(), ttlMs, lanes, { limit: 1 })
     if (lease) await crew.advance('r', { lease })
   },
 }

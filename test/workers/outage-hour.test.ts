@@ -8,7 +8,7 @@ import { memoryStore, type Store } from 'reprise/stores'
 import { advance } from '../../src/crew/advance/advance.ts'
 import { openCrew, type OpenCrew } from '../../src/crew/open-crew.ts'
 import { leaseKeeper, requestLeases } from '../../src/engine/lease/lease-keeper.ts'
-import { lanesOf } from '../../src/engine/read/lanes.ts'
+import { crewLanes } from '../../src/engine/read/lanes.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { World } from '../../src/engine/definition.ts'
 import { briefMs, patientStore } from '../../src/stores/patient/patient-store.ts'
@@ -110,7 +110,7 @@ function worker(crew: Crew, inner: Store, time: VirtualTime, host: string): Prom
     crews: [
       {
         name: crew.name,
-        lanes: lanesOf(definition),
+        lanes: crewLanes(definition),
         maxRuns: undefined,
         schedules: [],
         advance: (lease, { until, signal }) => advance(open, lease.run, { lease, until, signal }),

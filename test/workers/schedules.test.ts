@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
 import { memoryStore } from 'reprise/stores'
-import { keepOn, keepSchedules } from '../../src/workers/keep-schedules.ts'
-import type { Heard } from '../../src/workers/report/events.ts'
+import { keepSchedulesUntil, keepSchedules } from '../../src/workers/keep-schedules.ts'
+import type { WorkerPartEvent } from '../../src/workers/report/events.ts'
 import { serve } from '../../src/workers/served.ts'
 
 async function nightly(run: () => string = () => 'done') {
@@ -38,8 +38,8 @@ async function scheduledBy(
   clock: ReturnType<typeof clockUntil> = clockUntil(from, end),
 ): Promise<string[]> {
   const [served] = await serve([crew], { name: undefined, changed: 'continue', once: false })
-  const heard: Heard[] = []
-  await keepOn(
+  const heard: WorkerPartEvent[] = []
+  await keepSchedulesUntil(
     keepSchedules(served?.crews ?? [], (event) => heard.push(event), clock),
     clock,
     clock.signal,
@@ -120,7 +120,7 @@ test('a worker whose clock was past the last time of a schedule keeps it when th
     },
   }))
   const clock = setRight('2027-10-23T12:00Z', '2026-10-23T12:00Z', '2026-10-23T18:00Z')
-  await keepOn(
+  await keepSchedulesUntil(
     keepSchedules(crews, () => {}, clock),
     clock,
     clock.signal,

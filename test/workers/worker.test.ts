@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
 import { Agent, Task, tool } from 'reprise'
-import { memoryStore, thisOwner, type Store } from 'reprise/stores'
+import { memoryStore, currentOwner, type Store } from 'reprise/stores'
 import { startWorker } from 'reprise/workers'
 import { z } from 'zod'
 import { describeEntry } from '../../src/crew/result/log.ts'
@@ -328,7 +328,7 @@ test('the name of a worker is shown wherever people see who has a run, and gives
   const holder = { name: 'pod-7', pid, host: hostname() }
   assert.deepEqual((await run.view()).holder, holder)
   assert.deepEqual((await crew.runs().page())[0]?.holder, holder)
-  const other = { ...thisOwner(), instance: 'another', label: 'pod-7' }
+  const other = { ...currentOwner(), instance: 'another', label: 'pod-7' }
   await assert.rejects(store.acquire('a', other, 1_000), {
     code: 'RUN_HELD',
     message: new RegExp(`held by pod-7 \\(process ${pid} on host ${hostname()}\\)`),

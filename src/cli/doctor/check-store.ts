@@ -7,9 +7,9 @@ import { messageOf } from '../../base/errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isGivenUp } from '../../engine/read/due.ts'
 import { moveOf } from '../../engine/read/moved.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { worksForAnother } from '../../runs/find.ts'
+import { isChildRun } from '../../runs/find.ts'
 import { isAbandoned } from '../../runs/status.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
@@ -119,14 +119,14 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
     let moved = 0
     for await (const row of allRows(store, {})) {
       count++
-      if (isEnded(row.status) || worksForAnother(row)) continue
-      const move = moveOf(summaryOf(row))
+      if (isEnded(row.status) || isChildRun(row)) continue
+      const move = moveOf(readSummary(row))
       if (move) {
         moved++
         if (!move.arrived) cutOff.push(row)
         continue
       }
-      if (isGivenUp(summaryOf(row))) givenUp.push(row)
+      if (isGivenUp(readSummary(row))) givenUp.push(row)
       else if (isStuck(await store.tries(row.run))) stuck.push(row)
       const crew = crews.find(({ name }) => name === row.crew)
       if (crew && isUnserved(crew, row)) unserved.push(row)
@@ -175,7 +175,7 @@ async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check
 function checkThese(name: string, what: string, found: readonly RunRow[], commands: Commands): Check[] {
   const [first] = found
   if (first === undefined) return []
-  const { advice } = commands.about(summaryOf(first).module)
+  const { advice } = commands.about(readSummary(first).module)
   const next = (['resume', 'cancel'] as const).map((act) => advice({ act, runId: first.run }))
   const names = someOf(found.map(({ run }) => run))
   return [warn(name, `${plural(found.length, 'run')} ${what}: ${names}`, next.join(', or '))]
@@ -199,7 +199,7 @@ async function checkTasks(url: string, crews: readonly Crew[], commands: Command
 
 function checkMoves(cutOff: readonly RunRow[]): Check[] {
   const [first] = cutOff
-  const move = first && moveOf(summaryOf(first))
+  const move = first && moveOf(readSummary(first))
   if (!move) return []
   const words = `${plural(cutOff.length, 'run')} whose copy to another store was cut off: ${someOf(cutOff.map(({ run }) => run))}`
   return [warn('moved', words, `repeat the copy: ${first.run} was being moved to ${move.to}`)]
@@ -215,7 +215,7 @@ function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[]
   if (first === undefined) return []
   const names = someOf(unserved.map(({ run, version }) => `${run} (version ${version})`))
   const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code takes up: ${names}`
-  const next = commands.about(summaryOf(first).module).advice({ act: 'resume', runId: first.run })
+  const next = commands.about(readSummary(first).module).advice({ act: 'resume', runId: first.run })
   return [warn('versions', words, `add it to \`accepts\` of the crew, or ${next}`)]
 }
 

@@ -1,5 +1,5 @@
 // The run that a command is about, where the command loads no crew: what it prints to type next names the crew's file.
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Commands } from '../write-command.ts'
 import { outermost } from './outermost.ts'
@@ -9,6 +9,6 @@ export async function aboutRun(commands: Commands, store: Store, row: RunRow): P
   // a run that works for another one continues with it
   const top = await outermost(store, row.run)
   const resumed = top === row.run ? row : await store.row(top)
-  commands.madeIn(resumed && summaryOf(resumed).module)
+  commands.madeIn(resumed && readSummary(resumed).module)
   return row.run
 }

@@ -2,7 +2,7 @@
 import type { Crew } from '../../crew/crew.ts'
 import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { findRun, ofOtherCrew } from './find-run.ts'
 import { crewFile, loadCrew, loadCrews } from './load-crew.ts'
@@ -69,6 +69,6 @@ export async function loadCrewOfRun(
 function crewOf(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   const named = crews.filter(({ name }) => name === row.crew)
   if (named.length <= 1) return named[0]
-  const noted = summaryOf(row).module?.export
+  const noted = readSummary(row).module?.export
   return named.find((crew) => noted !== undefined && crew['~open'].module?.export === noted)
 }

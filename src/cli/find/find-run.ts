@@ -4,9 +4,9 @@ import { defined } from '../../base/defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
-import { openQuestionsOf, rowStatus } from '../../runs/summary.ts'
+import { countOpenQuestions, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import { placeOf } from '../write-command.ts'
@@ -47,7 +47,7 @@ export async function findRun(
 /** RUN_NOT_FOUND for a run of a crew that isn't among those that were loaded. */
 export function ofOtherCrew(row: RunRow, loaded: string): UsageError {
   const words = `run ${row.run} belongs to crew ${row.crew}, not to ${loaded}`
-  const { module } = summaryOf(row)
+  const { module } = readSummary(row)
   return module && placeOf(module)
     ? new UsageError(words, { code: 'RUN_NOT_FOUND', next: { act: 'module', to: 'load that crew', module } })
     : new UsageError(`${words}; name the file of that crew with --file`, {
@@ -105,7 +105,7 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
   const now = new Date()
   const choices: { value: RunRow; label: string; note: string }[] = []
   for (const row of rows) {
-    const questions = await openQuestionsOf(store, row)
+    const questions = await countOpenQuestions(store, row)
     const open = questions > 0 ? `, ${plural(questions, 'question')}` : ''
     const note = `${shortTime(row.createdAt, now)}  ${row.crew}  ${await rowStatus(store, row)}${open}`
     choices.push({ value: row, label: row.run, note })

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Crew } from '../../crew/crew.ts'
-import { projectOf } from '../../crew/verbs/default-store.ts'
+import { projectFolder } from '../../crew/verbs/default-store.ts'
 import { RepriseError, messageOf, reworded } from '../../base/errors.ts'
 import { nearest } from '../../base/options.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -83,7 +83,7 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
 
 /** For the commands that are printed about the runs that its crews make. */
 function noteWhere(path: string, module: { readonly [name: string]: unknown }): void {
-  const file = relative(projectOf(process.cwd()), resolve(path)).replaceAll(sep, '/')
+  const file = relative(projectFolder(process.cwd()), resolve(path)).replaceAll(sep, '/')
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
   const several = new Set(crews.map(([, crew]) => crew)).size > 1
   for (const [name, crew] of crews) crew['~open'].module = { file, ...(several ? { export: name } : {}) }

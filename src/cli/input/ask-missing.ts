@@ -1,6 +1,6 @@
 // Starting a run with what was typed: what is missing is asked for, where somebody is there to ask.
 import type { Crew } from '../../crew/crew.ts'
-import { inputsToGive } from '../../crew/given/inputs.ts'
+import { inputsToGive } from '../../crew/arguments/inputs.ts'
 import { RepriseError, reworded } from '../../base/errors.ts'
 import { canAsk } from '../terminal/ask-line.ts'
 import type { Terminal } from '../terminal/terminal.ts'

@@ -1,6 +1,6 @@
 // A run's question, put to the person at the terminal: what it is about, the decisions that it takes, and what each
 // decision needs.
-import { decisions } from '../../engine/people/questions.ts'
+import { decisions } from '../../engine/inbox/questions.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'

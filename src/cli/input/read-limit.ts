@@ -1,5 +1,5 @@
 // What a run may take, as it is typed: `tokens=50000,cost=2.5,seconds=600`, or some of these.
-import { limitProblem } from '../../engine/people/questions.ts'
+import { limitProblem } from '../../engine/inbox/questions.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { UsageError } from '../exit-codes.ts'
 

@@ -6,13 +6,13 @@ import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import type { Entry } from '../../journal/entries.ts'
-import { isNested, parentPath, taskOf } from '../../journal/paths.ts'
+import { isNestedAttempt, parentPath, taskInPath } from '../../journal/paths.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import { spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { taskViewStatus, type TaskViewStatus } from '../../runs/status.ts'
-import { tasksOf } from '../../runs/task-view.ts'
+import { currentTasks } from '../../runs/task-view.ts'
 import type { Store } from '../../stores/store.ts'
 
 export interface LiveTask {
@@ -78,7 +78,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
 
   function lookAt({ state, doing, last, costs }: Watched, now: number, main: boolean): LiveTask[] {
     const open = openQuestions(state)
-    return tasksOf(state).map((task): LiveTask => {
+    return currentTasks(state).map((task): LiveTask => {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
       const work = child === undefined ? undefined : runs.get(child)
       const tasks = work ? lookAt(work, now, false) : []
@@ -103,7 +103,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   }
 
   function saidBy(task: string): string {
-    return [...speeches].findLast(([path]) => taskOf(path) === task)?.[1] ?? ''
+    return [...speeches].findLast(([path]) => taskInPath(path) === task)?.[1] ?? ''
   }
 
   return {
@@ -116,7 +116,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       if (path === undefined) return
       // a run that works for it may have the same paths
       if (entry.type === 'model.replied' && watched === runs.values().next().value) speeches.delete(path)
-      const task = taskOf(path)
+      const task = taskInPath(path)
       const words = doingAfter(state, entry, path)
       if (words !== undefined) watched.doing.set(task, words)
       watched.last.set(task, entry.at)
@@ -180,10 +180,12 @@ const aFunction = 'a function at work'
 function doingAfter(state: RunState, entry: Entry, path: string): string | undefined {
   switch (entry.type) {
     case 'task.started':
-      if (entry.child) return isNested(path) ? kickoffWords(state, path) : 'a crew at work'
+      if (entry.child) return isNestedAttempt(path) ? kickoffWords(state, path) : 'a crew at work'
       return withAgent(state, path, entry.code ? aFunction : 'asks the model')
     case 'task.completed':
-      return state.attempts.get(path)?.child !== undefined && isNested(path) ? kickoffWords(state, path) : undefined
+      return state.attempts.get(path)?.child !== undefined && isNestedAttempt(path)
+        ? kickoffWords(state, path)
+        : undefined
     case 'model.replied': {
       const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
       return withAgent(state, parentPath(path), calls.length > 0 ? `calls ${calls.join(', ')}` : 'checks the answer')
@@ -204,7 +206,7 @@ function doingAfter(state: RunState, entry: Entry, path: string): string | undef
 
 /** What a function has kicked off. */
 function kickoffWords(state: RunState, path: string): string {
-  const runs = [...(state.tasks.get(taskOf(path))?.kickoffs?.values() ?? [])]
+  const runs = [...(state.tasks.get(taskInPath(path))?.kickoffs?.values() ?? [])]
   const done = runs.filter((run) => state.attempts.get(run)?.status === 'completed')
   return `${done.length} of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} done`
 }
@@ -226,6 +228,6 @@ function afterCall(state: RunState, call: string): string {
 
 /** Work that was handed to another agent is done under its name. */
 function withAgent(state: RunState, attempt: string, words: string): string {
-  const agent = isNested(attempt) ? state.attempts.get(attempt)?.agent : undefined
+  const agent = isNestedAttempt(attempt) ? state.attempts.get(attempt)?.agent : undefined
   return agent === undefined || agent === '' ? words : `${agent} ${words}`
 }

@@ -1,6 +1,6 @@
 // What a person sees of many runs while this process executes them: a line for each that has ended, and on a terminal
 // below them those that are under way.
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
@@ -56,7 +56,7 @@ export function openBatch(terminal: Terminal, { store, prices, total, nameOf }: 
 
   return {
     async hear(entry, run) {
-      const root = rootRun(run)
+      const root = rootRunId(run)
       if (nameOf(root) === undefined) return
       const tree = trees.get(root) ?? createTree(store, prices, clock)
       trees.set(root, tree)

@@ -1,6 +1,6 @@
 // `reprise show --lineage`: the runs from which a run was forked, and the tree of the runs forked from it.
 import { prefixLength } from '../../runs/find.ts'
-import { lineageOf, type DeletedRun, type Descendant, type Lineage, type RelatedRun } from '../../runs/lineage.ts'
+import { readLineage, type DeletedRun, type Descendant, type Lineage, type RelatedRun } from '../../runs/lineage.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { formatOf } from './run-words.ts'
 import { columns } from '../../text/plain-text.ts'
@@ -15,7 +15,7 @@ interface Row {
 }
 
 export async function showLineage(terminal: Terminal, store: Store, { run, crew }: RunRow): Promise<void> {
-  const found = await lineageOf(store, run)
+  const found = await readLineage(store, run)
   if (terminal.json) {
     terminal.record(found)
     return

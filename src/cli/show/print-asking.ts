@@ -1,6 +1,6 @@
 // What a person needs to see before answering: the tasks above a question, from the outermost run inwards, with what
 // each run was given and what it has come to so far. A line for each, or every one of them whole.
-import { withFileWords } from '../../journal/files.ts'
+import { describeFiles } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AskingTask } from '../../journal/state/open-questions.ts'
 import { shorten } from '../../text/plain-text.ts'
@@ -68,6 +68,6 @@ function itemsOf({ inputs, outputs }: AskingTask): [label: string, items: readon
 }
 
 function textOf(value: Json): string {
-  const shown = withFileWords(value)
+  const shown = describeFiles(value)
   return typeof shown === 'string' ? shown : JSON.stringify(shown)
 }

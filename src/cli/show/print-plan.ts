@@ -11,9 +11,9 @@ export function printPlan(channel: Channel, plan: Plan): void {
   // below the reasons, unless long names leave no room for them there
   const column = '  execute  '.length + names + 2
   const indent = column > channel.width / 2 ? '  execute  '.length : column
-  for (const { is, text, action } of planLines(plan)) {
+  for (const { type, text, action } of planLines(plan)) {
     if (action === undefined) {
-      const format = is === 'warning' ? 'yellow' : undefined
+      const format = type === 'warning' ? 'yellow' : undefined
       for (const row of wrap(text, channel.width, 4)) channel.line({ text: row, format })
       continue
     }

@@ -1,9 +1,9 @@
 // The open questions of a run for people who answer them later: the text, and below it the command, on a line of its
 // own to be copied.
-import { answering } from '../../engine/people/questions.ts'
+import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
-import type { Next } from '../../base/next.ts'
+import type { NextStep } from '../../base/next.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -29,10 +29,10 @@ export function printOpenQuestion(
   printSubject(channel, question)
   if (!whole)
     channel.line({ text: '  some of this is cut; the command below shows all of it on request', format: 'dim' })
-  printHowToAnswer(channel, commands, answering(run, question))
+  printHowToAnswer(channel, commands, answerStep(run, question))
 }
 
-export function printHowToAnswer(channel: Channel, commands: Commands, next: Next<'answer'>): void {
+export function printHowToAnswer(channel: Channel, commands: Commands, next: NextStep<'answer'>): void {
   channel.line(`  decide ${next.decisions.join(' or ')}, in scripts by --decision, with:`)
   channel.line(`  ${commands.command(next)}`)
 }

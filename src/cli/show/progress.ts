@@ -1,7 +1,7 @@
 // What a person sees of a run while this process executes it: a tree that changes in place on a terminal, a line per
 // entry elsewhere, nothing with --quiet. It looks at the journal through the store: what is shown is on disk, and a
 // kickoff, a resume and a replay need nothing of their own.
-import { describeEntry, showingSteps } from '../../crew/result/log.ts'
+import { describeEntry, muteStepLog } from '../../crew/result/log.ts'
 import type { Run } from '../../crew/run.ts'
 import type { Entry } from '../../journal/entries.ts'
 import type { Prices } from '../../models/prices.ts'
@@ -32,7 +32,7 @@ export function openProgress(
       createTree(store, prices, () => Date.now()),
     )
   if (terminal.quiet) return { hear() {}, ...alone, [Symbol.dispose]() {} }
-  const shown = showingSteps()
+  const shown = muteStepLog()
   return { hear: progressLines(terminal.err), ...alone, [Symbol.dispose]: () => shown[Symbol.dispose]() }
 }
 

@@ -2,7 +2,7 @@
 // stored value is named by its own hash. A store also notes number and hash of the last entry apart from the journal:
 // `file:` in a file, `sqlite:` whenever the row of a listing changes.
 import { damaged } from '../../engine/history/export-format.ts'
-import { runNotFound } from '../../engine/read/run-not-found.ts'
+import { runNotFoundError } from '../../engine/read/run-not-found.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import { blobReferences } from '../../journal/codec.ts'
 import { gapLimit } from '../../journal/state/hand-edits.ts'
@@ -110,7 +110,7 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
     last = entry.seq
     hash = hashBytes(bytes)
   }
-  if (entries === 0) throw runNotFound(store, run)
+  if (entries === 0) throw runNotFoundError(store, run)
   for (let gone = last + 1; gone <= (noted?.seq ?? 0); gone++) missing.add(gone)
   if (noted?.seq === last && noted.hash !== undefined && noted.hash !== hash) changed.add(last)
   const values = await checkValues(store, run, hashes)

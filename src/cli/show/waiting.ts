@@ -1,6 +1,6 @@
 // `reprise runs --waiting`: every open question of every run. The one that has waited longest comes first: its run
 // should not be the last to continue.
-import { answering } from '../../engine/people/questions.ts'
+import { answerStep } from '../../engine/inbox/questions.ts'
 import { waitingQuestions, type WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { Store } from '../../stores/store.ts'
 import { longTime } from '../terminal/entries-word.ts'
@@ -17,7 +17,7 @@ export async function showWaiting(
 ): Promise<void> {
   const { questions, unreadable } = store ? await waitingQuestions(store, crew) : { questions: [], unreadable: [] }
   for (const [index, question] of questions.entries()) {
-    const next = answering(question.runId, question)
+    const next = answerStep(question.runId, question)
     if (terminal.json) terminal.record({ ...question, decisions: next.decisions, command: commands.command(next) })
     else {
       if (index > 0) terminal.out.line()

@@ -4,22 +4,22 @@
 import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../base/checks.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
 import type { Until } from '../../engine/limits/slice.ts'
-import { timed, type TimedLease } from '../../engine/lease/lease-keeper.ts'
-import { recordLate } from '../../engine/people/tell.ts'
-import { dueOf } from '../../engine/read/due.ts'
-import { isServed } from '../../engine/read/lanes.ts'
+import { asTimedLease, type TimedLease } from '../../engine/lease/lease-keeper.ts'
+import { recordLateMessages } from '../../engine/inbox/send-message.ts'
+import { dueAt } from '../../engine/read/due.ts'
+import { isServedBy } from '../../engine/read/lanes.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
-import { runNotFound } from '../../engine/read/run-not-found.ts'
+import { runNotFoundError } from '../../engine/read/run-not-found.ts'
 import { RepriseError } from '../../base/errors.ts'
-import type { Via } from '../../journal/entries.ts'
-import { rootRun } from '../../journal/paths.ts'
+import type { DispatchedBy } from '../../journal/entries.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { checkKeys } from '../../base/options.ts'
 import type { Lease } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
 import { recordedFailure } from '../result/stored-result.ts'
-import { takeUp } from '../verbs/resume.ts'
+import { resumeHere } from '../verbs/resume.ts'
 import { execute } from './execute.ts'
 
 export interface AdvanceOptions {
@@ -42,11 +42,11 @@ export interface AdvanceOptions {
    */
   readonly changed?: ChangedPolicy | undefined
   /** What told this process to: the journal keeps it, for people who look for it there. */
-  readonly via?: Via | undefined
+  readonly via?: DispatchedBy | undefined
 }
 
 /** What came of it. */
-export type Advanced =
+export type AdvanceOutcome =
   | { readonly is: 'ended'; readonly status: 'completed' | 'cancelled' }
   /** The time was up between two steps, or the signal came. It wants to be advanced again. */
   | { readonly is: 'more' }
@@ -68,7 +68,7 @@ const leaseCheck: Check<Lease> = check('a lease that `claim` of the store gave',
   return typeof run === 'string' && typeof token === 'number' && typeof id === 'string'
 })
 
-const viaCheck: Check<Via> = check('{ dispatcher, id }, two texts', (value) => {
+const viaCheck: Check<DispatchedBy> = check('{ dispatcher, id }, two texts', (value) => {
   const { dispatcher, id, ...rest } = (value ?? {}) as { readonly [name: string]: unknown }
   return typeof dispatcher === 'string' && typeof id === 'string' && Object.keys(rest).length === 0
 })
@@ -76,12 +76,12 @@ const viaCheck: Check<Via> = check('{ dispatcher, id }, two texts', (value) => {
 /**
  * RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN; whatever keeps the run from being taken up here, as MODEL_KEY_MISSING.
  */
-export async function advance(open: OpenCrew, runId: string, options: AdvanceOptions = {}): Promise<Advanced> {
-  const run = rootRun(checkRunId(runId))
+export async function advance(open: OpenCrew, runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
+  const run = rootRunId(checkRunId(runId))
   checkKeys('advance', options, ['until', 'signal', 'lease', 'owner', 'changed', 'via'])
   const request: Request = {
     run,
-    until: options.until instanceof AbortSignal ? options.until : readMoment('until', options.until),
+    until: options.until instanceof AbortSignal ? options.until : readDeadline('until', options.until),
     signal: optional('signal', options.signal, abortSignal),
     lease: readLease(options.lease),
     changed: optional('changed', options.changed, oneOf(changedPolicies)) ?? 'continue',
@@ -97,11 +97,11 @@ export async function advance(open: OpenCrew, runId: string, options: AdvanceOpt
 /** OPTION_INVALID. */
 function readLease(given: Lease | TimedLease | undefined): TimedLease | undefined {
   const lease = optional('lease', given, leaseCheck)
-  return lease && timed(lease)
+  return lease && asTimedLease(lease)
 }
 
 /** OPTION_INVALID. */
-export function readMoment(name: string, value: number | Date | undefined): number | undefined {
+export function readDeadline(name: string, value: number | Date | undefined): number | undefined {
   const read = optional(name, value, moment)
   return read instanceof Date ? read.getTime() : read
 }
@@ -112,38 +112,38 @@ interface Request {
   readonly signal: AbortSignal | undefined
   readonly lease: TimedLease | undefined
   readonly changed: ChangedPolicy
-  readonly via: Via | undefined
+  readonly via: DispatchedBy | undefined
   /** Its time has come, whatever the clock of this process says. */
   readonly trusted?: boolean
 }
 
-async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Promise<Advanced> {
+async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Promise<AdvanceOutcome> {
   const { run, until, signal, lease, changed, via, trusted } = request
   const { store, world } = engine
   const { definition: crew } = open
-  const outcome = (state: RunState): Advanced => outcomeOf(state, world.now().getTime())
+  const outcome = (state: RunState): AdvanceOutcome => recordedOutcome(state, world.now().getTime())
   const wants = (state: RunState): boolean => isDue(state, trusted ? Infinity : world.now().getTime())
   let unused = lease
   const choices = { until, signal, handsBack: true, changed }
   try {
     const row = await store.row(run)
-    if (!row) throw runNotFound(store, run)
-    if (!isServed(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
+    if (!row) throw runNotFoundError(store, run)
+    if (!isServedBy(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const begun = await takeUp(open, engine, run, { choices, unasked: { lease, row, via, wants } })
+    const begun = await resumeHere(open, engine, run, { choices, claim: { lease, row, via, isDue: wants } })
     // whoever has taken it up gives it back
     unused = undefined
-    if (begun.taken.is === 'held') {
+    if (begun.outcome.is === 'held') {
       const life = execute(open, begun)
       life.result.catch(() => undefined)
-      return await life.end.then(({ state }) => outcome(state), rejected(life.state))
+      return await life.end.then(({ state }) => outcome(state), outcomeOfFailure(life.state))
     }
-    const { state } = begun.taken
+    const { state } = begun.outcome
     // what was left for it may be what it waits for
     const again = { ...request, lease: undefined }
-    if (await recordLate(engine, run)) return await advanceWith(open, engine, again)
+    if (await recordLateMessages(engine, run)) return await advanceWith(open, engine, again)
     // nothing was: the store gave it because its time has come, by the store's clock
-    if (lease && typeof dueOf(state) === 'number') return await advanceWith(open, engine, { ...again, trusted: true })
+    if (lease && typeof dueAt(state) === 'number') return await advanceWith(open, engine, { ...again, trusted: true })
     return outcome(state)
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
@@ -156,30 +156,30 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
 }
 
 function isDue(state: RunState, now: number): boolean {
-  const due = dueOf(state)
+  const due = dueAt(state)
   return due === 'now' || (due !== undefined && due <= now)
 }
 
 /** What its journal says of a run that nobody executes. */
-export function outcomeOf(state: RunState, now: number): Advanced {
+export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   if (state.status === 'completed' || state.status === 'cancelled') return { is: 'ended', status: state.status }
-  if (state.status === 'failed') return failed(state, recordedFailure(state))
+  if (state.status === 'failed') return failedOutcome(state, recordedFailure(state))
   if (isDue(state, now)) return { is: 'more' }
-  const at = dueOf(state)
+  const at = dueAt(state)
   return typeof at === 'number' ? { is: 'waiting', at } : { is: 'waiting' }
 }
 
 /** A failure that is on record is an outcome; anything else isn't the run's. */
-function rejected(state: RunState): (error: unknown) => Advanced {
+function outcomeOfFailure(state: RunState): (error: unknown) => AdvanceOutcome {
   return (error) => {
     const known = RepriseError.isInstance(error) ? error : undefined
     if (!known || state.status !== 'failed' || unrecorded.has(known.code)) throw error
-    return failed(state, known)
+    return failedOutcome(state, known)
   }
 }
 /** The state may be ahead of the journal. */
 const unrecorded: ReadonlySet<string> = new Set(['STORE_FAILED', 'STORE_UNAVAILABLE', 'LEASE_LOST', 'RUN_CANCELLED'])
 
-function failed({ retryAt }: RunState, error: RepriseError): Advanced {
+function failedOutcome({ retryAt }: RunState, error: RepriseError): AdvanceOutcome {
   return { is: 'failed', error, ...(retryAt === undefined ? {} : { retryAt: Date.parse(retryAt) }) }
 }

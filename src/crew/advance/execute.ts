@@ -3,15 +3,15 @@
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { executeRun } from '../../engine/run/execute-run.ts'
 import { warnOf } from '../../engine/warn-of.ts'
-import { callCode, runningCode, warnOfRunBeside } from '../../engine/task/function-call.ts'
-import { unitOf } from '../../runs/unit.ts'
-import type { Begun, OpenCrew, UnderWay } from '../open-crew.ts'
+import { runCode, runningCode, warnOfRunBeside } from '../../engine/task/function-call.ts'
+import { toRunTree } from '../../runs/run-tree.ts'
+import type { StartedRun, OpenCrew, ExecutingRun } from '../open-crew.ts'
 import type { RunResult } from '../result/result.ts'
 import { wakeRun } from '../queue/wake-run.ts'
-import { resultOf } from '../result/stored-result.ts'
+import { storedResultOf } from '../result/stored-result.ts'
 
 /** From now on, unless the run has nothing to do. */
-export function execute(open: OpenCrew, { engine, taken, choices, kickedOff }: Begun): UnderWay {
+export function execute(open: OpenCrew, { engine, outcome: taken, choices, kickedOff }: StartedRun): ExecutingRun {
   const { definition: crew, underWay } = open
   const state = taken.is === 'held' ? taken.hold.state : taken.state
   const code = runningCode()
@@ -27,14 +27,14 @@ export function execute(open: OpenCrew, { engine, taken, choices, kickedOff }: B
     ? kickedOff.execute()
     : taken.is === 'held'
       ? // what its tools and guardrails kick off is no work of a function that began it
-        callCode(undefined, () => executeRun(taken.hold, crew, choices))
+        runCode(undefined, () => executeRun(taken.hold, crew, choices))
       : Promise.resolve(state)
   // what the runs of its tasks came to is known here, and not read again
-  const end = last.then((left) => unitOf(engine.store, left, engine.within))
+  const end = last.then((left) => toRunTree(engine.store, left, engine.within))
   const result = end.then(
     async (unit) => {
       if (unit.state.status === 'queued') return undefined
-      const given = await resultOf(crew, unit)
+      const given = await storedResultOf(crew, unit)
       warnOfStale(crew, given)
       return given
     },

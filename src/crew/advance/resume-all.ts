@@ -2,13 +2,13 @@
 import { abortSignal, optional } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
 import { requestLeases, type TimedLease } from '../../engine/lease/lease-keeper.ts'
-import { lanesOf } from '../../engine/read/lanes.ts'
+import { crewLanes } from '../../engine/read/lanes.ts'
 import { asRepriseError } from '../../base/errors.ts'
 import { checkKeys } from '../../base/options.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { readConcurrency } from '../verbs/pool.ts'
-import { advance, readMoment, type Advanced } from './advance.ts'
+import { advance, readDeadline, type AdvanceOutcome } from './advance.ts'
 
 export interface ResumeAllOptions {
   /** How many runs at once. Default 4. */
@@ -20,7 +20,7 @@ export interface ResumeAllOptions {
 }
 
 /** What came of a run. One that could not be taken up has failed here, whatever its journal says. */
-export type ResumedRun = Advanced & { readonly runId: string }
+export type ResumeAllResult = AdvanceOutcome & { readonly runId: string }
 
 /**
  * OPTION_INVALID, OPTION_UNKNOWN. In the order in which they were first taken up. What the crew's limit keeps back
@@ -30,20 +30,20 @@ export async function resumeAll(
   open: OpenCrew,
   options: ResumeAllOptions = {},
   { maxRuns }: Pick<CrewOptions, 'maxRuns'> = {},
-): Promise<ResumedRun[]> {
+): Promise<ResumeAllResult[]> {
   checkKeys('resumeAll', options, ['concurrency', 'signal', 'until'])
   const concurrency = readConcurrency(options.concurrency)
-  const until = readMoment('until', options.until)
+  const until = readDeadline('until', options.until)
   const signal = optional('signal', options.signal, abortSignal)
   const { store, world } = await open.engine()
-  const lanes = lanesOf(open.definition)
-  const came = new Map<string, ResumedRun>()
+  const lanes = crewLanes(open.definition)
+  const came = new Map<string, ResumeAllResult>()
   const inProgress = new Map<string, Promise<void>>()
   const isOver = (): boolean => (signal?.aborted ?? false) || (until !== undefined && world.now().getTime() >= until)
   const begin = (lease: TimedLease): void => {
     const { run } = lease
     const done = advance(open, run, { lease, until, signal })
-      .catch((error: unknown): Advanced => ({ is: 'failed', error: asRepriseError(error) }))
+      .catch((error: unknown): AdvanceOutcome => ({ is: 'failed', error: asRepriseError(error) }))
       .then((outcome) => void came.set(run, { runId: run, ...outcome }))
       .finally(() => inProgress.delete(run))
     inProgress.set(run, done)

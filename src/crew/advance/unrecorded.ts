@@ -1,8 +1,8 @@
 // How the work of this process on a run went, for those who follow the journal: only what that does not say.
-import type { UnderWay } from '../open-crew.ts'
+import type { ExecutingRun } from '../open-crew.ts'
 
 /** Rejects when the run went wrong in a way that its journal does not say. */
-export async function unrecorded({ engine, state, end }: UnderWay): Promise<void> {
+export async function unrecorded({ engine, state, end }: ExecutingRun): Promise<void> {
   try {
     await end
   } catch (error) {

@@ -1,7 +1,7 @@
 // The fingerprint of a task for an agent: what is sent to models, who and what may have a part in the answer, and what
 // code may see of the inputs.
 import type { AgentDefinition, CoworkerDefinition, Inputs, Outputs } from '../../engine/definition.ts'
-import { missingAmong } from '../../engine/run/given-fields.ts'
+import { missingOutputs } from '../../engine/run/context-fields.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
@@ -10,12 +10,12 @@ import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { coworkerIdentity, toolIdentity } from './define-agent.ts'
 import { guardrailIdentity, type Guardrail } from '../guardrails.ts'
-import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
+import { field, digestFields, inputFields, type Field } from './task-fingerprint.ts'
 import type { Task } from '../task.ts'
 
 export interface AgentTask {
   readonly task: Task
-  readonly doer: AgentDefinition
+  readonly agent: AgentDefinition
   readonly texts: { readonly [name: string]: string }
   /** Names of the inputs that texts use, also those of coworkers. */
   readonly used: readonly string[]
@@ -30,16 +30,16 @@ export interface AgentTask {
 }
 
 export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: Outputs): Fingerprint {
-  const { task, doer, texts, used, tools, coworkers, helpers, guardrails, context } = made
-  const given = textsFrom(context, outputs)
-  const missing = missingAmong(context, outputs)
+  const { task, agent: doer, texts, used, tools, coworkers, helpers, guardrails, context } = made
+  const given = contextTexts(context, outputs)
+  const missing = missingOutputs(context, outputs)
   const roles = [coworkers, helpers].map((list) => list.map(({ agent }) => agent.role))
-  const seen = Object.keys(inputs).filter((name) => codeSees(made, inputs[name]))
-  return fingerprintOf([
+  const seen = Object.keys(inputs).filter((name) => isVisibleToCode(made, inputs[name]))
+  return digestFields([
     ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
     ['model', modelName(doer.model)],
     ['settings', doer.settings],
-    ...field('date', dateOf(doer)),
+    ...field('date', dateField(doer)),
     ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
     // a model is told of them in this order
     ...field('coworkers', coworkers.length > 0 && roles),
@@ -57,13 +57,13 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
 }
 
 /** How it is told the date. Which day that is makes nothing stale. */
-function dateOf({ identity }: AgentDefinition): string | false {
+function dateField({ identity }: AgentDefinition): string | false {
   const { injectDate, dateFormat } = identity as Agent
   return injectDate && dateFormat
 }
 
 /** A model is given texts. */
-export function textsFrom(context: readonly string[], outputs: Outputs): [task: string, text: string][] {
+export function contextTexts(context: readonly string[], outputs: Outputs): [task: string, text: string][] {
   return context.flatMap((name): [string, string][] => {
     const output = outputs.get(name)
     return output ? [[name, output.raw]] : []
@@ -74,7 +74,7 @@ export function textsFrom(context: readonly string[], outputs: Outputs): [task: 
  * Whether code may see an input that no text uses: a guardrail that is a function is shown all, a tool can read all
  * files.
  */
-function codeSees({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
+function isVisibleToCode({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
   const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]
   if (all.some((guardrail) => typeof guardrail === 'function')) return true
   return [...tools, ...helpers.flatMap((helper) => helper.tools)].length > 0 && filesIn(input).length > 0

@@ -9,16 +9,16 @@ export interface CrewModel {
   readonly task: string
 }
 
-export function modelsOf({ tasks }: CrewDefinition): CrewModel[] {
+export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
   return tasks.flatMap((task) => {
     const { name, code, child } = task
     if (code) return []
-    if (child) return modelsOf(child.crew).map((inner) => ({ ...inner, task: `${name}/${inner.task}` }))
-    return agentsFor(task).map(({ model }) => ({ model, task: name }))
+    if (child) return crewModels(child.crew).map((inner) => ({ ...inner, task: `${name}/${inner.task}` }))
+    return taskAgents(task).map(({ model }) => ({ model, task: name }))
   })
 }
 
 /** All that may work for a task. */
-export function agentsFor({ agent, coworkers }: TaskDefinition): TaskDefinition['agent'][] {
+export function taskAgents({ agent, coworkers }: TaskDefinition): TaskDefinition['agent'][] {
   return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }

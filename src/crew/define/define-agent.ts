@@ -5,7 +5,7 @@ import { RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { formatDate } from '../../text/date-format.ts'
-import { keptProvider } from '../../tools/provider-tool.ts'
+import { storableProvider } from '../../tools/provider-tool.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'
@@ -14,14 +14,14 @@ import { interpolate } from './placeholders.ts'
 import { dateWords, instructionsFor } from './task-prompts.ts'
 
 /** How often work is handed on: what a coworker's coworker's coworker is given stays there. */
-const deepest = 3
+const maxDelegationDepth = 3
 
-export interface Delegation {
+export interface DelegationOptions {
   readonly task: string
   /** All of the crew. */
   readonly agents: readonly Agent[]
   /** Instead of a coworker's own tools. */
-  readonly lent: readonly Tool[] | undefined
+  readonly toolsOverride: readonly Tool[] | undefined
   readonly overrides: Overrides
 }
 
@@ -29,13 +29,13 @@ export interface Delegation {
 export function defineCoworkers(
   coworkers: readonly Agent[],
   above: readonly Agent[],
-  delegation: Delegation,
+  delegation: DelegationOptions,
 ): CoworkerDefinition[] {
-  const { task, agents, lent, overrides } = delegation
+  const { task, agents, toolsOverride: lent, overrides } = delegation
   return coworkers.map((agent) => {
     const chain = [...above, agent]
     const theirs =
-      agent.allowDelegation && above.length < deepest ? agents.filter((other) => !chain.includes(other)) : []
+      agent.allowDelegation && above.length < maxDelegationDepth ? agents.filter((other) => !chain.includes(other)) : []
     const tools = replacedTools(lent ?? agent.tools, overrides)
     if (theirs.length > 0) checkDelegates(task, agent, tools)
     return {
@@ -123,7 +123,7 @@ export function toolIdentity(tool: Tool): Json {
   const known = { name, description, effect, schema: schema.json, version: version ?? null, asks: asks ?? null, cache }
   return {
     ...known,
-    ...(provider && { provider: { ...keptProvider(name, provider) } }),
+    ...(provider && { provider: { ...storableProvider(name, provider) } }),
     ...(options && { options: { ...options } }),
   }
 }

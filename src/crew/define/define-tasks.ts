@@ -1,14 +1,14 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints
 // taken. A crew that cannot work is refused here, when it is put together.
 import type { TaskDefinition } from '../../engine/definition.ts'
-import { missingAmong } from '../../engine/run/given-fields.ts'
+import { missingOutputs } from '../../engine/run/context-fields.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { own } from '../../base/options.ts'
+import { ownMember } from '../../base/options.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
-import { agentTaskFingerprint, textsFrom } from './agent-task-fingerprint.ts'
+import { agentTaskFingerprint, contextTexts } from './agent-task-fingerprint.ts'
 import {
   agentInstructions,
   agentTexts,
@@ -18,9 +18,9 @@ import {
   everyCoworker,
   replacedTools,
 } from './define-agent.ts'
-import { defineChild, defineWork, readingOf } from './define-work.ts'
+import { defineChild, defineWork, parsingIdentity } from './define-work.ts'
 import { defineGuardrail } from '../guardrails.ts'
-import { fileInEveryRun, outputFileOf } from './output-path.ts'
+import { fileInEveryRun, defineOutputFile } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
 import { interpolate } from './placeholders.ts'
 import { messageFor } from './task-prompts.ts'
@@ -61,7 +61,7 @@ export function defineTasks(
       const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
       throw new RepriseError('CREW_INVALID', words)
     }
-    const context = contextOf(task, tasks, earlier)
+    const context = resolveContext(task, tasks, earlier)
     // what a function sees of them has the order of the crew
     const given = [...new Set(context)]
       .map((name) => places.get(name) as number)
@@ -71,7 +71,7 @@ export function defineTasks(
       ? defineWork(task, { code: task.code }, given)
       : task.child
         ? defineWork(task, { child: defineChild(task, task.child, overrides) }, given)
-        : defineTask(task, whoDoes(task, agents, manager), context, overrides)
+        : defineTask(task, assign(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
     ids.add(task.id)
     if (file !== undefined) writers.set(file, task)
@@ -96,7 +96,7 @@ function checkEarlierNames(tasks: readonly Task[]): void {
     }
 }
 
-interface Doers {
+interface Assignment {
   readonly agent: Agent
   readonly tools: readonly Tool[]
   /** Those whom the agent may hand work to. */
@@ -111,22 +111,22 @@ interface Doers {
  * A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's
  * tools.
  */
-function whoDoes(task: Task, agents: readonly Agent[], manager: Agent | undefined): Doers {
+function assign(task: Task, agents: readonly Agent[], manager: Agent | undefined): Assignment {
   if (manager)
     return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, agents, lent: task.tools }
-  const agent = agentOf(task, agents)
+  const agent = resolveAgent(task, agents)
   const coworkers = agent.allowDelegation ? agents.filter((other) => other !== agent) : []
   return { agent, tools: task.tools ?? agent.tools, coworkers, agents }
 }
 
-function agentOf(task: Task, agents: readonly Agent[]): Agent {
+function resolveAgent(task: Task, agents: readonly Agent[]): Agent {
   const agent = task.agent ?? (agents.length === 1 ? agents[0] : undefined)
   if (agent) return agent
   const have = agents.length === 0 ? 'no agents' : `${agents.length} agents`
   throw new RepriseError('CREW_INVALID', `task ${task.name} has no agent and the crew has ${have}; give the task one`)
 }
 
-function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<string, Task>): string[] {
+function resolveContext(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<string, Task>): string[] {
   if (!task.context) return [...earlier.keys()]
   return task.context.map((other) => {
     if (earlier.get(other.name) === other) return other.name
@@ -143,18 +143,23 @@ function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<stri
   })
 }
 
-function defineTask(task: Task, doers: Doers, context: readonly string[], overrides: Overrides): TaskDefinition {
+function defineTask(task: Task, doers: Assignment, context: readonly string[], overrides: Overrides): TaskDefinition {
   const { agent, agents, lent } = doers
   const tools = replacedTools(doers.tools, overrides)
-  const coworkers = defineCoworkers(doers.coworkers, [agent], { task: task.name, agents, lent, overrides })
+  const coworkers = defineCoworkers(doers.coworkers, [agent], {
+    task: task.name,
+    agents,
+    toolsOverride: lent,
+    overrides,
+  })
   if (coworkers.length > 0) checkDelegates(task.name, agent, tools)
   const helpers = everyCoworker(coworkers)
   const doer = defineAgent(agent, overrides)
   const guardrails = [...task.guardrails, ...agent.guardrails]
-  const texts = textsOf(task, agent)
+  const texts = taskTexts(task, agent)
   const others = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
   const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
-  const made = { task, doer, texts, used, tools, coworkers, helpers, guardrails, context }
+  const made = { task, agent: doer, texts, used, tools, coworkers, helpers, guardrails, context }
   return {
     name: task.name,
     named: task.named,
@@ -167,7 +172,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     anyContext: task.context === undefined,
     inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
-    reading: readingOf(task),
+    reading: parsingIdentity(task),
     tools,
     coworkers,
     retries: task.retries,
@@ -177,17 +182,17 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     humanInput: task.humanInput,
     async: task.async,
     when: task.when,
-    outputFile: outputFileOf(task),
+    outputFile: defineOutputFile(task),
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
-      const files = filesIn(used.map((name) => own(inputs, name) ?? null))
+      const files = filesIn(used.map((name) => ownMember(inputs, name) ?? null))
       return {
         instructions: agentInstructions(agent, inputs),
         message: messageFor({
           description: text('description', `the description of task ${task.name}`),
           expectedOutput: text('expected output', `the expected output of task ${task.name}`),
-          context: textsFrom(context, outputs).map(([name]) => name),
-          missing: missingAmong(context, outputs),
+          context: contextTexts(context, outputs).map(([name]) => name),
+          missing: missingOutputs(context, outputs),
           structured: task.schema !== undefined,
           markdown: task.markdown,
         }),
@@ -205,7 +210,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
   }
 }
 
-function textsOf(task: Task, agent: Agent): { [name: string]: string } {
+function taskTexts(task: Task, agent: Agent): { [name: string]: string } {
   return {
     description: task.description,
     ...(task.expectedOutput ? { 'expected output': task.expectedOutput } : {}),

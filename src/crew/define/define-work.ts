@@ -1,29 +1,29 @@
 // From a task that is a function or a crew, as users write it, to what the engine executes.
 import type {
   ChildDefinition,
-  CodeDefinition,
+  FunctionDefinition,
   CrewDefinition,
   Inputs,
   TaskDefinition,
 } from '../../engine/definition.ts'
-import { givenFields } from '../../engine/run/given-fields.ts'
+import { contextFields } from '../../engine/run/context-fields.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { ChildOf } from '../options/task-options.ts'
 import type { Overrides } from './define-tasks.ts'
-import { hashedInputs, readInputs, settled, unreadInputs } from '../given/given-inputs.ts'
-import { checkInputs } from '../given/inputs.ts'
-import { beforeKickoff } from '../given/made-inputs.ts'
-import { outputFileOf } from './output-path.ts'
+import { hashedInputs, readRawInputs, resolveInputs, inputsWithoutFiles } from '../arguments/raw-inputs.ts'
+import { checkInputs } from '../arguments/inputs.ts'
+import { prepareInputs } from '../arguments/run-inputs.ts'
+import { defineOutputFile } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
-import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
+import { field, digestFields, inputFields, type Field } from './task-fingerprint.ts'
 import type { Task } from '../task.ts'
 
-type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinition }
+type TaskWork = { readonly code: FunctionDefinition } | { readonly child: ChildDefinition }
 
 /** `given` are the tasks in its context, in the crew's order. */
-export function defineWork(task: Task, work: Work, given: readonly TaskDefinition[]): TaskDefinition {
+export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefinition[]): TaskDefinition {
   const { name, named, was, id, description, async, when } = task
   // what a crew gives is what its last task gives
   const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
@@ -41,7 +41,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     // beside these, a function may use any
     inputs: placeholders(task.outputFile ?? ''),
     schema,
-    reading: last ? last.reading : readingOf(task),
+    reading: last ? last.reading : parsingIdentity(task),
     tools: [],
     coworkers: [],
     retries: 0,
@@ -51,12 +51,12 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     humanInput: task.humanInput,
     async,
     when,
-    outputFile: outputFileOf(task),
+    outputFile: defineOutputFile(task),
     render: () => ({ instructions: '', message: [] }),
     turns: () => new Map(),
     fingerprint(inputs, outputs) {
-      const all = (): Field[] => [...inputFields(inputs), ...givenFields(given, outputs)]
-      return fingerprintOf([
+      const all = (): Field[] => [...inputFields(inputs), ...contextFields(given, outputs)]
+      return digestFields([
         ...('code' in work
           ? [['code', { effect: work.code.effect }] satisfies Field, ...all()]
           : [...crewFields(work.child.crew), ...childInputFields(task, inputs, all)]),
@@ -69,7 +69,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
 }
 
 /** What a schema does to an output is not seen: a version tells that it changed. */
-export function readingOf({ schema, version }: Pick<Task, 'schema' | 'version'>): Json | undefined {
+export function parsingIdentity({ schema, version }: Pick<Task, 'schema' | 'version'>): Json | undefined {
   return schema && { schema: schema.json, version: version ?? null }
 }
 
@@ -96,23 +96,23 @@ function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field
   const declared = task.child?.inputs
   if (declared === undefined) return inputFields(inputs)
   if (typeof declared === 'function') return [['crew inputs', 'a function'], ...all()]
-  return [['crew inputs', hashedInputs(declared, inputsOf(task))]]
+  return [['crew inputs', hashedInputs(declared, inputsLabel(task))]]
 }
 
 export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
   const definition = crew['~definition'](overrides)
-  const what = inputsOf(task)
+  const what = inputsLabel(task)
   return {
     crew: definition,
     ownSchema: task.schema !== undefined,
     known(own) {
       if (typeof inputs === 'function' || definition.callbacks?.before) return undefined
-      return inputs === undefined ? own : unreadInputs(inputs, what)
+      return inputs === undefined ? own : inputsWithoutFiles(inputs, what)
     },
     async inputs(soFar, own) {
-      const given = typeof inputs === 'function' ? await callFor(task, () => inputs(soFar)) : inputs
-      const read = await readInputs(given, what)
-      const made = await beforeKickoff(definition, given === undefined ? own : settled(read, own), read.files)
+      const given = typeof inputs === 'function' ? await callInputs(task, () => inputs(soFar)) : inputs
+      const read = await readRawInputs(given, what)
+      const made = await prepareInputs(definition, given === undefined ? own : resolveInputs(read, own), read.files)
       // a run that is made with too few could never be completed
       for (const one of definition.tasks) checkInputs(one, made.inputs)
       return made
@@ -120,10 +120,10 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
   }
 }
 
-const inputsOf = ({ name }: Task): string => `what inputs of task ${name} gives`
+const inputsLabel = ({ name }: Task): string => `what inputs of task ${name} gives`
 
 /** TASK_FAILED when the function that makes a crew's inputs throws. */
-async function callFor<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
+async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
   try {
     return await make()
   } catch (error) {

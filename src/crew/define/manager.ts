@@ -6,7 +6,7 @@ import { isAgent } from '../options/crew-checks.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 
 /** CREW_INVALID when a hierarchical crew has no manager that can be one, or another crew has one. */
-export function managerOf({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
+export function resolveManager({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
   if (process !== 'hierarchical') {
     if (manager === undefined) return undefined
     throw new RepriseError(

@@ -1,9 +1,9 @@
 // Placeholders of texts, filled in when a task is executed; and their names as types. The parser exists twice, for
 // values (`fill-in.ts`) and for types, and both must agree.
 import { RepriseError } from '../../base/errors.ts'
-import { inText } from '../../journal/files.ts'
+import { inputAsText } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
-import { nearest, own } from '../../base/options.ts'
+import { nearest, ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 
 /**
@@ -11,13 +11,13 @@ import { fillIn } from '../../text/fill-in.ts'
  */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
   return fillIn(text, (name) => {
-    const value = own(inputs, name)
-    if (value === undefined) throw missing(name, where, Object.keys(inputs))
-    return inText(value)
+    const value = ownMember(inputs, name)
+    if (value === undefined) throw inputMissing(name, where, Object.keys(inputs))
+    return inputAsText(value)
   })
 }
 
-function missing(name: string, where: string, given: readonly string[]): RepriseError {
+function inputMissing(name: string, where: string, given: readonly string[]): RepriseError {
   const near = nearest(name, given)
   const only = near === undefined ? '' : `, only ${near}`
   return new RepriseError(
@@ -35,19 +35,19 @@ export type Unknowable = '{unknown at compile time}'
  * bring.
  */
 export type Placeholders<T extends string> = T extends string
-  ? Parse<T> | (HasHoles<T> extends true ? Unknowable : never)
+  ? ParsePlaceholders<T> | (HasHoles<T> extends true ? Unknowable : never)
   : never
 
 /** Of `string` and `a ${string}` a record is an index signature, which nothing must have; of a literal, a member. */
 type HasHoles<T extends string> = {} extends { [K in T]: 1 } ? true : false
 
-type Parse<T extends string> = T extends `${string}{${infer Rest}`
+type ParsePlaceholders<T extends string> = T extends `${string}{${infer Rest}`
   ? Rest extends `{${infer After}`
-    ? Parse<After>
+    ? ParsePlaceholders<After>
     : Rest extends `${infer Name}}${infer After}`
       ? IsIdentifier<Name> extends true
-        ? Name | Parse<After>
-        : Parse<Rest>
+        ? Name | ParsePlaceholders<After>
+        : ParsePlaceholders<Rest>
       : never
   : never
 
@@ -82,11 +82,11 @@ type Letter =
 type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9'
 
 type IsIdentifier<T extends string> =
-  Lowercase<T> extends `${infer First}${infer Rest}` ? (First extends Letter ? AllWord<Rest> : false) : false
-type AllWord<T extends string> = T extends ''
+  Lowercase<T> extends `${infer First}${infer Rest}` ? (First extends Letter ? IsWord<Rest> : false) : false
+type IsWord<T extends string> = T extends ''
   ? true
   : T extends `${infer First}${infer Rest}`
     ? First extends Letter | Digit
-      ? AllWord<Rest>
+      ? IsWord<Rest>
       : false
     : false

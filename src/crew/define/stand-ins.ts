@@ -10,20 +10,20 @@ import { everyCoworker } from './define-agent.ts'
 /** No option that people could give. */
 const standIns = Symbol('stand-ins')
 
-export function standInsOf(options: object): Overrides {
+export function readStandIns(options: object): Overrides {
   return (options as { readonly [standIns]?: Overrides })[standIns] ?? {}
 }
 
 /** Over those that the options have already. */
 export function withStandIns<Options extends object>(options: Options, { model, tools }: Overrides): Options {
-  const before = standInsOf(options)
+  const before = readStandIns(options)
   const all = { model: model ?? before.model, tools: new Map([...(before.tools ?? []), ...(tools ?? [])]) }
   return { ...options, [standIns]: all }
 }
 
 /** CREW_INVALID when one of them would stand in for nothing: then the tool that it was meant for would be called. */
 export function checkStandIns(crew: CrewDefinition, agents: readonly Agent[], tools: readonly Tool[]): void {
-  const there = new Set([...agents.flatMap((agent) => agent.tools).map(({ name }) => name), ...toolNamesOf(crew)])
+  const there = new Set([...agents.flatMap((agent) => agent.tools).map(({ name }) => name), ...crewToolNames(crew)])
   const unknown = tools.find(({ name }) => !there.has(name))
   if (!unknown) return
   const near = nearest(unknown.name, [...there])
@@ -36,9 +36,9 @@ export function checkStandIns(crew: CrewDefinition, agents: readonly Agent[], to
 }
 
 /** Those of its tasks, of agents that they hand work to, and of crews that are tasks. */
-function toolNamesOf({ tasks }: CrewDefinition): string[] {
+function crewToolNames({ tasks }: CrewDefinition): string[] {
   return tasks.flatMap(({ tools, coworkers, child }) => {
     const used = [...tools, ...everyCoworker(coworkers).flatMap((coworker) => coworker.tools)]
-    return [...used.map(({ name }) => name), ...(child ? toolNamesOf(child.crew) : [])]
+    return [...used.map(({ name }) => name), ...(child ? crewToolNames(child.crew) : [])]
   })
 }

@@ -8,7 +8,7 @@ import type { Json } from '../../journal/json.ts'
 export type Field = readonly [name: string, value: Json]
 
 /** Fields of one name count together, in their order: two coworkers may have one role. */
-export function fingerprintOf(fields: readonly Field[]): Fingerprint {
+export function digestFields(fields: readonly Field[]): Fingerprint {
   const byName = Map.groupBy(fields, ([name]) => name)
   return Object.fromEntries(
     [...byName].map(([name, [[, first] = [name, null], ...more]]) => {

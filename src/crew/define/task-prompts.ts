@@ -46,12 +46,12 @@ export function messageFor({
   if (expectedOutput) parts.push(`Expected result: ${expectedOutput}`)
   if (structured) parts.push('Answer with JSON that fits the schema you are given, and nothing else.')
   if (markdown) parts.push(structured ? 'Write the texts inside it as Markdown.' : asMarkdown)
-  if (missing.length > 0) parts.push(nothingFrom(missing))
+  if (missing.length > 0) parts.push(missingContextText(missing))
   if (context.length > 0) parts.push('What earlier tasks found:')
   return [parts.join('\n\n'), ...context.flatMap((task) => [`\n\n--- ${task} ---\n`, { output: task }])]
 }
 
-function nothingFrom(missing: readonly string[]): string {
+function missingContextText(missing: readonly string[]): string {
   return `Some earlier tasks failed, so there is no result of: ${missing.join(', ')}. Work with the results that there are, and do not make up the missing ones.`
 }
 

@@ -2,7 +2,7 @@
 import { anyText, flag, seconds, text, whole } from '../../base/checks.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { settingsCheck, type ModelSettings } from '../../models/resolve/settings.ts'
-import { nothingFor, type Table } from '../../base/options.ts'
+import { missingFeatures, type Table } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
@@ -156,8 +156,8 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     },
   },
   lacks: {
-    ...nothingFor('knowledge', 'knowledge_sources', 'knowledge_storage', 'security_config', 'from_repository'),
-    ...nothingFor('system_template', 'prompt_template', 'response_template', 'apps', 'skills', 'a2a', 'type'),
+    ...missingFeatures('knowledge', 'knowledge_sources', 'knowledge_storage', 'security_config', 'from_repository'),
+    ...missingFeatures('system_template', 'prompt_template', 'response_template', 'apps', 'skills', 'a2a', 'type'),
     memory: { without: noMemory },
     planning: { without: noPlanning },
     planning_config: { without: noPlanning },

@@ -3,7 +3,7 @@ import { check, listOf, type Check } from '../../base/checks.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
 import { checkModelKind, type LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, hidden } from '../../base/options.ts'
+import { describe, hiddenCharacters } from '../../base/options.ts'
 import { asAnswerSchema, asValueSchema, type AnswerSchema, type ValueSchema } from '../../schema/answer-schema.ts'
 import { dateCodes, isDateFormat } from '../../text/date-format.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
@@ -42,7 +42,7 @@ export const nameCheck: Check<string> = {
 
 export const roleCheck: Check<string> = check(
   'a text that is not empty, without line breaks and other characters that are not seen',
-  (value) => typeof value === 'string' && value.trim() !== '' && !hidden.test(value),
+  (value) => typeof value === 'string' && value.trim() !== '' && !hiddenCharacters.test(value),
 )
 
 export const dateFormatCheck: Check<string> = check(

@@ -2,7 +2,7 @@
 import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../base/checks.ts'
 import {
   failurePolicies,
-  longestBackoff,
+  maxBackoffSeconds,
   type FailurePolicy,
   type Logger,
   type Retries,
@@ -10,7 +10,7 @@ import {
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { checkKeys, nothingFor, type Table } from '../../base/options.ts'
+import { checkKeys, missingFeatures, type Table } from '../../base/options.ts'
 import type { AiSchema, ObjectSchema, ValueSchema } from '../../schema/answer-schema.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
@@ -116,12 +116,12 @@ const retriesCheck: Check<Retries> = {
     const { times, backoff = 10 } = value as { times?: unknown; backoff?: unknown }
     return {
       times: whole(1, 100).read(`times of ${what}`, times),
-      backoff: number(0, longestBackoff).read(`backoff of ${what}`, backoff),
+      backoff: number(0, maxBackoffSeconds).read(`backoff of ${what}`, backoff),
     }
   },
 }
 
-interface Kept {
+interface CrewSettings {
   readonly process: (typeof processes)[number]
   readonly concurrency: number
   readonly version: string
@@ -130,7 +130,7 @@ interface Kept {
   readonly onTaskFailure: FailurePolicy
 }
 
-export const crewTable: Table<CrewOptions, Kept> = {
+export const crewTable: Table<CrewOptions, CrewSettings> = {
   object: 'crew',
   called: 'name',
   options: {
@@ -233,7 +233,7 @@ export const crewTable: Table<CrewOptions, Kept> = {
     },
   },
   lacks: {
-    ...nothingFor('knowledge', 'knowledge_sources', 'prompt_file', 'share_crew', 'skills', 'security_config'),
+    ...missingFeatures('knowledge', 'knowledge_sources', 'prompt_file', 'share_crew', 'skills', 'security_config'),
     memory: { without: noMemory },
     embedder: { detail: true },
     planning: { without: noPlanning },

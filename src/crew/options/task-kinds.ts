@@ -1,11 +1,11 @@
 // The three kinds of tasks: which options each has, by the one table of them all. The compiler holds that equal to
 // their interfaces.
 import {
-  type Filled,
+  type WithDefault,
   isRecord,
-  type KeptOptions,
+  type OptionValues,
   type Option,
-  own,
+  ownMember,
   readOptions,
   type Table,
 } from '../../base/options.ts'
@@ -21,15 +21,15 @@ interface Kinds {
   readonly crew: CrewTaskOptions
 }
 type Kind = keyof Kinds
-type All = Partial<TaskOptions & CodeTaskOptions & CrewTaskOptions>
+type AllTaskOptions = Partial<TaskOptions & CodeTaskOptions & CrewTaskOptions>
 /** As a task keeps them. */
-type Made = Omit<Task, 'name' | 'description'> & {
+type TaskSettings = Omit<Task, 'name' | 'description'> & {
   readonly output: AnswerSchema | undefined
   readonly effect: CodeTaskOptions['effect'] & {}
 }
 
 /** The kinds that have an option, with whether they need it. */
-type Of<Name extends keyof All> = {
+type KindsWith<Name extends keyof AllTaskOptions> = {
   readonly [K in Kind as Name extends keyof Kinds[K] ? K : never]: Name extends keyof Kinds[K]
     ? {} extends Pick<Kinds[K], Name>
       ? 'may'
@@ -37,14 +37,14 @@ type Of<Name extends keyof All> = {
     : never
 }
 
-type Row<Name extends keyof All> = Option<KeptOptions<All, Made>[Name]> &
-  Filled<KeptOptions<All, Made>[Name]> & {
-    readonly of: Of<Name>
+type TaskRow<Name extends keyof AllTaskOptions> = Option<OptionValues<AllTaskOptions, TaskSettings>[Name]> &
+  WithDefault<OptionValues<AllTaskOptions, TaskSettings>[Name]> & {
+    readonly of: KindsWith<Name>
   } & (Name extends keyof TaskOptions ? { readonly yaml: FromYaml } : {})
 
-export type TaskRows = { readonly [Name in keyof All]-?: Row<Name> }
+export type TaskRows = { readonly [Name in keyof AllTaskOptions]-?: TaskRow<Name> }
 
-type TaskTable = Table<All, Made, { readonly yaml: FromYaml }>
+type TaskTable = Table<AllTaskOptions, TaskSettings, { readonly yaml: FromYaml }>
 
 /**
  * Each has the rows of its kind alone; those of a function or a crew say nothing of YAML, which has only tasks for
@@ -57,16 +57,19 @@ export const taskTables: { readonly [K in Kind]: TaskTable } = {
 }
 
 /** All options as they are kept; those that tasks of this kind do not have are as if they were left out. */
-export function readTaskOptions(options: unknown): KeptOptions<All, Made> {
+export function readTaskOptions(options: unknown): OptionValues<AllTaskOptions, TaskSettings> {
   const kind = isRecord(options) && 'crew' in options ? 'crew' : isRecord(options) && 'run' in options ? 'run' : 'agent'
   const defaults = Object.entries<Option>(taskRows).map(([key, row]) => [key, row.default])
-  return { ...Object.fromEntries(defaults), ...readOptions(taskTables[kind], options) } as KeptOptions<All, Made>
+  return { ...Object.fromEntries(defaults), ...readOptions(taskTables[kind], options) } as OptionValues<
+    AllTaskOptions,
+    TaskSettings
+  >
 }
 
 function tableOf(kind: Kind, words?: string): TaskTable {
   const rows = Object.entries<Option & { readonly of: { readonly [kind: string]: 'may' | 'must' } }>(taskRows)
   const options = rows.flatMap(([key, row]) => {
-    const has = own(row.of, kind)
+    const has = ownMember(row.of, kind)
     return has === undefined ? [] : [[key, { ...row, required: has === 'must' }]]
   })
   const named = words === undefined ? {} : { kind: words }

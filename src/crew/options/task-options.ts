@@ -17,7 +17,7 @@ import type { Crew } from '../crew.ts'
 import type { Overrides } from '../define/define-tasks.ts'
 import type { Guardrail } from '../guardrails.ts'
 import type { OutputsOf, TaskOutput, Tasks } from '../result/result.ts'
-import type { InputValue } from '../given/inputs.ts'
+import type { InputValue } from '../arguments/inputs.ts'
 
 export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
   /** The task's identity. Left out, it is derived from the texts, and changes with them. */

@@ -1,6 +1,6 @@
 // The options of tasks, in one table for the three kinds: each row says which of them have it.
 import { anyText, check, flag, func, oneOrMore, seconds, text, whole, type Check } from '../../base/checks.ts'
-import { isRecord, type Names, nothingFor } from '../../base/options.ts'
+import { isRecord, type OptionNames, missingFeatures } from '../../base/options.ts'
 import { effectCheck } from '../../tools/tool-options.ts'
 import { outputFileCheck } from '../define/output-path.ts'
 import { guardrailsCheck } from '../guardrails.ts'
@@ -148,8 +148,8 @@ export const taskRows: TaskRows = {
   version: { takes: anyText, of: all, yaml: 'text', does: 'change it with code that Reprise cannot see' },
 }
 
-export const taskLacks: Names['lacks'] = {
-  ...nothingFor('prompt_context', 'allow_crewai_trigger_context', 'security_config'),
+export const taskLacks: OptionNames['lacks'] = {
+  ...missingFeatures('prompt_context', 'allow_crewai_trigger_context', 'security_config'),
   input_files: { instead: 'give files as inputs' },
   type: { without: 'what a task is, its options say: for a conditional one, give when in the code' },
   config: { instead: 'use loadTasks of reprise/yaml' },

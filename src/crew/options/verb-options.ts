@@ -1,7 +1,7 @@
 // What may be said to the methods of a crew, and the checks that come before anything else.
 import { check, flag, listOf, number, oneOf, optional, text, time, wrong, type Check } from '../../base/checks.ts'
 import type { ChangedPolicy, OnQuestion, TaskDecisions } from '../../engine/definition.ts'
-import { limitProblem } from '../../engine/people/questions.ts'
+import { limitProblem } from '../../engine/inbox/questions.ts'
 import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -12,7 +12,7 @@ import type { RunPosition, RunsFilter } from '../../runs/list.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import type { Tasks } from '../result/result.ts'
 import type { RawOf, TaskReference } from '../result/task-reference.ts'
-import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../given/inputs.ts'
+import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../arguments/inputs.ts'
 import type { OnPlan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
 import type { PriorityName } from '../queue/priority.ts'
@@ -30,7 +30,7 @@ export interface ExecuteChoices<Reference = TaskReference> {
 export type WhenHeld = (typeof whenHeldPolicies)[number]
 export const whenHeldPolicies = ['refuse', 'follow'] as const
 
-export interface HeldChoice {
+export interface WhenHeldOption {
   /**
    * `refuse` (the default): RUN_HELD. `follow`: wait for the run and give its result; if whoever executes it dies, take
    * it over. What else this call says, such as `through` and `onQuestion`, counts from then on. Its `signal` stops the
@@ -40,12 +40,12 @@ export interface HeldChoice {
 }
 
 /** The names of the inputs that the texts of these tasks use. */
-export type NamesOf<T extends Tasks> = InputsOf<T[number]>
+export type InputNamesOf<T extends Tasks> = InputsOf<T[number]>
 
 /** What the inputs of a crew are known by: what its schema takes, or else the texts of its tasks. */
-export type InputsWith<T extends Tasks, Given extends object> = [Given] extends [never] ? NamesOf<T> : Given
+export type InputsWith<T extends Tasks, Given extends object> = [Given] extends [never] ? InputNamesOf<T> : Given
 
-export interface Confirmable {
+export interface PlanConfirmation {
   /**
    * Is shown the plan before anything is done: with true, that is what is done; with false, nothing, and the call
    * rejects with PLAN_REFUSED.
@@ -54,13 +54,13 @@ export interface Confirmable {
 }
 
 /** Who does something to a run: recorded in its journal. */
-export interface Signature {
+export interface SignedBy {
   readonly by?: string | undefined
 }
 
 /** What an answer says. Who gives it is said beside it. */
-export type Decision = Unsigned<Answer>
-type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
+export type Decision = WithoutBy<Answer>
+type WithoutBy<A> = A extends unknown ? Omit<A, 'by'> : never
 
 /**
  * Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than
@@ -69,8 +69,8 @@ type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
 export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = string> = ExecuteChoices<Reference> &
-  Confirmable &
-  HeldChoice & {
+  PlanConfirmation &
+  WhenHeldOption & {
     /**
      * The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given.
      */
@@ -162,7 +162,7 @@ export interface TaskDecisionOptions {
 }
 
 export interface ResumeOptions<Reference = TaskReference>
-  extends ExecuteChoices<Reference>, Confirmable, HeldChoice, TaskDecisionOptions {
+  extends ExecuteChoices<Reference>, PlanConfirmation, WhenHeldOption, TaskDecisionOptions {
   /**
    * What to do about a started task whose code has changed: continue it as it was started (the default), start it
    * anew, or refuse.
@@ -174,7 +174,7 @@ export interface ResumeOptions<Reference = TaskReference>
 
 /** What a new run that is made from an old one may be told. */
 export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy = string>
-  extends ExecuteChoices<Reference>, Confirmable, TaskDecisionOptions {
+  extends ExecuteChoices<Reference>, PlanConfirmation, TaskDecisionOptions {
   /** The run that it is made from: the latest of the crew if none is named. */
   readonly runId?: string
   /** The caller's own id for the new run. When a run of that id is there, it continues, or its result is given. */
@@ -236,7 +236,7 @@ export interface PlanOptions<
 
 /** As called on a run. */
 export type RunPlanOptions<Reference, T extends Tasks> = Omit<
-  PlanOptions<Reference, NamesOf<T>, OutputsFor<T>>,
+  PlanOptions<Reference, InputNamesOf<T>, OutputsFor<T>>,
   'runId' | 'of' | 'reuse'
 > & {
   readonly of?: 'fork' | 'resume'

@@ -5,7 +5,7 @@ import type { Cron } from 'croner'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'
 
-export interface Times {
+export interface CronTimes {
   /** The first one after this moment. */
   after(moment: Date): Date | undefined
 }
@@ -15,7 +15,7 @@ const fields = 'five fields for minute, hour, day, month and weekday, such as 0 
 /**
  * `whose` is for messages: `schedule "nightly"`. OPTION_INVALID for an expression that cannot be read, or never holds.
  */
-export async function readCron(whose: string, cron: unknown, timezone: string): Promise<Times> {
+export async function readCron(whose: string, cron: unknown, timezone: string): Promise<CronTimes> {
   const refuse = (why: string, cause?: unknown): RepriseError => {
     const words = `cron of ${whose} is ${describe(cron)}${why}; give ${fields}`
     return new RepriseError('OPTION_INVALID', words, { cause })
@@ -23,7 +23,7 @@ export async function readCron(whose: string, cron: unknown, timezone: string): 
   // Croner would also take seconds, years and a single date
   const isCron = typeof cron === 'string' && /^(@\w+|\S+(\s+\S+){4})$/.test(cron.trim())
   if (!isCron) throw refuse('')
-  const pattern = await parse(cron, timezone, refuse)
+  const pattern = await parseCron(cron, timezone, refuse)
   const after = (moment: Date): Date | undefined => pattern.nextRun(moment) ?? undefined
   if (!after(new Date())) throw refuse(', which never comes')
   return { after }
@@ -41,7 +41,7 @@ export function readTimezone(whose: string, timezone: unknown): string {
   throw new RepriseError('OPTION_INVALID', words)
 }
 
-async function parse(
+async function parseCron(
   cron: string,
   timezone: string,
   refuse: (why: string, cause: unknown) => RepriseError,

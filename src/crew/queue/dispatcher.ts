@@ -2,9 +2,9 @@
 // The journal stays the only truth. A dispatcher may lose what it is told, or tell it twice: what is ready stands in
 // the row of the run, where workers look for it, and whoever is called for a run that wants nobody does nothing.
 import { check, type Check } from '../../base/checks.ts'
-import type { Via } from '../../journal/entries.ts'
+import type { DispatchedBy } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
-import type { Advanced } from '../advance/advance.ts'
+import type { AdvanceOutcome } from '../advance/advance.ts'
 
 /** A run that somebody should advance, and the lane that says who can. */
 export interface Wake extends Lane {
@@ -41,7 +41,7 @@ export interface DispatchedWork {
    * Advances a run, if it is ready, until it rests, its time is up, or `until` aborts, between two steps. Waits until
    * there is room for it here. Rejects when that is not possible now, with nothing lost: the run stays ready.
    */
-  advance(runId: string, options?: DispatchedOptions): Promise<Advanced>
+  advance(runId: string, options?: DispatchedOptions): Promise<AdvanceOutcome>
   /** For good, on behalf of somebody who did that where the dispatcher shows its work. */
   cancel(runId: string, by: string): Promise<void>
   /** Says something to people, in the log of the worker. */
@@ -53,11 +53,11 @@ export interface DispatchedOptions {
   /** How long it is held, from when it begins. */
   readonly sliceSeconds?: number | undefined
   /** What the dispatcher calls this call. */
-  readonly via?: Via['id']
+  readonly via?: DispatchedBy['id']
 }
 
 /** When a run that was advanced wants to be advanced again, in ms since 1970; undefined when somebody else decides. */
-export function againAt(advanced: Advanced, now: number = Date.now()): number | undefined {
+export function nextWakeAt(advanced: AdvanceOutcome, now: number = Date.now()): number | undefined {
   switch (advanced.is) {
     case 'more':
       return now

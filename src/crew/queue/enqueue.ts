@@ -2,33 +2,33 @@
 // only the process needs that executes it, the keys of its models, is not asked for: a web server may have none.
 import { number, oneOf, optional } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
-import { requeue } from '../../engine/people/requeue.ts'
+import { requeue } from '../../engine/inbox/requeue.ts'
 import { isGivenUp } from '../../engine/read/due.ts'
 import { moveOf, runMoved } from '../../engine/read/moved.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
-import { ofOtherCrew } from '../../engine/read/run-not-found.ts'
+import { otherCrewError } from '../../engine/read/run-not-found.ts'
 import { queueRun } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Priority } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { checkKeys, isRecord } from '../../base/options.ts'
-import type { InputsBy } from '../given/inputs.ts'
-import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
-import { checkSameInputs } from '../given/check-same-run.ts'
-import { readInputs, settled, type GivenInputs } from '../given/given-inputs.ts'
+import type { InputsBy } from '../arguments/inputs.ts'
+import { checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
+import { checkSameInputs } from '../arguments/check-same-run.ts'
+import { readRawInputs, resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
 import { checkInputNames } from '../given/input-names.ts'
-import { beforeKickoff } from '../given/made-inputs.ts'
+import { prepareInputs } from '../arguments/run-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readReuse, type EnqueueOptions } from '../options/verb-options.ts'
-import { announce } from '../result/log.ts'
+import { logStart } from '../result/log.ts'
 import { priorities, priorityNumber } from './priority.ts'
 import { scheduleInCode } from './schedule-in-code.ts'
 
 export interface EnqueueRequest {
   readonly id: string | undefined
   /** Undefined where none were given, which a run that is there already does not mind. */
-  readonly inputs: GivenInputs | undefined
+  readonly inputs: RawInputs | undefined
   readonly reuse: RunState['reuse']
   readonly priority: Priority
   /** When it comes due, or after how many seconds. */
@@ -36,7 +36,7 @@ export interface EnqueueRequest {
 }
 
 /** More than thirty years. */
-const longestDelay = 1_000_000_000
+const maxDelaySeconds = 1_000_000_000
 
 /** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. */
 export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {}): Promise<EnqueueRequest> {
@@ -44,17 +44,17 @@ export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {
     throw new RepriseError('OPTION_UNKNOWN', `enqueue has no option "schedule": ${scheduleInCode}`)
   checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse'], 'inputs')
   const { id, inputs: given } = options
-  const inputs = given === undefined ? undefined : await readInputs(given)
+  const inputs = given === undefined ? undefined : await readRawInputs(given)
   return {
     id: id === undefined ? undefined : checkNewRunId(id),
     inputs,
     reuse: readReuse(options.reuse),
     priority: priorityNumber(optional('priority', options.priority, oneOf(priorities)) ?? 'normal'),
-    due: optional('delay in seconds', options.delay, number(0, longestDelay)) || undefined,
+    due: optional('delay in seconds', options.delay, number(0, maxDelaySeconds)) || undefined,
   }
 }
 
-export interface Enqueued {
+export interface EnqueueResult {
   readonly runId: string
   /** False: the run was there already. One that was given up is in the queue again. */
   readonly created: boolean
@@ -65,34 +65,34 @@ export interface Enqueued {
  * INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's;
  * RUN_MOVED.
  */
-export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<Enqueued> {
+export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<EnqueueResult> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, priority, due } = request
   const engine = await open.engine()
   const run = id ?? engine.world.newRunId()
   if (id === undefined || !(await engine.store.row(run))) {
-    const inputs = given ? settled(given) : {}
+    const inputs = given ? resolveInputs(given) : {}
     checkInputNames(crew, inputs)
     // by the store's clock, which says when it is due: that of this machine may be another
     const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
-    const made = await beforeKickoff(crew, inputs, given?.files)
+    const made = await prepareInputs(crew, inputs, given?.files)
     await checkPlanned(crew, made.inputs, () => true)
     await checkBudgetPrices(crew)
-    announce(crew, run, 'queued')
+    logStart(crew, run, 'queued')
     const origin = defined({ reuse, module: open.module })
     const created = await queueRun(engine, crew, { run, origin, priority, notBefore, ...made })
     if (created) return { runId: run, created, notBefore }
   }
   const { state } = await readRun(engine.store, run)
-  if (state.crew !== crew.name) throw ofOtherCrew(run, state.crew, crew.name)
+  if (state.crew !== crew.name) throw otherCrewError(run, state.crew, crew.name)
   if (given) checkSameInputs(state, given)
   const move = moveOf(state)
   if (move) throw runMoved(run, move)
-  if (isGivenUp(state)) await requeue(engine, run, {}).catch(unlessTaken)
+  if (isGivenUp(state)) await requeue(engine, run, {}).catch(ignoreExisting)
   return { runId: run, created: false }
 }
 
 /** Another call was first. */
-function unlessTaken(error: unknown): void {
+function ignoreExisting(error: unknown): void {
   if (!RepriseError.isInstance(error) || !['RUN_HELD', 'RUN_ENDED'].includes(error.code)) throw error
 }

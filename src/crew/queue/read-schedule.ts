@@ -5,11 +5,11 @@ import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { RepriseError, reworded } from '../../base/errors.ts'
 import { checkKeys, describe } from '../../base/options.ts'
-import { checkGiven } from '../given/check-before.ts'
-import { unreadInputs } from '../given/given-inputs.ts'
+import { checkTaskInputs } from '../arguments/check-executable.ts'
+import { inputsWithoutFiles } from '../arguments/raw-inputs.ts'
 import { checkInputNames } from '../given/input-names.ts'
-import type { InputsBy, InputsFor, NeedsInputs } from '../given/inputs.ts'
-import { fitting } from '../given/made-inputs.ts'
+import type { InputsBy, InputsFor, NeedsInputs } from '../arguments/inputs.ts'
+import { parseInputs } from '../arguments/run-inputs.ts'
 import { readCron, readTimezone } from './cron.ts'
 import { priorities, type PriorityName } from './priority.ts'
 
@@ -41,14 +41,14 @@ export interface Schedule {
 }
 
 /** As a crew keeps it. */
-export interface KeptSchedule extends Schedule {
+export interface DeclaredSchedule extends Schedule {
   /** Of the run of a time, as they were given. */
   inputs(time: Date): unknown
 }
 
 /** Of one crew: its schedules, each as it is being read, and the names that they have. */
-export interface Schedules {
-  readonly list: Promise<KeptSchedule>[]
+export interface ScheduleRegistry {
+  readonly list: Promise<DeclaredSchedule>[]
   readonly names: Set<string>
 }
 
@@ -56,8 +56,8 @@ export interface Schedules {
 export async function readSchedule(
   crew: CrewDefinition,
   options: ScheduleOptions<InputsBy>,
-  taken: Schedules['names'],
-): Promise<KeptSchedule> {
+  taken: ScheduleRegistry['names'],
+): Promise<DeclaredSchedule> {
   checkKeys('schedule', options, ['name', 'cron', 'timezone', 'inputs', 'priority'], 'inputs')
   const name = optional('name of a schedule', options.name, text) ?? crew.name
   const whose = `schedule ${describe(name)} of crew ${crew.name}`
@@ -70,7 +70,7 @@ export async function readSchedule(
   const times = await readCron(whose, options.cron, timezone)
   const priority = optional(`priority of ${whose}`, options.priority, oneOf(priorities)) ?? 'normal'
   const given: unknown = options.inputs
-  const schedule: KeptSchedule = {
+  const schedule: DeclaredSchedule = {
     name,
     cron: options.cron.trim(),
     timezone,
@@ -83,10 +83,10 @@ export async function readSchedule(
   const first = schedule.next() as Date
   try {
     checkNewRunId(schedule.runId(first))
-    const inputs = unreadInputs(schedule.inputs(first), 'inputs')
+    const inputs = inputsWithoutFiles(schedule.inputs(first), 'inputs')
     checkInputNames(crew, inputs)
     // what `beforeKickoff` makes of them is known only when it has been called
-    if (!crew.callbacks?.before) await checkGiven(crew.tasks, await fitting(crew, inputs))
+    if (!crew.callbacks?.before) await checkTaskInputs(crew.tasks, await parseInputs(crew, inputs))
   } catch (error) {
     throw RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error
   }

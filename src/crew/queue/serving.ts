@@ -1,12 +1,12 @@
 // What a worker needs of a crew.
 import type { World } from '../../engine/definition.ts'
-import { lanesOf } from '../../engine/read/lanes.ts'
+import { crewLanes } from '../../engine/read/lanes.ts'
 import type { Lane, Store } from '../../stores/store.ts'
-import { checkModels } from '../given/check-before.ts'
+import { checkModels } from '../arguments/check-executable.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 
-export interface Serving {
+export interface ServingOptions {
   readonly store: Store
   readonly world: World
   /** The runs that its code takes up without being asked. */
@@ -18,8 +18,11 @@ export interface Serving {
  * MODEL_KEY_MISSING, MODEL_INVALID: a worker that cannot ask the models of a crew would claim its runs again and again,
  * for nothing.
  */
-export async function servingOf(open: OpenCrew, { maxRuns }: Pick<CrewOptions, 'maxRuns'>): Promise<Serving> {
+export async function servingOptions(
+  open: OpenCrew,
+  { maxRuns }: Pick<CrewOptions, 'maxRuns'>,
+): Promise<ServingOptions> {
   checkModels(open.definition.tasks)
   const { store, world } = await open.engine()
-  return { store, world, lanes: lanesOf(open.definition), maxRuns }
+  return { store, world, lanes: crewLanes(open.definition), maxRuns }
 }

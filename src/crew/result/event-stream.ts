@@ -3,9 +3,9 @@
 // gets the rest. A browser comes back whenever a stream ends, so that the run rests, and there is nothing to come back
 // for, is an event of its own; and so is that history is over, and what follows is new.
 import type { World } from '../../engine/definition.ts'
-import type { Followed, Rest } from '../../engine/follow/follow.ts'
-import type { CaughtUp, RunEvent } from '../../engine/follow/listeners.ts'
-import type { AskedWithin } from '../../engine/task/children.ts'
+import type { EventIterator, RestStatus } from '../../engine/follow/follow.ts'
+import type { CaughtUpEvent, RunEvent } from '../../engine/follow/listeners.ts'
+import type { TreeQuestion } from '../../engine/task/children.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { eventBody, eventFrame } from './event-body.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -23,7 +23,7 @@ export interface EventsOptions {
 }
 
 /** `next()` of the last one gives how the run rests; undefined when the store was closed, and more may come. */
-export type RunEvents<Event = RunEvent> = Followed<Event>
+export type RunEvents<Event = RunEvent> = EventIterator<Event>
 
 export interface ResponseOptions extends Pick<EventsOptions, 'after'> {
   /** Beside those of an event stream. */
@@ -38,15 +38,15 @@ export interface EventsRequest {
     | { readonly [name: string]: string | readonly string[] | undefined }
 }
 
-export interface ServedRun {
+export interface RunSource {
   readonly id: string
   readonly world: Pick<World, 'sleep'>
   /** Marked: with the event that says that history is over. */
-  follow(after: number): RunEvents<RunEvent | CaughtUp>
+  follow(after: number): RunEvents<RunEvent | CaughtUpEvent>
   /** Whether the run has ended, and nothing comes after this entry. */
   isOver(after: number): Promise<boolean>
   /** What the runs of its tasks have asked. */
-  asked(): Promise<readonly AskedWithin[]>
+  asked(): Promise<readonly TreeQuestion[]>
 }
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
@@ -62,14 +62,14 @@ export function readEventsOptions(options: EventsOptions): { readonly after: num
  * back.
  */
 export async function eventResponse(
-  source: Omit<ServedRun, 'asked'>,
+  source: Omit<RunSource, 'asked'>,
   request: EventsRequest | undefined,
   options: ResponseOptions,
 ): Promise<Response> {
   checkKeys('toResponse', options, ['after', 'headers'])
   const asked = optional('after', options.after, number(0))
   const after = lastEventId(request) ?? asked ?? 0
-  const headers = readHeaders('toResponse', options.headers)
+  const headers = responseHeaders('toResponse', options.headers)
   // listening begins with the call
   const events = source.follow(after)
   if (await source.isOver(after)) {
@@ -79,7 +79,7 @@ export async function eventResponse(
   eventHeaders(headers)
   const { id, world } = source
   const errorText = (error: unknown): string =>
-    eventFrame({ event: 'error', data: JSON.stringify(safeError(error, id)) })
+    eventFrame({ event: 'error', data: JSON.stringify(publicError(error, id)) })
   const sleep = (ms: number, signal: AbortSignal): Promise<void> => world.sleep(ms, signal)
   const body = eventBody({ events, opening: `run ${id}`, text: eventText, endText, errorText, sleep })
   return new Response(body, { headers })
@@ -93,7 +93,7 @@ export function eventHeaders(headers: Headers): void {
   headers.set('x-accel-buffering', 'no')
 }
 
-export function readHeaders(of: string, headers: ResponseOptions['headers']): Headers {
+export function responseHeaders(of: string, headers: ResponseOptions['headers']): Headers {
   try {
     return new Headers(headers)
   } catch (error) {
@@ -116,17 +116,17 @@ export function lastEventId(request: EventsRequest | undefined): number | undefi
   return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined
 }
 
-function eventText(event: RunEvent | CaughtUp): string {
+function eventText(event: RunEvent | CaughtUpEvent): string {
   return eventFrame({ id: 'seq' in event ? event.seq : undefined, event: event.type, data: JSON.stringify(event) })
 }
 
 /** Without a rest, more may come: the client is to come back for it. */
-function endText(rest: Rest | undefined): string {
+function endText(rest: RestStatus | undefined): string {
   return rest === undefined ? '' : eventFrame({ event: 'end', data: JSON.stringify({ status: rest }) })
 }
 
 /** Errors that are not ours may quote addresses and queries, so they are only said to have happened. */
-export function safeError(error: unknown, run: string): { readonly code: string; readonly message: string } {
+export function publicError(error: unknown, run: string): { readonly code: string; readonly message: string } {
   if (RepriseError.isInstance(error)) return { code: error.code, message: redact(error.facts) }
   return { code: 'STORE_FAILED', message: `the events of run ${run} cannot be read any further` }
 }

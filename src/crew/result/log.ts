@@ -1,31 +1,31 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
 import { movedWords } from '../../engine/read/moved.ts'
-import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
-import type { CrewDefinition, CrewLogger, Logger, Told } from '../../engine/definition.ts'
+import { describeTaskChanges, describeOrphan } from '../../journal/state/describe-task-changes.ts'
+import type { CrewDefinition, CrewLogger, Logger, LogDetail } from '../../engine/definition.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
-import { isNested, taskOf } from '../../journal/paths.ts'
+import { isNestedAttempt, taskInPath } from '../../journal/paths.ts'
 import { replyText } from '../../journal/state/state.ts'
-import { nextWords, type Next } from '../../base/next.ts'
+import { nextWords, type NextStep } from '../../base/next.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // what a model or a tool said must not steer the terminal
 const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
 
-let advice: (next: Next) => string = nextWords
+let advice: (next: NextStep) => string = nextWords
 
 /**
  * The command line names its commands where the library names methods, also in what crews without a logger of their own
  * print.
  */
-export function adviseWith(words: (next: Next) => string): void {
+export function setAdvice(words: (next: NextStep) => string): void {
   advice = words
 }
 
 let stepsAreShown = false
 
 /** For as long as the command line prints each step itself: a crew that is verbose would print them once more. */
-export function showingSteps(): Disposable {
+export function muteStepLog(): Disposable {
   stepsAreShown = true
   return {
     [Symbol.dispose]() {
@@ -34,14 +34,14 @@ export function showingSteps(): Disposable {
   }
 }
 
-const warn = (message: string, told?: Told): void =>
+const warn = (message: string, told?: LogDetail): void =>
   print(`warning: ${told ? `${told.facts}; ${advice(told.next)}` : message}`)
 
 export const verboseLogger: CrewLogger = { info: print, warn }
 export const quietLogger: CrewLogger = { info: () => {}, warn: verboseLogger.warn }
 
 /** A logger of somebody else: one that throws must not be taken for a store or a run that fails. */
-export function guarded(logger: Logger): Logger {
+export function safeLogger(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
     (message: string): void => {
@@ -55,7 +55,7 @@ export function guarded(logger: Logger): Logger {
 }
 
 /** Logged before the first append, so that a run can be traced to wherever it stopped. */
-export function announce(crew: CrewDefinition, run: string, what: string): void {
+export function logStart(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
 }
@@ -71,10 +71,10 @@ export function describeEntry(entry: Entry): string | undefined {
   const at = entry.path ?? ''
   switch (entry.type) {
     case 'run.resumed':
-      return `resumed by ${entry.owner.label === undefined ? '' : `${entry.owner.label}, `}process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}${entry.changes ? `; its tasks have changed: ${changeWords(entry.changes)}` : ''}`
+      return `resumed by ${entry.owner.label === undefined ? '' : `${entry.owner.label}, `}process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}${entry.changes ? `; its tasks have changed: ${describeTaskChanges(entry.changes)}` : ''}`
     case 'run.suspended':
       if (entry.reason === 'moved') return movedWords(entry)
-      return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}${entry.orphaned ? `: ${entry.orphaned.map(orphanWords).join('; ')}` : ''}`
+      return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}${entry.orphaned ? `: ${entry.orphaned.map(describeOrphan).join('; ')}` : ''}`
     case 'run.yielded':
       return 'handed back between two steps'
     case 'run.requeued':
@@ -94,13 +94,13 @@ export function describeEntry(entry: Entry): string | undefined {
       return `task ${at} inherited from run ${entry.from.run}${why}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
     }
     case 'task.started': {
-      const what = isNested(at) ? `attempt ${at} started` : `task ${taskOf(at)} started (${at})`
+      const what = isNestedAttempt(at) ? `attempt ${at} started` : `task ${taskInPath(at)} started (${at})`
       return `${what}${entry.agent === undefined ? '' : ` by ${entry.agent}`}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
     }
     case 'task.completed':
-      return `${whoseEnd(at)} completed`
+      return `${endedPart(at)} completed`
     case 'task.failed':
-      return `${whoseEnd(at)} failed: ${entry.error.message}${entry.final ? '; the run continues without it' : ''}`
+      return `${endedPart(at)} failed: ${entry.error.message}${entry.final ? '; the run continues without it' : ''}`
     case 'task.skipped':
       return `task ${at} skipped: ${entry.reason}`
     case 'task.edited':
@@ -142,8 +142,8 @@ export function describeEntry(entry: Entry): string | undefined {
 }
 
 /** What is part of a step ends without ending its task. */
-function whoseEnd(path: string): string {
-  return isNested(path) ? `attempt ${path}` : `task ${taskOf(path)}`
+function endedPart(path: string): string {
+  return isNestedAttempt(path) ? `attempt ${path}` : `task ${taskInPath(path)}`
 }
 
 function shorten(text: string): string {

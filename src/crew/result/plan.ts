@@ -1,6 +1,6 @@
 // A plan as callers see it: what a call would do with each task and why, and what that may take.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
-import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
+import { describeTaskChanges, describeOrphan } from '../../journal/state/describe-task-changes.ts'
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
@@ -54,7 +54,7 @@ export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
   const { of, runId, inputs, tasks, through, changes, orphaned = [], warnings } = parts
   const names = tasks.map((planned) => planned.task)
   const end = through === undefined ? names.length : names.indexOf(through) + 1
-  const reached = tasks.map((planned, index) => (index < end ? planned : notReached(planned, through)))
+  const reached = tasks.map((planned, index) => (index < end ? planned : markNotReached(planned, through)))
   const executed = reached.slice(0, end).filter((planned) => planned.action === 'execute')
   const plan = {
     of,
@@ -62,17 +62,17 @@ export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
     inputs: plainInputs(inputs),
     tasks: reached,
     execute: executed.map((planned) => planned.task),
-    estimate: sumOf(executed),
+    estimate: sumEstimates(executed),
     changes,
     orphaned,
-    warnings: [...warnings, ...unnamed(crew), ...unseen(crew, reached)],
+    warnings: [...warnings, ...unnamedTasks(crew), ...functionsWithoutVersion(crew, reached)],
   }
   Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
   Object.defineProperty(plan, Symbol.for('nodejs.util.inspect.custom'), { value: () => planText(plan) })
   return plan
 }
 
-function unnamed(crew: CrewDefinition): string[] {
+function unnamedTasks(crew: CrewDefinition): string[] {
   return crew.tasks
     .filter((task) => !task.named)
     .map(
@@ -82,9 +82,9 @@ function unnamed(crew: CrewDefinition): string[] {
 }
 
 /** Functions whose outputs are kept, or may be, although nobody can tell whether they still do the same. */
-function unseen(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
+function functionsWithoutVersion(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
   const kept = new Set(tasks.flatMap(({ task, action, unless }) => (action === 'inherit' || unless ? [task] : [])))
-  const names = unversioned(crew.tasks.filter((task) => kept.has(task.name)))
+  const names = unversionedFunctions(crew.tasks.filter((task) => kept.has(task.name)))
   if (names.length === 0) return []
   const what = names.length > 1 ? `tasks ${names.join(', ')} are functions` : `task ${names[0]} is a function`
   return [
@@ -93,19 +93,19 @@ function unseen(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
 }
 
 /** `research/facts` is the task facts of the crew that the task research is. */
-function unversioned(tasks: CrewDefinition['tasks']): string[] {
+function unversionedFunctions(tasks: CrewDefinition['tasks']): string[] {
   return tasks.flatMap(({ name, code, child }) => {
-    if (child) return unversioned(child.crew.tasks).map((inner) => `${name}/${inner}`)
+    if (child) return unversionedFunctions(child.crew.tasks).map((inner) => `${name}/${inner}`)
     return code && !code.versioned ? [name] : []
   })
 }
 
-function notReached(planned: PlannedTask, through: string | undefined): PlannedTask {
+function markNotReached(planned: PlannedTask, through: string | undefined): PlannedTask {
   if (planned.action !== 'execute') return planned
   return { ...planned, reasons: [...planned.reasons, `but the run stops after ${through}`] }
 }
 
-function sumOf(executed: readonly PlannedTask[]): PlanEstimate {
+function sumEstimates(executed: readonly PlannedTask[]): PlanEstimate {
   const unknown = executed.filter((planned) => !planned.estimate).map((planned) => planned.task)
   const estimates = executed.flatMap((planned) => planned.estimate ?? [])
   const known = unknown.length === 0
@@ -120,14 +120,14 @@ const headlines = { fork: 'A new run from run', resume: 'A resume of run', kicko
 
 /** A line for people; each surface colours it in its own way. The text of a task's line begins with its action. */
 export interface PlanLine {
-  readonly is: 'title' | 'task' | 'expected' | 'warning'
+  readonly type: 'title' | 'task' | 'expected' | 'warning'
   readonly text: string
   readonly action?: PlannedTask['action']
 }
 
 const planText = (plan: Plan): string =>
   planLines(plan)
-    .map(({ is, text }) => (is === 'task' ? `  ${text}` : text))
+    .map(({ type, text }) => (type === 'task' ? `  ${text}` : text))
     .join('\n')
 
 export function planLines({ of, runId, tasks, execute, estimate, changes, orphaned, warnings }: Plan): PlanLine[] {
@@ -138,47 +138,51 @@ export function planLines({ of, runId, tasks, execute, estimate, changes, orphan
   const width = Math.max(...tasks.map((planned) => planned.task.length))
   const lines = tasks.map((planned): PlanLine => {
     const { action, task } = planned
-    const expected = execute.includes(planned.task) ? `; ${estimateWords(planned)}` : ''
+    const expected = execute.includes(planned.task) ? `; ${describeEstimate(planned)}` : ''
     const [why, ...more] = planned.reasons
-    const reasons = [`${why}${unlessWords(planned)}`, ...more].join('; ')
-    return { is: 'task', action, text: `${action.padEnd(7)}  ${task.padEnd(width)}  ${reasons}${expected}` }
+    const reasons = [`${why}${describeUnless(planned)}`, ...more].join('; ')
+    return { type: 'task', action, text: `${action.padEnd(7)}  ${task.padEnd(width)}  ${reasons}${expected}` }
   })
   return [
-    { is: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
+    { type: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
     ...lines,
-    ...(execute.length > 0 ? [{ is: 'expected', text: `Expected: ${expectedWords(estimate, tasks)}` } as const] : []),
-    ...(changes ? [{ is: 'warning', text: `Tasks changed: ${changeWords(changes)}` } as const] : []),
-    ...orphaned.map((orphan) => ({ is: 'warning', text: `Orphaned: ${orphanWords(orphan)}; ${fates[of]}` }) as const),
-    ...warnings.map((warning) => ({ is: 'warning', text: `Warning: ${warning}` }) as const),
+    ...(execute.length > 0
+      ? [{ type: 'expected', text: `Expected: ${describeExpected(estimate, tasks)}` } as const]
+      : []),
+    ...(changes ? [{ type: 'warning', text: `Tasks changed: ${describeTaskChanges(changes)}` } as const] : []),
+    ...orphaned.map(
+      (orphan) => ({ type: 'warning', text: `Orphaned: ${describeOrphan(orphan)}; ${orphanNotes[of]}` }) as const,
+    ),
+    ...warnings.map((warning) => ({ type: 'warning', text: `Warning: ${warning}` }) as const),
   ]
 }
 
-const fates = {
+const orphanNotes = {
   resume: 'the resume is refused until renamed or removed says what becomes of it',
   fork: 'the new run does not use it, unless renamed says that it is another task now',
   kickoff: '',
 }
 
-function unlessWords({ unless = [] }: PlannedTask): string {
+function describeUnless({ unless = [] }: PlannedTask): string {
   if (unless.length === 0) return ''
   return ` (unless ${unless.join(' and ')} ${unless.length > 1 ? 'give' : 'gives'} the same as before)`
 }
 
-function estimateWords({ estimate, uncounted }: PlannedTask): string {
+function describeEstimate({ estimate, uncounted }: PlannedTask): string {
   if (uncounted) return 'tokens and cost unknown, it began runs that are not counted'
   if (!estimate) return 'tokens and cost unknown, never completed before'
   const { usage, cost, samples } = estimate
   if (usage.calls === 0) return `no model calls before (median of ${samples})`
-  return `about ${tokens(usage)} tokens, ${costWords(cost)} (median of ${samples})`
+  return `about ${tokens(usage)} tokens, ${describeCost(cost)} (median of ${samples})`
 }
 
-function expectedWords({ usage, cost, unknown }: PlanEstimate, tasks: readonly PlannedTask[]): string {
-  if (!usage) return `unknown: ${unknownWords(unknown, tasks)}`
+function describeExpected({ usage, cost, unknown }: PlanEstimate, tasks: readonly PlannedTask[]): string {
+  if (!usage) return `unknown: ${describeUnknown(unknown, tasks)}`
   if (usage.calls === 0) return 'no model calls, as before'
-  return `about ${tokens(usage)} tokens, ${costWords(cost)}`
+  return `about ${tokens(usage)} tokens, ${describeCost(cost)}`
 }
 
-function unknownWords(unknown: readonly string[], tasks: readonly PlannedTask[]): string {
+function describeUnknown(unknown: readonly string[], tasks: readonly PlannedTask[]): string {
   const uncounted = unknown.filter((name) => tasks.some(({ task, uncounted: not }) => task === name && not))
   const never = unknown.filter((name) => !uncounted.includes(name))
   return [
@@ -187,7 +191,7 @@ function unknownWords(unknown: readonly string[], tasks: readonly PlannedTask[])
   ].join('; ')
 }
 
-function costWords(cost: number | undefined): string {
+function describeCost(cost: number | undefined): string {
   return cost === undefined ? 'cost unknown' : dollars(cost)
 }
 

@@ -4,15 +4,15 @@ import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { TaskFailure, Usage } from '../../journal/entries.ts'
-import { failuresIn } from '../../journal/state/failures.ts'
+import { taskFailures } from '../../journal/state/failures.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../base/options.ts'
 import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
 import { lastOutput, taskView, taskViews, type TaskView } from '../../runs/task-view.ts'
-import { suspensionOf, suspensionWords, type Suspension } from './suspension.ts'
+import { readSuspension, describeSuspension, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
-import type { Known, OutputBy } from './task-reference.ts'
+import type { KnownReference, OutputBy } from './task-reference.ts'
 
 /** A task of a run, with the type of its output. */
 export type TaskOutput<Output = unknown> = TaskView<Output>
@@ -45,7 +45,7 @@ interface ResultBase<T extends Tasks> {
   /** In the order of the crew. */
   readonly tasks: { readonly [K in keyof T]: TaskOutput<OutputOf<T[K]>> }
   /** TASK_NOT_FOUND names the tasks that there are. */
-  task<const Given extends Task | string>(task: Known<T, Given>): TaskOutput<OutputBy<T, Given>>
+  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskOutput<OutputBy<T, Given>>
   /** Tokens that this run has spent, and those that its inherited outputs had cost. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
   /** Tasks that failed and that the run continued without; those of a nested crew as `settle/payout`. */
@@ -79,7 +79,7 @@ export async function toResult<T extends Tasks>(
   const tasks = await taskViews({ state, questions, held: true }, crew)
   const last = lastOutput(tasks)
   const completed = state.status === 'completed'
-  const suspension = completed ? undefined : suspensionOf(state, questions)
+  const suspension = completed ? undefined : readSuspension(state, questions)
   const kept = tasks.filter((task) => task.status === 'inherited')
   const result = {
     runId: state.run,
@@ -89,12 +89,12 @@ export async function toResult<T extends Tasks>(
     tasks,
     task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
     usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
-    failures: failuresIn(state),
+    failures: taskFailures(state),
     stale,
     plan: await planOutcomes(state, crew.prices),
     questions,
     ...suspension,
-    toString: () => (suspension ? suspensionWords(state.run, suspension, questions) : (last?.raw ?? '')),
+    toString: () => (suspension ? describeSuspension(state.run, suspension, questions) : (last?.raw ?? '')),
   }
   // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no
   // data

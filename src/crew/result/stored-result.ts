@@ -2,17 +2,17 @@
 // somebody executes, what it comes to.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { checkFormat } from '../../engine/read/check-format.ts'
-import { runCancelled } from '../../engine/people/inbox.ts'
+import { runCancelledError } from '../../engine/inbox/inbox.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { errorCodes, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { unitOf, type Unit } from '../../runs/unit.ts'
+import { toRunTree, type RunTree } from '../../runs/run-tree.ts'
 import { toResult, type RunResult } from './result.ts'
-import { whenAtRest } from './wait-for-run.ts'
+import { waitUntilAtRest } from './wait-for-run.ts'
 
 /** Of a run that is completed or suspended. */
-export async function resultOf(crew: CrewDefinition, { state, questions }: Unit): Promise<RunResult> {
+export async function storedResultOf(crew: CrewDefinition, { state, questions }: RunTree): Promise<RunResult> {
   return toResult(state, crew, staleTasks(crew, state), questions)
 }
 
@@ -20,22 +20,22 @@ export async function resultOf(crew: CrewDefinition, { state, questions }: Unit)
  * Waits while somebody executes the run, or a worker is to. Rejects with what it failed with, RUN_CANCELLED, and
  * RUN_ABANDONED when nobody executes it.
  */
-export async function storedResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
+export async function waitForResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   const row = await engine.store.row(run)
   // one of another format would be waited for in vain
   if (row) checkFormat(row)
-  await whenAtRest(engine, run)
+  await waitUntilAtRest(engine, run)
   const { state } = await readRun(engine.store, run)
   switch (state.status) {
     case 'completed':
     case 'suspended':
-      return resultOf(crew, await unitOf(engine.store, state))
+      return storedResultOf(crew, await toRunTree(engine.store, state))
     case 'cancelled':
-      throw runCancelled(run)
+      throw runCancelledError(run)
     case 'failed':
       throw recordedFailure(state)
     default:
-      throw abandoned(run)
+      throw runAbandoned(run)
   }
 }
 
@@ -48,7 +48,7 @@ export function recordedFailure({ run, error }: RunState): RepriseError {
   return new RepriseError(known, message, { runId: run, tasks, next: { act: 'resume', runId: run } })
 }
 
-function abandoned(run: string): RepriseError {
+function runAbandoned(run: string): RepriseError {
   const words = `run ${run} has not ended, and nobody executes it`
   return new RepriseError('RUN_ABANDONED', words, { runId: run, next: { act: 'resume', runId: run } })
 }

@@ -1,45 +1,47 @@
 // Why a run is suspended, and what can be done about it. Of a result, and of whatever else tells people of it.
-import { answering } from '../../engine/people/questions.ts'
+import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
-import { decisionFor } from '../../journal/state/change-words.ts'
-import { callerOf, rootRun } from '../../journal/paths.ts'
+import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { nextWords, type Next } from '../../base/next.ts'
-import { stoppedWords } from '../../runs/why.ts'
+import { nextWords, type NextStep } from '../../base/next.ts'
+import { describeStop } from '../../runs/why.ts'
 
 export interface Suspension {
   /** Why, in one sentence without advice. */
   readonly facts: string
   /** An open question is to be answered first; else the run is to be resumed, or the one that it works for. */
-  readonly next: Next
+  readonly next: NextStep
 }
 
 /** `questions`: the open ones, also those of tasks that are crews. */
-export function suspensionOf(state: RunState, questions: readonly Question[]): Suspension {
+export function readSuspension(state: RunState, questions: readonly Question[]): Suspension {
   const { run, suspended, woken, imported } = state
   const [first] = questions
   const waits = ['questions', 'limit', 'child'].includes(suspended?.reason ?? '')
   if (waits && first) {
     const asked = questions.map(({ id, text }) => `${id}: ${text}`).join(' and ')
-    return { facts: `Run ${run} waits for an answer to ${asked}`, next: answering(run, first) }
+    return { facts: `Run ${run} waits for an answer to ${asked}`, next: answerStep(run, first) }
   }
   if (suspended?.reason === 'tasks-changed')
     return {
-      facts: `Run ${run} ${stoppedWords({ runId: run, suspended })}`,
-      next: callerOf(run) ? { act: 'resume', runId: rootRun(run) } : decisionFor(run, suspended.orphaned ?? []),
+      facts: `Run ${run} ${describeStop({ runId: run, suspended })}`,
+      next: parentRunId(run)
+        ? { act: 'resume', runId: rootRunId(run) }
+        : suggestDecision(run, suspended.orphaned ?? []),
     }
   if (suspended?.reason === 'moved')
-    return { facts: `Run ${run} ${stoppedWords({ runId: run, suspended })}`, next: { act: 'requeue', runId: run } }
-  const runId = suspended?.reason === 'parent' ? rootRun(run) : run
+    return { facts: `Run ${run} ${describeStop({ runId: run, suspended })}`, next: { act: 'requeue', runId: run } }
+  const runId = suspended?.reason === 'parent' ? rootRunId(run) : run
   return {
-    facts: `Run ${run} ${stoppedWords({ runId: run, suspended, woken, imported })}`,
+    facts: `Run ${run} ${describeStop({ runId: run, suspended, woken, imported })}`,
     next: { act: 'resume', runId },
   }
 }
 
 /** In the library's words: one call for each open question, and the one that continues the run. */
-export function suspensionWords(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
+export function describeSuspension(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
   if (next.act === 'resume' || next.act === 'requeue') return `${facts}; ${nextWords(next)}`
-  const answers = questions.map((question) => nextWords(answering(runId, question)))
+  const answers = questions.map((question) => nextWords(answerStep(runId, question)))
   return `${facts} (${[...answers, nextWords({ act: 'resume', runId })].join(', then ')})`
 }

@@ -16,7 +16,7 @@ export type ReferenceTo<T extends Tasks, Given extends string> = string extends 
   : TaskReference<T[number]['name']>
 
 /** The same where the type of what is given says what comes back. */
-export type Known<T extends Tasks, Given extends Task | string> = string extends Given
+export type KnownReference<T extends Tasks, Given extends Task | string> = string extends Given
   ? Given
   : TaskReference<T[number]['name']>
 

@@ -3,11 +3,11 @@ import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { viewRun as viewOfRun, type RunView as RunData } from '../../runs/run-view.ts'
 import type { Task } from '../task.ts'
 import { findTask, type TaskOutput, type Tasks } from './result.ts'
-import type { Known, OutputBy } from './task-reference.ts'
+import type { KnownReference, OutputBy } from './task-reference.ts'
 
 export interface RunView<T extends Tasks = Tasks> extends RunData {
   /** TASK_NOT_FOUND names the tasks that there are. */
-  task<const Given extends Task | string>(task: Known<T, Given>): TaskOutput<OutputBy<T, Given>>
+  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskOutput<OutputBy<T, Given>>
 }
 
 /** RUN_NOT_FOUND. */

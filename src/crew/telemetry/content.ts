@@ -23,7 +23,7 @@ export function argumentsContent(input: Json): SpanAttributes {
 }
 
 export function resultContent(outcome: ToolOutcome | { readonly abandoned: string }): SpanAttributes {
-  return { 'gen_ai.tool.call.result': cleanJson(resultOf(outcome)) }
+  return { 'gen_ai.tool.call.result': cleanJson(outcomeJson(outcome)) }
 }
 
 function toMessage(message: ChatMessage): Json {
@@ -32,12 +32,12 @@ function toMessage(message: ChatMessage): Json {
   const parts = message.results.map(({ id, outcome }) => ({
     type: 'tool_call_response',
     id,
-    response: resultOf(outcome),
+    response: outcomeJson(outcome),
   }))
   return { role: 'tool', parts }
 }
 
-function resultOf(outcome: ToolOutcome | { readonly abandoned: string }): Json {
+function outcomeJson(outcome: ToolOutcome | { readonly abandoned: string }): Json {
   if ('result' in outcome) return outcome.result
   return 'unreadable' in outcome ? { unreadable: outcome.unreadable } : { ...outcome }
 }

@@ -12,7 +12,7 @@ import { redact } from '../../secrets/redact.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { argumentsContent, replyContent, requestContent, resultContent } from './content.ts'
 import { clientKind, errorStatus, internalKind, type Contexts, type SpanAttributes, type Tracer } from './tracer.ts'
-import { own } from '../../base/options.ts'
+import { ownMember } from '../../base/options.ts'
 
 export interface TracingParts {
   readonly tracer: Tracer
@@ -21,10 +21,10 @@ export interface TracingParts {
 }
 
 export function createTracing(parts: TracingParts): Tracing {
-  const safely = guard()
+  const safely = safeCalls()
   return {
     run(state, work) {
-      const trace = tracedRun(parts, state, safely)
+      const trace = traceRun(parts, state, safely)
       const attributes = {
         'gen_ai.operation.name': 'invoke_workflow',
         'gen_ai.workflow.name': state.crew,
@@ -85,9 +85,9 @@ function runTracing(trace: Trace, captureContent: boolean): RunTracing {
         work,
         ended: (ended) => {
           const judged = ended?.judged
-          const by = judged?.is === 'refused' ? judged.by : undefined
+          const by = judged?.status === 'refused' ? judged.by : undefined
           return {
-            attributes: { 'reprise.attempt.outcome': judged?.is ?? 'suspended', 'reprise.attempt.refused_by': by },
+            attributes: { 'reprise.attempt.outcome': judged?.status ?? 'suspended', 'reprise.attempt.refused_by': by },
             error: by === undefined || by === 'person' ? undefined : { type: 'OUTPUT_REFUSED' },
           }
         },
@@ -125,12 +125,12 @@ function runTracing(trace: Trace, captureContent: boolean): RunTracing {
   }
 }
 
-interface Ended {
+interface SpanEnd {
   readonly attributes?: SpanAttributes
   readonly error?: { readonly type: string } | undefined
 }
 
-interface Traced<T> {
+interface TracedSpan<T> {
   readonly path: string
   readonly name: string
   readonly kind?: number
@@ -138,13 +138,13 @@ interface Traced<T> {
   /** What is put together only when somebody records it. */
   readonly more?: () => SpanAttributes
   readonly work: () => Promise<T>
-  readonly ended: (value: T) => Ended
-  readonly failed?: (error: unknown) => Ended
+  readonly ended: (value: T) => SpanEnd
+  readonly failed?: (error: unknown) => SpanEnd
 }
 
-type Trace = <T>(traced: Traced<T>) => Promise<T>
+type Trace = <T>(traced: TracedSpan<T>) => Promise<T>
 
-function tracedRun({ tracer, contexts, captureContent }: TracingParts, { run }: RunState, safely: Guard): Trace {
+function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: RunState, safely: SafeCall): Trace {
   const outside = contexts.active()
   const open = new Map<string, unknown>()
   const parentOf = (path: string): unknown => {
@@ -161,7 +161,7 @@ function tracedRun({ tracer, contexts, captureContent }: TracingParts, { run }: 
       tracer.startSpan(name, { kind, attributes: { ...attributes, ...place } }, parent as never),
     )
     if (span === undefined) return work()
-    const say = (tell: () => Ended): void =>
+    const say = (tell: () => SpanEnd): void =>
       safely(() => {
         if (!span.isRecording()) return
         const { attributes: said = {}, error } = tell()
@@ -190,10 +190,10 @@ function tracedRun({ tracer, contexts, captureContent }: TracingParts, { run }: 
   }
 }
 
-type Guard = <T>(work: () => T) => T | undefined
+type SafeCall = <T>(work: () => T) => T | undefined
 
 /** Says once that a tracer throws: it may do so for every span. */
-function guard(): Guard {
+function safeCalls(): SafeCall {
   let said = false
   return (work) => {
     try {
@@ -222,7 +222,7 @@ function modelAttributes(name: string): { readonly [name in `gen_ai.${'provider.
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))
   return {
-    'gen_ai.provider.name': own(providers, provider) ?? (provider || '_OTHER'),
+    'gen_ai.provider.name': ownMember(providers, provider) ?? (provider || '_OTHER'),
     'gen_ai.request.model': name.slice(slash + 1),
   }
 }
@@ -263,7 +263,7 @@ function modelErrorType({ code, cause }: RepriseError): string {
   return name === 'ModelTimeout' ? 'timeout' : code
 }
 
-function toolError(outcome: ToolOutcome | { readonly abandoned: string }, called: boolean): Ended['error'] {
+function toolError(outcome: ToolOutcome | { readonly abandoned: string }, called: boolean): SpanEnd['error'] {
   if ('result' in outcome || 'denied' in outcome) return undefined
   if ('abandoned' in outcome) return { type: 'abandoned' }
   if ('unreadable' in outcome) return { type: 'unreadable_result' }

@@ -2,21 +2,21 @@
 import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
-import { readIfThere } from '../../engine/read/read-run.ts'
-import { outputOf } from '../../engine/run/so-far.ts'
+import { readStateIfExists } from '../../engine/read/read-run.ts'
+import { parsedOutput } from '../../engine/run/task-context.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { asRepriseError, RepriseError } from '../../base/errors.ts'
 import type { StoredOutput, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
-import { callerOf } from '../../journal/paths.ts'
+import { parentRunId } from '../../journal/paths.ts'
 import { addUsage, noUsage, type RunState } from '../../journal/state/state.ts'
 import { nextWords } from '../../base/next.ts'
 import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
-import { pooled } from './pool.ts'
+import { mapConcurrently } from './pool.ts'
 
 export interface Backtest<Output = unknown> {
   readonly task: string
@@ -80,14 +80,14 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
     const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given`
     throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { act: 'kickoff' } })
   }
-  const tried = await pooled(
+  const tried = await mapConcurrently(
     runs,
     request.concurrency,
     (run) => tryCase(engine, crew, task, run, { id, trials: runs.length, signal }),
     () => signal?.aborted ?? false,
   )
   const cases = tried.filter((one) => one !== undefined)
-  return summary(task.name, id, cases, passed, runs.length - cases.length)
+  return summarizeBacktest(task.name, id, cases, passed, runs.length - cases.length)
 }
 
 /** Undefined when it was cut off by the signal. */
@@ -107,7 +107,7 @@ async function tryCase(
     runId: run,
     trial,
     inputs: plainInputs(then.inputs),
-    old: await sideOf(then, stored.output, task, crew),
+    old: await backtestOutput(then, stored.output, task, crew),
     changes,
   }
   try {
@@ -116,27 +116,27 @@ async function tryCase(
     const made = state.tasks.get(task.name)?.output
     if (!made) return undefined
     const equal = sameOutput(stored.output, made)
-    const now = await sideOf(state, made, task, crew)
-    const spent = await spentBy(state, crew)
-    return { ...known, new: now, equal, error: undefined, spent, withheld: await withheldIn(engine.store, state) }
+    const now = await backtestOutput(state, made, task, crew)
+    const spent = await trialSpending(state, crew)
+    return { ...known, new: now, equal, error: undefined, spent, withheld: await withheldCalls(engine.store, state) }
   } catch (error) {
-    const state = await readIfThere(engine.store, trial).catch(() => undefined)
-    const spent = state ? await spentBy(state, crew) : { usage: noUsage, cost: 0 }
+    const state = await readStateIfExists(engine.store, trial).catch(() => undefined)
+    const spent = state ? await trialSpending(state, crew) : { usage: noUsage, cost: 0 }
     return { ...known, new: undefined, equal: false, error: asRepriseError(error), spent, withheld: [] }
   }
 }
 
-async function spentBy(state: RunState, { prices }: CrewDefinition): Promise<BacktestCase['spent']> {
+async function trialSpending(state: RunState, { prices }: CrewDefinition): Promise<BacktestCase['spent']> {
   return { usage: { ...state.spent }, cost: await costOfRun(state, prices) }
 }
 
 /** Both ids together may be longer than an id can be, or look like that of a run which works for another. */
 function trialId(id: string, run: string): string {
   const whole = `${id}:${run}`
-  return whole.length <= 200 && callerOf(whole) === undefined ? whole : checkNewRunId(`${id}:${digest(run)}`)
+  return whole.length <= 200 && parentRunId(whole) === undefined ? whole : checkNewRunId(`${id}:${digest(run)}`)
 }
 
-async function sideOf(
+async function backtestOutput(
   state: RunState,
   stored: StoredOutput,
   task: TaskDefinition,
@@ -145,7 +145,7 @@ async function sideOf(
   // what an output cost that another run had made is in that run; a person's value cost nothing that is known
   const here = state.tasks.get(task.name)?.source === 'executed'
   const cost = here ? await costOfTask(state, task.name, crew.prices) : undefined
-  return { raw: stored.raw, output: await outputOf(stored, task), usage: stored.usage, cost }
+  return { raw: stored.raw, output: await parsedOutput(stored, task), usage: stored.usage, cost }
 }
 
 export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
@@ -155,18 +155,18 @@ export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
 }
 
 /** Also by the runs that worked for it. */
-export async function withheldIn(store: Store, state: RunState): Promise<string[]> {
+export async function withheldCalls(store: Store, state: RunState): Promise<string[]> {
   const attempts = [...state.attempts.values()]
   const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
   const own = calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool)
   const children = await Promise.all(
-    attempts.flatMap(({ child }) => (child === undefined ? [] : readIfThere(store, child))),
+    attempts.flatMap(({ child }) => (child === undefined ? [] : readStateIfExists(store, child))),
   )
-  const within = await Promise.all(children.flatMap((child) => (child ? withheldIn(store, child) : [])))
+  const within = await Promise.all(children.flatMap((child) => (child ? withheldCalls(store, child) : [])))
   return [...new Set([...own, ...within.flat()])]
 }
 
-function summary(
+function summarizeBacktest(
   task: string,
   id: string,
   cases: readonly BacktestCase[],
@@ -200,7 +200,7 @@ function summary(
 
 /** A line for people; each surface indents and colours it in its own way. */
 export interface BacktestLine {
-  readonly is: 'title' | 'case' | 'old' | 'new' | 'sum' | 'pending'
+  readonly type: 'title' | 'case' | 'old' | 'new' | 'sum' | 'pending'
   readonly text: string
 }
 
@@ -210,24 +210,24 @@ export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] 
   const lines = cases.flatMap((one): BacktestLine[] => {
     const verdict = one.error ? `failed: ${one.error.facts}` : one.equal ? 'equal' : 'different'
     const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
-    const whole: BacktestLine = { is: 'case', text: `${one.runId}  ${oneLine(verdict)}${withheld}` }
+    const whole: BacktestLine = { type: 'case', text: `${one.runId}  ${oneLine(verdict)}${withheld}` }
     if (one.equal || !one.new) return [whole]
-    return [whole, { is: 'old', text: oneLine(one.old.raw) }, { is: 'new', text: oneLine(one.new.raw) }]
+    return [whole, { type: 'old', text: oneLine(one.old.raw) }, { type: 'new', text: oneLine(one.new.raw) }]
   })
   const counts = `${equal} equal, ${different} different, ${failed} failed`
   const spent = `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now`
   const over = `Passed over: ${plural(passed.length, 'run')} without an output of its own that could be compared`
   return [
-    { is: 'title', text: `Backtest of ${task} on ${plural(cases.length, 'run')}: ${counts}` },
+    { type: 'title', text: `Backtest of ${task} on ${plural(cases.length, 'run')}: ${counts}` },
     ...lines,
-    { is: 'sum', text: `${spent}; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now` },
-    ...(pending > 0 ? [{ is: 'pending', text: `Not tried yet: ${pending}` } as const] : []),
-    ...(passed.length > 0 ? [{ is: 'sum', text: over } as const] : []),
+    { type: 'sum', text: `${spent}; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now` },
+    ...(pending > 0 ? [{ type: 'pending', text: `Not tried yet: ${pending}` } as const] : []),
+    ...(passed.length > 0 ? [{ type: 'sum', text: over } as const] : []),
   ]
 }
 
 /** What stands before the text of a line. */
-export const backtestIndents: { readonly [is in BacktestLine['is']]: string } = {
+export const backtestIndents: { readonly [type in BacktestLine['type']]: string } = {
   title: '',
   case: '  ',
   old: '    old: ',
@@ -238,7 +238,8 @@ export const backtestIndents: { readonly [is in BacktestLine['is']]: string } = 
 
 function backtestText(data: Omit<Backtest, 'toString'>): string {
   const advice = `; ${nextWords({ act: 'backtest', task: data.task, id: data.id })}`
-  const whole = ({ is, text }: BacktestLine): string => backtestIndents[is] + text + (is === 'pending' ? advice : '')
+  const whole = ({ type, text }: BacktestLine): string =>
+    backtestIndents[type] + text + (type === 'pending' ? advice : '')
   return backtestLines(data).map(whole).join('\n')
 }
 

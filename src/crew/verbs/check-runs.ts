@@ -2,25 +2,25 @@
 // before than after. Nothing is written and no model is asked.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { isServed } from '../../engine/read/lanes.ts'
+import { isServedBy } from '../../engine/read/lanes.ts'
 import { moveOf } from '../../engine/read/moved.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
-import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
+import { describeTaskChanges, describeOrphan } from '../../journal/state/describe-task-changes.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
-import { callerOf } from '../../journal/paths.ts'
-import { withChanges } from '../../journal/state/change-tasks.ts'
+import { parentRunId } from '../../journal/paths.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow } from '../../stores/store.ts'
-import { checkPlanned, hasBegun, isOpen } from '../given/check-before.ts'
+import { checkPlanned, hasStarted, isOpen } from '../arguments/check-executable.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { PlanEstimate } from '../result/plan.ts'
-import { planOfResume } from './make-plan.ts'
+import { resumePlan } from './make-plan.ts'
 
 /** What a resume by this code would do with a run. */
 export const checkOutcomes = {
@@ -52,7 +52,7 @@ export async function* checkRuns(open: OpenCrew): AsyncGenerator<RunCheck> {
   const { definition: crew } = open
   const engine = await open.engine()
   for await (const row of allRows(engine.store, { crew: crew.name }))
-    if (!isEnded(row.status) && callerOf(row.run) === undefined && !moveOf(summaryOf(row)))
+    if (!isEnded(row.status) && parentRunId(row.run) === undefined && !moveOf(readSummary(row)))
       yield await checkRun(engine, crew, row)
 }
 
@@ -61,7 +61,7 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
   const status = await rowStatus(engine.store, row)
   const known = { runId, crew: row.crew, version, status }
   const none = { changes: undefined, orphaned: [], execute: [], estimate: undefined }
-  if (!isServed(crew, row)) {
+  if (!isServedBy(crew, row)) {
     const reason = `version "${version}" is not among those that crew ${crew.name} accepts`
     return { ...known, ...none, outcome: 'refused', reasons: [reason] }
   }
@@ -71,13 +71,13 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
     const compared = await comparedForView(crew, state, {}, engine.store)
     const { changes, orphaned } = compared
     if (orphaned.length > 0)
-      return { ...known, ...none, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(orphanWords) }
-    const now = withChanges(state, changes)
-    await checkPlanned(crew, state.inputs, isOpen(now), hasBegun(now))
-    const { tasks, execute, estimate } = await planOfResume(engine, crew, now, {}, compared)
+      return { ...known, ...none, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(describeOrphan) }
+    const now = withTaskChanges(state, changes)
+    await checkPlanned(crew, state.inputs, isOpen(now), hasStarted(now))
+    const { tasks, execute, estimate } = await resumePlan(engine, crew, now, {}, compared)
     const changed = tasks.filter(({ fields = [] }) => fields.length > 0)
     const reasons = [
-      ...(changes ? [`tasks: ${changeWords(changes)}`] : []),
+      ...(changes ? [`tasks: ${describeTaskChanges(changes)}`] : []),
       ...changed.map(({ task, reasons: why }) => `${task}: ${why.join('; ')}`),
     ]
     const outcome = reasons.length > 0 ? 'stale' : 'continues'

@@ -23,11 +23,11 @@ export function isDefaultPlace(url: string): boolean {
 }
 
 export function defaultStoreUrl(folder: string): string {
-  return `sqlite:${join(projectOf(folder), '.reprise', 'runs.db')}`
+  return `sqlite:${join(projectFolder(folder), '.reprise', 'runs.db')}`
 }
 
 /** The nearest folder with a package.json, from this one upwards, or this one. */
-export function projectOf(folder: string): string {
+export function projectFolder(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json'))) return at
     if (at === dirname(at)) return folder

@@ -8,20 +8,20 @@ import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
-import type { Begun, Elsewhere, OpenCrew } from '../open-crew.ts'
-import { readInputs, type GivenInputs } from '../given/given-inputs.ts'
-import { pooled, readConcurrency } from './pool.ts'
-import { checkStart, start } from './start.ts'
+import type { StartedRun, RunHeldElsewhere, OpenCrew } from '../open-crew.ts'
+import { readRawInputs, type RawInputs } from '../arguments/raw-inputs.ts'
+import { mapConcurrently, readConcurrency } from './pool.ts'
+import { checkStart, start } from './kickoff.ts'
 import type { RunResult, Tasks } from '../result/result.ts'
-import { startedBy } from '../run.ts'
+import { startRun } from '../run.ts'
 
 /** How one of many runs ended. Those that the signal kept from being started are `pending`. */
 export type ForEachResult<T extends Tasks = Tasks> =
   | RunResult<T>
-  | (Nothing & { readonly status: 'failed' | 'cancelled'; readonly error: RepriseError })
-  | (Nothing & { readonly status: 'pending' })
+  | (NoResult & { readonly status: 'failed' | 'cancelled'; readonly error: RepriseError })
+  | (NoResult & { readonly status: 'pending' })
 
-interface Nothing {
+interface NoResult {
   readonly runId: string | undefined
   readonly raw: ''
   readonly output: undefined
@@ -65,14 +65,15 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
   const { list, reuse, choices, watch } = request
   const { logger } = open.definition
   const nameOf = watch?.nameOf ?? ((index: number) => `inputs[${index}]`)
-  const naming = <T>(index: number, work: () => T | Promise<T>): Promise<T> => named(nameOf(index), work)
+  const naming = <T>(index: number, work: () => T | Promise<T>): Promise<T> => withItemName(nameOf(index), work)
   if (!Array.isArray(list)) {
     throw new RepriseError('INPUT_INVALID', `the inputs are ${describe(list)}; give a list of inputs, one for each run`)
   }
   const concurrency = readConcurrency(request.concurrency)
-  const all: ReadInputs[] = []
-  for (const [index, item] of (list as readonly unknown[]).entries()) all.push(await naming(index, () => readOne(item)))
-  const ids = await idsOf(
+  const all: ItemInputs[] = []
+  for (const [index, item] of (list as readonly unknown[]).entries())
+    all.push(await naming(index, () => readItem(item)))
+  const ids = await runIds(
     request.id,
     all.map(({ inputs }) => inputs),
     nameOf,
@@ -80,27 +81,27 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
   for (const [index, given] of all.entries()) await naming(index, () => checkStart(open, given, ids[index]))
   // within a function task, one that waits has no result, and the next one takes its place
   let waits = false
-  const runOne = async (read: ReadInputs, index: number): Promise<ForEachResult | undefined> => {
+  const runOne = async (read: ItemInputs, index: number): Promise<ForEachResult | undefined> => {
     const id = ids[index]
     try {
-      const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
+      const inputs = read.again ? await readRawInputs((list as readonly unknown[])[index]) : read
       const waiting = Promise.withResolvers<undefined>()
-      const begin = async (): Promise<Begun | Elsewhere> => {
+      const begin = async (): Promise<StartedRun | RunHeldElsewhere> => {
         const begun = await start(open, { id, inputs, reuse, choices })
         if ('kickedOff' in begun) void begun.kickedOff?.waits.then(() => waiting.resolve(undefined))
         return begun
       }
-      const result = await Promise.race([startedBy(open, begin), waiting.promise])
+      const result = await Promise.race([startRun(open, begin), waiting.promise])
       waits ||= result === undefined
       return result
     } catch (error) {
       const known = asRepriseError(error)
       const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
-      return { ...nothing(known.runId ?? id, known.message), status, error: known }
+      return { ...noResult(known.runId ?? id, known.message), status, error: known }
     }
   }
   let ended = 0
-  const results = await pooled(
+  const results = await mapConcurrently(
     all,
     concurrency,
     async (read, index) => {
@@ -115,11 +116,11 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
   )
   if (waits) return undefined
   return results.map((result, index) => {
-    return result ?? { ...nothing(ids[index], 'This run was not started'), status: 'pending' }
+    return result ?? { ...noResult(ids[index], 'This run was not started'), status: 'pending' }
   })
 }
 
-interface ReadInputs extends GivenInputs {
+interface ItemInputs extends RawInputs {
   /** They are read once more when their run starts. */
   readonly again: boolean
 }
@@ -128,17 +129,17 @@ interface ReadInputs extends GivenInputs {
  * Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again
  * when its turn comes.
  */
-async function readOne(item: unknown): Promise<ReadInputs> {
-  const given = await readInputs(item)
+async function readItem(item: unknown): Promise<ItemInputs> {
+  const given = await readRawInputs(item)
   return { ...given, files: noFiles, again: given.files.size > 0 }
 }
 
-function nothing(runId: string | undefined, words: string): Nothing {
+function noResult(runId: string | undefined, words: string): NoResult {
   return { runId, raw: '', output: undefined, toString: () => words }
 }
 
 /** A text is the beginning of each id: `nightly-1`, `nightly-2`. A function makes them from the inputs. */
-async function idsOf(
+async function runIds(
   id: unknown,
   all: readonly Inputs[],
   nameOf: (index: number) => string,
@@ -147,8 +148,8 @@ async function idsOf(
   const ids: string[] = []
   for (const [index, inputs] of all.entries()) {
     const one = (): string =>
-      checkNewRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkNewRunId(id)}-${index + 1}`)
-    ids.push(await named(nameOf(index), one))
+      checkNewRunId(typeof id === 'function' ? callId(id, inputs, index) : `${checkNewRunId(id)}-${index + 1}`)
+    ids.push(await withItemName(nameOf(index), one))
   }
   const known = new Map<string, number>()
   for (const [index, one] of ids.entries()) {
@@ -162,7 +163,7 @@ async function idsOf(
   return ids
 }
 
-function made(id: unknown, inputs: Inputs, index: number): unknown {
+function callId(id: unknown, inputs: Inputs, index: number): unknown {
   try {
     return (id as (inputs: Inputs, index: number) => unknown)(plainInputs(inputs), index)
   } catch (error) {
@@ -172,7 +173,7 @@ function made(id: unknown, inputs: Inputs, index: number): unknown {
   }
 }
 
-async function named<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+async function withItemName<T>(name: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

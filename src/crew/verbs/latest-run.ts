@@ -1,9 +1,9 @@
 // The run that is meant when none is named: the latest one of the crew.
 import type { Engine } from '../../engine/definition.ts'
-import { executorOf } from '../../engine/lease/held-here.ts'
+import { runExecutor } from '../../engine/lease/local-runs.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { moveOf } from '../../engine/read/moved.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import { describeOwner } from '../../stores/owner.ts'
@@ -11,7 +11,7 @@ import type { OpenCrew } from '../open-crew.ts'
 
 /** RUN_NOT_FOUND when none can go on. */
 export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string> {
-  return latest(open, engine, ['queued', 'running', 'suspended', 'failed'])
+  return findLatest(open, engine, ['queued', 'running', 'suspended', 'failed'])
 }
 
 /**
@@ -19,8 +19,8 @@ export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string
  * none.
  */
 export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<string> {
-  const run = await latest(open, engine)
-  const owner = await executorOf(engine, run)
+  const run = await findLatest(open, engine)
+  const owner = await runExecutor(engine, run)
   if (!owner) return run
   const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by ${describeOwner(owner)}; wait for it, or name a run`
   throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
@@ -31,7 +31,7 @@ export async function latestRun({ store }: Engine, crew: string, status?: RunSta
   const now = await store.now()
   let delayed: string | undefined
   for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) }, 1)) {
-    const summary = summaryOf(row)
+    const summary = readSummary(row)
     const { dueAt } = summary
     if (status && moveOf(summary)) continue
     if (row.status !== 'queued' || dueAt === undefined || Date.parse(dueAt) <= now) return row.run
@@ -40,7 +40,7 @@ export async function latestRun({ store }: Engine, crew: string, status?: RunSta
   return delayed
 }
 
-async function latest({ definition, named }: OpenCrew, engine: Engine, status?: RunStatus[]): Promise<string> {
+async function findLatest({ definition, named }: OpenCrew, engine: Engine, status?: RunStatus[]): Promise<string> {
   const { name } = definition
   const found = await latestRun(engine, name, status)
   if (found !== undefined) return found

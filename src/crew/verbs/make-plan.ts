@@ -6,18 +6,18 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { comparedForView, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import { withChanges } from '../../journal/state/change-tasks.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
-import { checkPlanned, hasBegun, isOpen } from '../given/check-before.ts'
-import { settled } from '../given/given-inputs.ts'
+import { checkPlanned, hasStarted, isOpen } from '../arguments/check-executable.ts'
+import { resolveInputs } from '../arguments/raw-inputs.ts'
 import { checkInputNames } from '../given/input-names.ts'
 import { latestRun, latestUnfinished } from './latest-run.ts'
-import { beforeKickoff } from '../given/made-inputs.ts'
-import { planNewRun, planOfNewRun, type NewRunRequest } from './plan-new-run.ts'
+import { prepareInputs } from '../arguments/run-inputs.ts'
+import { planNewRun, forkPlan, type NewRunRequest } from './plan-new-run.ts'
 
 export interface PlanRequest extends NewRunRequest {
   readonly of: Plan['of'] | undefined
@@ -35,27 +35,27 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
   const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
   switch (of) {
     case 'kickoff': {
-      const given = settled(request.given)
+      const given = resolveInputs(request.given)
       checkInputNames(crew, given)
-      const { inputs } = await beforeKickoff(crew, given)
+      const { inputs } = await prepareInputs(crew, given)
       await checkPlanned(crew, inputs, () => true)
-      return planOfKickoff(engine, crew, inputs, { reuse, through })
+      return kickoffPlan(engine, crew, inputs, { reuse, through })
     }
     case 'resume': {
       const { state } = await readRun(engine.store, run ?? (await latestUnfinished(open, engine)))
       checkResumable(crew, state)
-      if (state.status === 'completed') return planOfResume(engine, crew, state, { changed, through })
+      if (state.status === 'completed') return resumePlan(engine, crew, state, { changed, through })
       const compared = await comparedForView(crew, state, decisions, engine.store)
-      const now = withChanges(state, compared.changes)
-      await checkPlanned(crew, state.inputs, isOpen(now), hasBegun(now))
-      return planOfResume(engine, crew, now, { changed, through }, compared)
+      const now = withTaskChanges(state, compared.changes)
+      await checkPlanned(crew, state.inputs, isOpen(now), hasStarted(now))
+      return resumePlan(engine, crew, now, { changed, through }, compared)
     }
     case 'fork':
-      return planOfNewRun(open, await planNewRun(open, engine, request), through)
+      return forkPlan(open, await planNewRun(open, engine, request), through)
   }
 }
 
-export async function planOfKickoff(
+export async function kickoffPlan(
   engine: Engine,
   crew: CrewDefinition,
   inputs: Inputs,
@@ -65,7 +65,7 @@ export async function planOfKickoff(
   return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks, through, warnings: [] })
 }
 
-export async function planOfResume(
+export async function resumePlan(
   engine: Engine,
   crew: CrewDefinition,
   state: RunState,
@@ -78,8 +78,8 @@ export async function planOfResume(
 }
 
 /** PLAN_REFUSED when the caller says no; OPTION_INVALID when it says neither yes nor no; CALLBACK_FAILED. */
-export async function confirm(onPlan: OnPlan, shown: Plan): Promise<void> {
-  const said = await askedOf(onPlan, shown)
+export async function confirmPlan(onPlan: OnPlan, shown: Plan): Promise<void> {
+  const said = await callOnPlan(onPlan, shown)
   if (said === true) return
   // a forgotten return must not pass for a no
   if (said !== false)
@@ -87,7 +87,7 @@ export async function confirm(onPlan: OnPlan, shown: Plan): Promise<void> {
   throw new RepriseError('PLAN_REFUSED', 'onPlan said no to the plan; nothing was done', { runId: shown.runId })
 }
 
-async function askedOf(onPlan: OnPlan, shown: Plan): Promise<unknown> {
+async function callOnPlan(onPlan: OnPlan, shown: Plan): Promise<unknown> {
   try {
     return await onPlan(shown)
   } catch (error) {

@@ -7,19 +7,19 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import { checkReadable } from '../../engine/run/lifecycle.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
-import { withChanges } from '../../journal/state/change-tasks.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type Plan } from '../result/plan.ts'
-import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
-import { settled, type GivenInputs } from '../given/given-inputs.ts'
+import { checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
+import { resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
 import { checkInputNames } from '../given/input-names.ts'
 import { latestAtRest } from './latest-run.ts'
-import { inputsOver, type MadeInputs } from '../given/made-inputs.ts'
+import { overrideInputs, type RunInputs } from '../arguments/run-inputs.ts'
 
 /** Its inputs are still to be merged over those of the run that it is made from. */
 export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
-  readonly given: GivenInputs
+  readonly given: RawInputs
   /** The run that it is made from; the latest one if none is named. */
   readonly run: string | undefined
   readonly id: string | undefined
@@ -28,7 +28,7 @@ export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
   readonly choices: ExecuteOptions
 }
 
-export interface PlannedRun extends MadeInputs, ForkPlan {
+export interface PlannedRun extends RunInputs, ForkPlan {
   readonly parent: RunState
   /** What the caller gives over the inputs of the parent. */
   readonly over: Inputs
@@ -41,10 +41,10 @@ export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRun
   const { state } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
   checkReadable(state, crew.name)
   const compared = await compareTasks(crew, state, request.decisions)
-  const parent = withChanges(state, compared.changes)
-  const over = settled(request.given, parent.given ?? parent.inputs)
+  const parent = withTaskChanges(state, compared.changes)
+  const over = resolveInputs(request.given, parent.given ?? parent.inputs)
   checkInputNames(crew, over, parent)
-  const made = await inputsOver(crew, parent, over, request.given.files)
+  const made = await overrideInputs(crew, parent, over, request.given.files)
   await checkBudgetPrices(crew)
   const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
   await checkPlanned(crew, made.inputs, isExecutedBy(tasks))
@@ -58,7 +58,7 @@ export function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinitio
 }
 
 /** As its caller sees it. */
-export function planOfNewRun({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
+export function forkPlan({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
   const { parent, inputs, tasks, compared } = planned
   return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, ...compared, warnings: [] })
 }

@@ -1,10 +1,10 @@
 // Many pieces of work, a few at a time, with their results in the order of the pieces.
 import { optional, whole } from '../../base/checks.ts'
 
-const usualConcurrency = 4
+const defaultConcurrency = 4
 
 /** `work` must not reject; `stop` is asked before each piece, and what is not begun by then is left out. */
-export async function pooled<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item, index: number) => Promise<Result>,
@@ -24,5 +24,5 @@ export async function pooled<Item, Result>(
 
 /** How many at once. OPTION_INVALID. */
 export function readConcurrency(concurrency: unknown): number {
-  return optional('concurrency', concurrency, whole(1, 10_000)) ?? usualConcurrency
+  return optional('concurrency', concurrency, whole(1, 10_000)) ?? defaultConcurrency
 }

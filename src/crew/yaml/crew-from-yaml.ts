@@ -8,12 +8,12 @@ import { defined } from '../../base/defined.ts'
 import { checkNames } from '../../base/options.ts'
 import { Crew } from '../crew.ts'
 import { crewTable, type CrewOptions } from '../options/crew-options.ts'
-import { openYaml, type Entry } from './document.ts'
+import { openYaml, type YamlEntry } from './document.ts'
 import { readCrewFields } from './json/crew-fields.ts'
 import { crewJsonIn, isJson, openCrewJson } from './json/crew-json.ts'
 import { agentsIn, readAgents, type AgentSource, type LoadAgentsOptions } from './load-agents.ts'
 import { readTasks, tasksIn, type LoadTasksOptions, type TaskSource } from './load-tasks.ts'
-import { newProblems, settle, type Problems } from './problems.ts'
+import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { modelsCheck } from './references.ts'
 import { invalid, locate, type FileReference } from './yaml-file.ts'
 
@@ -49,14 +49,14 @@ export function crewFromYaml(
   const problems = newProblems()
   const json = inFolder ? jsonFor(first) : undefined
   if (json !== undefined) return crewFromJson(json, given, problems)
-  const files = inFolder ? filesIn(first) : first
+  const files = inFolder ? crewFiles(first) : first
   const agents = problems.try(() => agentsIn(openYaml(files.agents, 'agent', problems)))
   const tasks = problems.try(() => tasksIn(openYaml(files.tasks, 'task', problems)))
   if (agents === undefined || tasks === undefined) throw problems.error
-  return crewOf(agents, tasks, given, problems)
+  return buildCrew(agents, tasks, given, problems)
 }
 
-function crewOf(agentSource: AgentSource, taskSource: TaskSource, given: YamlCrewOptions, problems: Problems): Crew {
+function buildCrew(agentSource: AgentSource, taskSource: TaskSource, given: YamlCrewOptions, problems: Problems): Crew {
   const { agentOptions, models, taskOptions, tools, order, ...rest } = given
   const { logger } = rest
   const agents = readAgents(agentSource, defined({ tools, models, agentOptions }), problems)
@@ -72,7 +72,7 @@ function crewOf(agentSource: AgentSource, taskSource: TaskSource, given: YamlCre
   if (rest.process !== 'hierarchical' && names.length > 1) {
     problems.try(() => checkAgents(taskSource, withoutAgent, names, agentSource.from))
   }
-  settle(problems, logger)
+  reportProblems(problems, logger)
   const manager = [...agents].find(([name]) => isManager(name))?.[1]
   return new Crew({
     ...rest,
@@ -85,7 +85,7 @@ function crewOf(agentSource: AgentSource, taskSource: TaskSource, given: YamlCre
 /** The file itself, or the one in the folder. A folder that has the two files is meant for these. */
 function jsonFor(reference: FileReference): FileReference | undefined {
   if (isJson(reference)) return reference
-  const { agents, tasks } = filesIn(reference)
+  const { agents, tasks } = crewFiles(reference)
   return [agents, tasks].some((file) => existsSync(file)) ? undefined : crewJsonIn(reference)
 }
 
@@ -100,10 +100,10 @@ function crewFromJson(file: FileReference, given: YamlCrewOptions, problems: Pro
     return (await beforeKickoff?.(all)) ?? all
   }
   const made = Object.keys(inputs).length === 0 ? {} : { beforeKickoff: before }
-  return crewOf(opened.agents, opened.tasks, { ...options, ...defined(given), ...made }, problems)
+  return buildCrew(opened.agents, opened.tasks, { ...options, ...defined(given), ...made }, problems)
 }
 
-function filesIn(folder: FileReference): YamlCrewFiles {
+function crewFiles(folder: FileReference): YamlCrewFiles {
   const { path, isUrl } = locate(folder)
   const fileIn = (name: string): FileReference => (isUrl ? pathToFileURL(join(path, name)) : join(path, name))
   return { agents: fileIn('agents.yaml'), tasks: fileIn('tasks.yaml') }
@@ -112,7 +112,7 @@ function filesIn(folder: FileReference): YamlCrewFiles {
 /** The crew would refuse this as well, but knows neither the lines nor the names. In CrewAI, crew.py says it. */
 function checkAgents(
   { document }: TaskSource,
-  without: readonly Entry[],
+  without: readonly YamlEntry[],
   names: readonly string[],
   from: string,
 ): void {

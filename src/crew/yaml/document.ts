@@ -9,13 +9,13 @@ import type { Problems } from './problems.ts'
 import { invalid, locate, readText, type FileReference } from './yaml-file.ts'
 
 /** A value with its alias followed; undefined where there is none: `role:` and `role: null`. */
-export type Value = Scalar | YAMLMap | YAMLSeq | undefined
+export type YamlValue = Scalar | YAMLMap | YAMLSeq | undefined
 
 /** One `key: value`. */
-export interface Entry {
+export interface YamlEntry {
   readonly name: string
   readonly key: Node
-  readonly value: Value
+  readonly value: YamlValue
 }
 
 export interface YamlDocument {
@@ -23,26 +23,26 @@ export interface YamlDocument {
   readonly file: string
   readonly root: YAMLMap
   /** What stands at the top. */
-  readonly top: readonly Entry[]
+  readonly top: readonly YamlEntry[]
   /** CREW_INVALID for a key that is no text. */
-  entries(map: YAMLMap): readonly Entry[]
-  items(list: YAMLSeq): readonly { readonly at: Node; readonly value: Value }[]
+  entries(map: YAMLMap): readonly YamlEntry[]
+  items(list: YAMLSeq): readonly { readonly at: Node; readonly value: YamlValue }[]
   /** `config/tasks.yaml:12:3` */
   place(at: Node): string
 }
 
-export type Kind = 'agent' | 'task' | 'crew'
+export type SectionKind = 'agent' | 'task' | 'crew'
 
 /**
  * CREW_INVALID: no such file, no YAML, or not a mapping of names. `kind` is what the names stand for. A name that is
  * there twice is one of the `problems`.
  */
-export function openYaml(reference: FileReference, kind: Kind, problems: Problems): YamlDocument {
+export function openYaml(reference: FileReference, kind: SectionKind, problems: Problems): YamlDocument {
   const { path, file } = locate(reference)
   const isJson = /\.jsonc?$/i.test(file)
   const text = isJson ? blankComments(readText(path, file)) : readText(path, file)
   try {
-    return parse(text, file, kind, problems)
+    return parseYaml(text, file, kind, problems)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     // whatever the parser cannot take, deep nesting for one
@@ -50,7 +50,7 @@ export function openYaml(reference: FileReference, kind: Kind, problems: Problem
   }
 }
 
-function parse(text: string, file: string, kind: Kind, problems: Problems): YamlDocument {
+function parseYaml(text: string, file: string, kind: SectionKind, problems: Problems): YamlDocument {
   const lineCounter = new LineCounter()
   // The parser compares every key with all others of its mapping; `entries` asks a set.
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false })
@@ -59,11 +59,11 @@ function parse(text: string, file: string, kind: Kind, problems: Problems): Yaml
     return `${file}:${line}:${col}`
   }
   const [problem] = [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
-  if (problem) throw invalid(`${place(problem.pos[0])}: ${inWords(problem)}`, problem)
+  if (problem) throw invalid(`${place(problem.pos[0])}: ${describeYamlError(problem)}`, problem)
 
-  const anchored = anchorsOf(document.contents)
+  const anchored = findAnchors(document.contents)
   const placeOf = (node: Node): string => place(node.range?.[0] ?? 0)
-  const follow = (node: unknown): Value => {
+  const follow = (node: unknown): YamlValue => {
     const found = isAlias(node) ? anchored.get(node) : node
     if (isAlias(node) && found === undefined) {
       throw invalid(
@@ -75,14 +75,14 @@ function parse(text: string, file: string, kind: Kind, problems: Problems): Yaml
   }
 
   // A mapping that is merged into many others is worked out once, however the merges are nested.
-  const known = new Map<YAMLMap, readonly Entry[] | 'under way'>()
-  const entries = (map: YAMLMap): readonly Entry[] => {
+  const known = new Map<YAMLMap, readonly YamlEntry[] | 'under way'>()
+  const entries = (map: YAMLMap): readonly YamlEntry[] => {
     const before = known.get(map)
     if (before === 'under way') throw invalid(`${placeOf(map)}: this mapping is merged into itself; remove the <<`)
     if (before) return before
     known.set(map, 'under way')
-    const own = new Map<string, Entry>()
-    const merged: Entry[] = []
+    const own = new Map<string, YamlEntry>()
+    const merged: YamlEntry[] = []
     for (const { key, value } of map.items as readonly { readonly key: Node; readonly value: unknown }[]) {
       if (isMergeKey(key)) {
         for (const source of mergeSources(key, follow(value))) merged.push(...entries(source))
@@ -105,7 +105,7 @@ function parse(text: string, file: string, kind: Kind, problems: Problems): Yaml
     known.set(map, all)
     return all
   }
-  const mergeSources = (key: Node, value: Value): readonly YAMLMap[] => {
+  const mergeSources = (key: Node, value: YamlValue): readonly YAMLMap[] => {
     const sources = isSeq(value) ? value.items.map(follow) : [value]
     if (sources.every((source) => isMap(source))) return sources
     throw invalid(`${placeOf(key)}: << merges mappings, and this is none; write <<: *name of an anchored mapping`)
@@ -140,7 +140,7 @@ function isMergeKey(key: unknown): boolean {
 }
 
 /** What each alias stands for: the last node of its name before it. */
-function anchorsOf(contents: Node | null): ReadonlyMap<Alias, Node> {
+function findAnchors(contents: Node | null): ReadonlyMap<Alias, Node> {
   const named = new Map<string, Node>()
   const found = new Map<Alias, Node>()
   visit(contents, {
@@ -156,7 +156,7 @@ function anchorsOf(contents: Node | null): ReadonlyMap<Alias, Node> {
 }
 
 /** The parser's own sentence, and what usually is the matter. */
-function inWords({ code, message }: YAMLError): string {
+function describeYamlError({ code, message }: YAMLError): string {
   if (code === 'MULTIPLE_DOCS') return 'a second document begins here; keep one to a file and remove the ---'
   const [sentence = ''] = message.split('\n', 1)
   const hint = hints[code]

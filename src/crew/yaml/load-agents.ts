@@ -5,9 +5,9 @@ import { checkKeys } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import { Agent } from '../agent.ts'
 import { agentTable, type AgentOptions } from '../options/agent-options.ts'
-import { openYaml, type Entry, type YamlDocument } from './document.ts'
-import { newProblems, settle, type Problems } from './problems.ts'
-import { placed, readFields, type Reading } from './fields/read-fields.ts'
+import { openYaml, type YamlEntry, type YamlDocument } from './document.ts'
+import { newProblems, reportProblems, type Problems } from './problems.ts'
+import { withPlace, readFields, type EntryReader } from './fields/read-fields.ts'
 import { modelsCheck, toolsByName, type Models } from './references.ts'
 import { checkCode, checkThere, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
@@ -37,7 +37,7 @@ export function loadAgents<const Name extends string = string>(
   const problems = newProblems()
   const source = agentsIn(openYaml(file, 'agent', problems))
   const agents = readAgents(source, options, problems)
-  settle(problems, options.logger)
+  reportProblems(problems, options.logger)
   checkThere(options.names, source.from, source.entries)
   // without a prototype: an agent may be called constructor, and one that is not there is undefined
   return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(agents))) as { [name in Name]: Agent }
@@ -46,7 +46,7 @@ export function loadAgents<const Name extends string = string>(
 /** Where agents are described, and what messages call that place. */
 export interface AgentSource {
   readonly from: string
-  readonly entries: readonly (Entry & { readonly document: YamlDocument })[]
+  readonly entries: readonly (YamlEntry & { readonly document: YamlDocument })[]
   /** Names of those whose description cannot be read. */
   readonly missing?: readonly string[]
 }
@@ -68,9 +68,9 @@ export function readAgents(
   const code = checkCode('agentOptions', options.agentOptions, from, there)
   const known = { models, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [], leftOut: [] }
   const agents = entries.map((entry): [string, Agent | undefined] => {
-    const reading: Reading = { document: entry.document, table: agentTable, inCode: 'agentOptions', problems }
+    const reading: EntryReader = { document: entry.document, table: agentTable, inCode: 'agentOptions', problems }
     const read = readFields(reading, entry, { ...known, self: entry.name }, code(entry.name))
-    const make = (): Agent => placed(reading, entry, () => new Agent(read as unknown as AgentOptions))
+    const make = (): Agent => withPlace(reading, entry, () => new Agent(read as unknown as AgentOptions))
     return [entry.name, read && problems.try(make)]
   })
   return new Map([...agents, ...missing.map((name): [string, undefined] => [name, undefined])])

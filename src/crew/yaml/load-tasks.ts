@@ -10,10 +10,10 @@ import type { Agent } from '../agent.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { taskTables } from '../options/task-kinds.ts'
 import { Task } from '../task.ts'
-import { openYaml, type Entry, type YamlDocument } from './document.ts'
-import { newProblems, settle, type Problems } from './problems.ts'
-import { placed, readFields, type Reading } from './fields/read-fields.ts'
-import { agentNamed, taskNamed, toolsByName, type Known } from './references.ts'
+import { openYaml, type YamlEntry, type YamlDocument } from './document.ts'
+import { newProblems, reportProblems, type Problems } from './problems.ts'
+import { withPlace, readFields, type EntryReader } from './fields/read-fields.ts'
+import { agentNamed, taskNamed, toolsByName, type NameScope } from './references.ts'
 import { checkCode, inOrder, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
 
@@ -52,7 +52,7 @@ export function loadTasks<const Names extends readonly string[] = readonly strin
   const problems = newProblems()
   const source = tasksIn(openYaml(file, 'task', problems))
   const { tasks } = readTasks(source, { ...options, agents, agentsFrom: 'the agents given' }, problems)
-  settle(problems, options.logger)
+  reportProblems(problems, options.logger)
   return tasks as { readonly [Index in keyof Names]: Task<Names[Index]> }
 }
 
@@ -60,7 +60,7 @@ export function loadTasks<const Names extends readonly string[] = readonly strin
 export interface TaskSource {
   readonly document: YamlDocument
   /** `unnamed` ones are known by a name that is derived from their texts. */
-  readonly entries: readonly (Entry & { readonly unnamed?: boolean })[]
+  readonly entries: readonly (YamlEntry & { readonly unnamed?: boolean })[]
 }
 
 export function tasksIn(document: YamlDocument): TaskSource {
@@ -71,7 +71,7 @@ export interface TasksOfFile {
   /** Those that could be made. */
   readonly tasks: readonly Task[]
   /** Those about which neither the file nor the code says who does them. */
-  readonly withoutAgent: readonly Entry[]
+  readonly withoutAgent: readonly YamlEntry[]
 }
 
 export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
@@ -88,20 +88,20 @@ export function readTasks(
   const tools = toolsByName(options.tools)
   const code = checkCode('taskOptions', options.taskOptions, document.file, entries)
   const ordered = inOrder(options.order, document.file, entries)
-  const reading: Reading = { document, table: taskTables.agent, inCode: 'taskOptions', problems }
+  const reading: EntryReader = { document, table: taskTables.agent, inCode: 'taskOptions', problems }
   const { agents, agentsFrom } = options
   const earlier = new Map<string, Task | undefined>()
   const taskNames = ordered.map((entry) => entry.name)
   const leftOut = entries.map((entry) => entry.name).filter((name) => !taskNames.includes(name))
   const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames, leftOut }
-  const withoutAgent: Entry[] = []
+  const withoutAgent: YamlEntry[] = []
   for (const entry of ordered) {
     const about = { ...known, self: entry.name }
     const said = code(entry.name)
-    if (!saysAgent(document, entry, said)) withoutAgent.push(entry)
-    const read = problems.try(() => readFields(reading, entry, about, byName(said, about)))
+    if (!hasAgent(document, entry, said)) withoutAgent.push(entry)
+    const read = problems.try(() => readFields(reading, entry, about, resolveNames(said, about)))
     const name = entry.unnamed ? {} : { name: entry.name }
-    const make = (): Task => placed(reading, entry, () => new Task({ ...(read as unknown as TaskOptions), ...name }))
+    const make = (): Task => withPlace(reading, entry, () => new Task({ ...(read as unknown as TaskOptions), ...name }))
     earlier.set(entry.name, read && problems.try(make))
   }
   return { tasks: [...earlier.values()].filter((task) => task !== undefined), withoutAgent }
@@ -110,7 +110,7 @@ export function readTasks(
 type Options = { readonly [option: string]: unknown }
 
 /** What the code says about a task, with agents and tasks in place of their names. OPTION_INVALID. */
-function byName(said: Options, known: Known): Options {
+function resolveNames(said: Options, known: NameScope): Options {
   const { agent, context } = said
   const refuse = (option: string) => (problem: string) =>
     new RepriseError('OPTION_INVALID', `taskOptions.${known.self}.${option} ${problem}`)
@@ -125,7 +125,7 @@ function byName(said: Options, known: Known): Options {
   }
 }
 
-function saysAgent(document: YamlDocument, { value }: Entry, said: Options): boolean {
+function hasAgent(document: YamlDocument, { value }: YamlEntry, said: Options): boolean {
   if (said['agent'] !== undefined || !isMap(value)) return true
   return document.entries(value).some((field) => field.name === 'agent' && field.value !== undefined)
 }

@@ -2,10 +2,10 @@
 // a file right. Nothing is thrown while there is still something to read.
 import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { guarded, quietLogger } from '../result/log.ts'
+import { safeLogger, quietLogger } from '../result/log.ts'
 
 /** How many mistakes a message lists: further ones are usually the same again. */
-const most = 30
+const problemLimit = 30
 
 export interface Problems {
   readonly count: number
@@ -41,7 +41,7 @@ export function newProblems(): Problems {
       else noted.set(what, { places: [place], words })
     },
     get error() {
-      return errors.length > 1 ? together(errors) : errors[0]
+      return errors.length > 1 ? combineErrors(errors) : errors[0]
     },
     get notes() {
       return [...noted].map(([what, { places, words }]) => {
@@ -54,14 +54,14 @@ export function newProblems(): Problems {
 }
 
 /** When all is read: throws what is wrong, and tells the logger what means nothing here. */
-export function settle(problems: Problems, given: Logger | undefined): void {
+export function reportProblems(problems: Problems, given: Logger | undefined): void {
   if (problems.error) throw problems.error
-  const logger = given ? guarded(given) : quietLogger
+  const logger = given ? safeLogger(given) : quietLogger
   for (const note of problems.notes) logger.warn(note)
 }
 
-function together(errors: readonly RepriseError[]): RepriseError {
-  const lines = errors.slice(0, most).map((error) => `\n  ${error.facts}`)
+function combineErrors(errors: readonly RepriseError[]): RepriseError {
+  const lines = errors.slice(0, problemLimit).map((error) => `\n  ${error.facts}`)
   const rest = errors.length - lines.length
   const words = `there are ${errors.length} mistakes:${lines.join('')}${rest > 0 ? `\n  and ${rest} more` : ''}`
   const codes = [...new Set(errors.map(({ code }) => code))]

@@ -7,10 +7,10 @@ import { describe, guess, isRecord } from '../../base/options.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
-import { names, shown, text, textOf, type FieldValue } from './yaml-values.ts'
+import { names, shown, text, scalarText, type FieldValue } from './yaml-values.ts'
 
 /** What the names in a file may stand for. */
-export interface Known {
+export interface NameScope {
   readonly models: Models
   readonly tools: ReadonlyMap<string, Tool>
   /** Undefined stands for one that could not be made. */
@@ -29,8 +29,8 @@ export interface Known {
 export type Models = { readonly [name: string]: LanguageModel | string }
 
 /** CrewAI's ways of writing a model, as Reprise writes it. */
-export function model(field: FieldValue, { models }: Pick<Known, 'models'>): LanguageModel | string | undefined {
-  if (textOf(field.value) === undefined) {
+export function model(field: FieldValue, { models }: Pick<NameScope, 'models'>): LanguageModel | string | undefined {
+  if (scalarText(field.value) === undefined) {
     throw field.refuse(
       `is ${shown(field.value)}; write provider/model, and below settings what else there is to say: temperature, maxOutputTokens`,
     )
@@ -50,7 +50,7 @@ export function model(field: FieldValue, { models }: Pick<Known, 'models'>): Lan
  * An empty list is as none, as it is in CrewAI: a task then has its agent's tools. Of `custom:look_up` and
  * `crewai_tools:SerperDevTool`, the last part may be the name.
  */
-export function tools(field: FieldValue, known: Known): readonly Tool[] | undefined {
+export function tools(field: FieldValue, known: NameScope): readonly Tool[] | undefined {
   const found = names(field).map(({ name, at }) => {
     const short = name.slice(name.lastIndexOf(':') + 1)
     return { name, at, short, tool: known.tools.get(name) ?? known.tools.get(short) }
@@ -73,20 +73,20 @@ export function tools(field: FieldValue, known: Known): readonly Tool[] | undefi
   return list.length === 0 ? undefined : list
 }
 
-export function agent(field: FieldValue, known: Known): Agent | undefined {
+export function agent(field: FieldValue, known: NameScope): Agent | undefined {
   const name = text(field)
   return name === undefined ? undefined : agentNamed(name, known, (problem) => field.refuse(problem))
 }
 
 /** An empty list is none; a field that is left out, all earlier tasks. */
-export function context(field: FieldValue, known: Known): readonly Task[] {
+export function context(field: FieldValue, known: NameScope): readonly Task[] {
   return names(field).flatMap(({ name, at }) => taskNamed(name, known, (problem) => field.refuse(problem, at)) ?? [])
 }
 
 type Refuse = (problem: string) => Error
 
 /** Undefined for one that is there and could not be made: what is wrong with it is said already. */
-export function agentNamed(name: string, { agents, agentsFrom, self }: Known, refuse: Refuse): Agent | undefined {
+export function agentNamed(name: string, { agents, agentsFrom, self }: NameScope, refuse: Refuse): Agent | undefined {
   if (agents.has(name)) return agents.get(name)
   const there = [...agents.keys()]
   const instead = `write one of these, or in the code taskOptions: { ${self}: { agent: '${there[0]}' } }`
@@ -98,7 +98,7 @@ export function agentNamed(name: string, { agents, agentsFrom, self }: Known, re
 /** As `agentNamed`. */
 export function taskNamed(
   name: string,
-  { earlier, taskNames, leftOut, self }: Known,
+  { earlier, taskNames, leftOut, self }: NameScope,
   refuse: Refuse,
 ): Task | undefined {
   if (earlier.has(name)) return earlier.get(name)

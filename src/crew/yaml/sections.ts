@@ -2,15 +2,15 @@
 import { isMap } from 'yaml'
 import { RepriseError } from '../../base/errors.ts'
 import { listOf, optional, wrong } from '../../base/checks.ts'
-import { guess, isRecord, own } from '../../base/options.ts'
-import type { Entry, YamlDocument } from './document.ts'
+import { guess, isRecord, ownMember } from '../../base/options.ts'
+import type { YamlEntry, YamlDocument } from './document.ts'
 import { invalid } from './yaml-file.ts'
 
 /**
  * All but those that begin with `x-`: places for what others merge. They may stand below one `agents:` or `tasks:`.
  * CREW_INVALID when nothing is left.
  */
-export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): readonly Entry[] {
+export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): readonly YamlEntry[] {
   const top = document.top.filter(isNamed)
   const [only] = top
   const inner =
@@ -20,7 +20,7 @@ export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): re
   return entries
 }
 
-function isNamed({ name }: Entry): boolean {
+function isNamed({ name }: YamlEntry): boolean {
   return !name.startsWith('x-')
 }
 
@@ -67,7 +67,7 @@ export function checkCode(
     if (!entries.some((entry) => entry.name === name)) throw unknownName(option, name, file, entries)
     if (!isRecord(options)) throw wrong(`${option}.${name}`, options, 'an object of options')
   }
-  return (name) => own(given as { readonly [name: string]: Options }, name) ?? {}
+  return (name) => ownMember(given as { readonly [name: string]: Options }, name) ?? {}
 }
 
 function unknownName(

@@ -3,12 +3,12 @@
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
 import { describe, guess } from '../../base/options.ts'
-import type { Entry, Value, YamlDocument } from './document.ts'
+import type { YamlEntry, YamlValue, YamlDocument } from './document.ts'
 
 /** One field of an agent or task, and how to refuse it. */
 export interface FieldValue {
   readonly document: YamlDocument
-  readonly value: NonNullable<Value>
+  readonly value: NonNullable<YamlValue>
   /** What the option takes, in words. */
   readonly expected: string
   /** Where the code says it instead: `taskOptions: { research: { … } }`. */
@@ -21,7 +21,7 @@ export interface FieldValue {
  * Without white space at its ends, so that `>` and `>-` mean the same. A number or boolean is taken as it is written.
  */
 export function text(field: FieldValue): string | undefined {
-  const found = textOf(field.value)
+  const found = scalarText(field.value)
   if (found !== undefined) return found === '' ? undefined : found
   const { value } = field
   const braces =
@@ -30,20 +30,20 @@ export function text(field: FieldValue): string | undefined {
 }
 
 export function boolean(field: FieldValue): boolean {
-  const found = booleanOf(field.value)
+  const found = scalarBoolean(field.value)
   if (found !== undefined) return found
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
 /** A boolean that had several degrees in older versions of CrewAI: `verbose: 2`. */
 export function degree(field: FieldValue): boolean {
-  const found = numberOf(field.value)
+  const found = scalarNumber(field.value)
   return found === undefined ? boolean(field) : found !== 0
 }
 
 /** Whether it is in its range, the option's own check says. */
 export function number(field: FieldValue): number {
-  const found = numberOf(field.value)
+  const found = scalarNumber(field.value)
   if (found !== undefined) return found
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
@@ -51,11 +51,11 @@ export function number(field: FieldValue): number {
 /** A list of names, or one name, each with the node to blame. */
 export function names(field: FieldValue): readonly { readonly name: string; readonly at: Node }[] {
   const { document, value } = field
-  const single = textOf(value)
+  const single = scalarText(value)
   if (single !== undefined) return single === '' ? [] : [{ name: single, at: value }]
   if (!isSeq(value)) throw field.refuse(`is ${shown(value)}; write a list of names`)
   return document.items(value).map(({ at, value: item }) => {
-    const name = textOf(item)
+    const name = scalarText(item)
     if (name !== undefined && name !== '') return { name, at }
     throw field.refuse(`has ${shown(item)} in its list; write names`, at)
   })
@@ -93,14 +93,14 @@ export function mapping(
     throw field.refuse(`has no ${JSON.stringify(name)}${guess(name, allowed)} (it has ${allowed.join(', ')})`, key)
   }
   let left = 10_000
-  const convert = (node: Value, depth: number): Json => {
+  const convert = (node: YamlValue, depth: number): Json => {
     left -= 1
     if (left < 0 || depth > 50) throw field.refuse('is too large or nested too deeply')
     if (isMap(node)) return fromEntries(document.entries(node), depth + 1)
     if (isSeq(node)) return document.items(node).map((item) => convert(item.value, depth + 1))
     return node === undefined ? null : plain(node)
   }
-  const fromEntries = (entries: readonly Entry[], depth: number): { [name: string]: Json } =>
+  const fromEntries = (entries: readonly YamlEntry[], depth: number): { [name: string]: Json } =>
     Object.fromEntries(entries.map((entry) => [entry.name, convert(entry.value, depth)]))
   return fromEntries(wanted, 1)
 }
@@ -108,37 +108,37 @@ export function mapping(
 function plain(node: Scalar): Json {
   const { value } = node
   if (typeof value === 'boolean' || typeof value === 'string') return value
-  return typeof value === 'number' && Number.isFinite(value) ? value : (textOf(node) ?? null)
+  return typeof value === 'number' && Number.isFinite(value) ? value : (scalarText(node) ?? null)
 }
 
 /** Whether a value says that something is not wanted: false, no, 0, an empty text, list or mapping. */
-export function isOff(value: NonNullable<Value>): boolean {
+export function isOff(value: NonNullable<YamlValue>): boolean {
   if (!isScalar(value)) return value.items.length === 0
-  return textOf(value) === '' || numberOf(value) === 0 || booleanOf(value) === false
+  return scalarText(value) === '' || scalarNumber(value) === 0 || scalarBoolean(value) === false
 }
 
 /** A value as a message shows it. */
-export function shown(value: Value): string {
+export function shown(value: YamlValue): string {
   if (value === undefined) return 'nothing'
   if (isMap(value)) return 'a mapping'
   if (isSeq(value)) return 'a list'
-  return typeof value.value === 'string' ? describe(textOf(value)) : (textOf(value) ?? 'nothing')
+  return typeof value.value === 'string' ? describe(scalarText(value)) : (scalarText(value) ?? 'nothing')
 }
 
-export function textOf(value: Value): string | undefined {
+export function scalarText(value: YamlValue): string | undefined {
   if (!isScalar(value)) return undefined
   return (typeof value.value === 'string' ? value.value : (value.source ?? String(value.value))).trim()
 }
 
-export function booleanOf(value: Value): boolean | undefined {
-  const word = textOf(value)?.toLowerCase() ?? ''
+export function scalarBoolean(value: YamlValue): boolean | undefined {
+  const word = scalarText(value)?.toLowerCase() ?? ''
   if (['true', 'yes', 'on'].includes(word)) return true
   return ['false', 'no', 'off'].includes(word) ? false : undefined
 }
 
-export function numberOf(value: Value): number | undefined {
+export function scalarNumber(value: YamlValue): number | undefined {
   if (!isScalar(value)) return undefined
   if (typeof value.value === 'number') return value.value
-  const word = textOf(value) ?? ''
+  const word = scalarText(value) ?? ''
   return /^[+-]?\d[\d_]*(\.\d+)?$/.test(word) ? Number(word.replaceAll('_', '')) : undefined
 }

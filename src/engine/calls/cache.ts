@@ -4,25 +4,29 @@ import { digest } from '../../journal/hash.ts'
 import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import type { Work } from '../life.ts'
+import type { ActiveAttempt } from '../life.ts'
 
 /**
  * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools with the same name
  * that read different things, and a changed tool may return something else.
  */
-export function cacheKeyOf({ name, description, schema, version }: Tool, key: string): string {
+export function toolCacheKey({ name, description, schema, version }: Tool, key: string): string {
   return digest([name, description, schema.json, version ?? null, key])
 }
 
 /** What was recorded for an equal call. A call that a person was asked about is theirs to decide. */
-export function recordedFor(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
+export function cachedOutcome(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }
 
 /**
  * Makes calls of one key one after another, so that a reply with two equal calls, or two tasks side by side, read once.
  */
-export async function inTurn({ life, signal }: Work, cacheKey: string, make: () => Promise<void>): Promise<void> {
+export async function oneAtATime(
+  { life, signal }: ActiveAttempt,
+  cacheKey: string,
+  make: () => Promise<void>,
+): Promise<void> {
   const over = Promise.withResolvers<void>()
   const entered = new Promise<void>((enter) => {
     void life.queue.equalCalls(cacheKey, () => {

@@ -15,8 +15,8 @@ import type {
 } from '../definition.ts'
 import { decisionsWithin, pastNames } from '../run/compare-tasks.ts'
 import { callsOfOpenChildren } from '../task/child-calls.ts'
-import { ofOtherRuns, onceCalls, toOnceCall } from './once.ts'
-import type { Callable } from './prepare-call.ts'
+import { isFromOtherRun, onceCalls, toOnceCall } from './once.ts'
+import type { CallableCall } from './prepare-call.ts'
 
 export interface EarlierCalls {
   /**
@@ -24,12 +24,12 @@ export interface EarlierCalls {
    * for. A call that the run has not seen may be one of them under another name. `within`: the task that asks for a
    * child run of it.
    */
-  strays(within?: string): Promise<readonly OnceCall[]>
+  unclaimed(within?: string): Promise<readonly OnceCall[]>
   /** Whether an equal call was recorded as one that must not be repeated. */
-  isOnce(item: Callable): Promise<boolean>
+  isOnce(item: CallableCall): Promise<boolean>
 }
 
-interface Given {
+interface EarlierCallsOptions {
   readonly engine: Engine
   readonly crew: CrewDefinition
   readonly options: Pick<ExecuteOptions, 'decisions'>
@@ -39,11 +39,11 @@ interface Given {
   readonly outer?: { strays(): Promise<readonly OnceCall[]> } | undefined
 }
 
-export function earlierCalls({ engine, crew, options, state, kickedOff, outer }: Given): EarlierCalls {
+export function earlierCalls({ engine, crew, options, state, kickedOff, outer }: EarlierCallsOptions): EarlierCalls {
   let calls: Promise<readonly OnceCall[]> | undefined
   const findCalls = async (): Promise<readonly OnceCall[]> => {
     const own = onceCalls(state)
-      .filter((call) => !(ofOtherRuns(call) && state.effects === 'again'))
+      .filter((call) => !(isFromOtherRun(call) && state.effects === 'again'))
       .map(toOnceCall)
     const below = await callsOfOpenChildren(engine, state)
     const decided = below.map((call) => ({ ...call, task: placeDecided(state, options.decisions, call.task) }))
@@ -62,14 +62,14 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, outer }:
     })
   }
   const isStray = (call: OnceCall, within: string | undefined): boolean => {
-    const found = placeIn(crew, state, call)
+    const found = locateCall(crew, state, call)
     return found === 'kickoff' ? isLeft(call, within) : found === 'gone'
   }
   const recorded = new Set(
     onceCalls(state).flatMap((call) => {
-      const ignored = ofOtherRuns(call) && state.effects === 'again'
+      const ignored = isFromOtherRun(call) && state.effects === 'again'
       if (!call.made || call.effect !== undefined || ignored) return []
-      return [nameOf(call.task, call.tool, call.key)]
+      return [callIdentity(call.task, call.tool, call.key)]
     }),
   )
   const strays = async (within?: string): Promise<readonly OnceCall[]> => {
@@ -78,10 +78,10 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, outer }:
     return [...own, ...((await outer?.strays()) ?? [])]
   }
   return {
-    strays,
+    unclaimed: strays,
     async isOnce({ task, tool, key }) {
-      const names = namesOf(tool)
-      if (names.some((name) => recorded.has(nameOf(task.name, name, key)))) return true
+      const names = toolNames(tool)
+      if (names.some((name) => recorded.has(callIdentity(task.name, name, key)))) return true
       return (await strays()).some((call) => !call.given && names.includes(call.tool) && call.key === key)
     },
   }
@@ -90,7 +90,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, outer }:
 const severity: readonly Effect[] = ['read', 'idempotent', 'once']
 
 /** For a call that is on record, the stricter of what was recorded and what is declared now. */
-export async function effectOf(item: Callable): Promise<Effect> {
+export async function effectiveEffect(item: CallableCall): Promise<Effect> {
   const { tool, call, life } = item
   const before = call.calledAt === undefined ? undefined : call.effect
   const stricter = severity.indexOf(before ?? 'read') > severity.indexOf(tool.effect) ? before : tool.effect
@@ -98,11 +98,11 @@ export async function effectOf(item: Callable): Promise<Effect> {
 }
 
 /** Whether a recorded call is one of this tool. A task that is a function has one tool, whatever it was called. */
-export function isCallOf({ code }: TaskDefinition, tool: Tool | undefined, recorded: string): boolean {
-  return code !== undefined || (tool !== undefined && namesOf(tool).includes(recorded))
+export function isCallOfTool({ code }: TaskDefinition, tool: Tool | undefined, recorded: string): boolean {
+  return code !== undefined || (tool !== undefined && toolNames(tool).includes(recorded))
 }
 
-function namesOf({ name, was = [] }: Tool): readonly string[] {
+function toolNames({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
 }
 
@@ -115,7 +115,7 @@ function placeDecided(state: RunState, decisions: TaskDecisions = {}, place: str
 }
 
 /** Where the code has the task and the tool of a call: in the crew, in a kickoff of a function, or nowhere. */
-function placeIn(
+function locateCall(
   crew: CrewDefinition,
   { taskChanges }: RunState,
   { task: place, tool }: Pick<OnceCall, 'task' | 'tool'>,
@@ -127,25 +127,25 @@ function placeIn(
   // its call is recorded under the name that the task had
   const names = [name, ...task.was, ...taskChanges.flatMap(({ renamed = {} }) => Object.keys(renamed))]
   if (task.code) return names.includes(tool) ? 'here' : 'gone'
-  return isServed(task, rest, tool) ? 'here' : 'gone'
+  return hasTool(task, rest, tool) ? 'here' : 'gone'
 }
 
 /** A nested crew looks for earlier names of its tasks when its run is made. */
-function isServed(task: TaskDefinition, [name, ...rest]: readonly string[], tool: string): boolean {
-  if (name === undefined) return task.code !== undefined || toolsOf(task).some((one) => namesOf(one).includes(tool))
+function hasTool(task: TaskDefinition, [name, ...rest]: readonly string[], tool: string): boolean {
+  if (name === undefined) return task.code !== undefined || allTools(task).some((one) => toolNames(one).includes(tool))
   // which crews a function kicks off is not declared
   return task.code !== undefined || (task.child !== undefined && isServedBy(task.child.crew, [name, ...rest], tool))
 }
 
 function isServedBy(crew: CrewDefinition, [name = '', ...rest]: readonly string[], tool: string): boolean {
   const task = crew.tasks.find((one) => one.name === name || one.was.includes(name))
-  return task !== undefined && isServed(task, rest, tool)
+  return task !== undefined && hasTool(task, rest, tool)
 }
 
-function toolsOf({ tools, coworkers }: { tools: readonly Tool[]; coworkers: readonly CoworkerDefinition[] }): Tool[] {
-  return [...tools, ...coworkers.flatMap(toolsOf)]
+function allTools({ tools, coworkers }: { tools: readonly Tool[]; coworkers: readonly CoworkerDefinition[] }): Tool[] {
+  return [...tools, ...coworkers.flatMap(allTools)]
 }
 
-function nameOf(task: string, tool: string, key: string): string {
+function callIdentity(task: string, tool: string, key: string): string {
   return JSON.stringify([task, tool, key])
 }

@@ -8,54 +8,54 @@ import { throughJson, type Json } from '../../journal/json.ts'
 import type { CallState, ToolOutcome } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
-import { readSentResult } from '../../tools/sent-result.ts'
+import { readModelResult } from '../../tools/model-result.ts'
 import type { ToolContext } from '../../tools/tool.ts'
 import type { Life } from '../life.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
-import { callCode, Interruption, uncountedOf, type RunningCode } from '../task/function-call.ts'
+import { runCode, Interruption, uncountedField, type RunningCode } from '../task/function-call.ts'
 import { checkTime } from '../limits/slice.ts'
-import { callText, lostText } from '../people/questions.ts'
+import { callQuestionText, lostEntriesText } from '../inbox/questions.ts'
 import { fileReader } from '../read/run-files.ts'
-import { cacheKeyOf } from './cache.ts'
-import { effectOf } from './earlier-calls.ts'
-import { idempotencyKeyOf } from './idempotency-key.ts'
+import { toolCacheKey } from './cache.ts'
+import { effectiveEffect } from './earlier-calls.ts'
+import { callIdempotencyKey } from './idempotency-key.ts'
 import { warnOfMistake } from './mistakes.ts'
-import { prepareCall, type Callable, type Item } from './prepare-call.ts'
+import { prepareCall, type CallableCall, type PendingCall } from './prepare-call.ts'
 
-interface Allowed {
+interface CallPermission {
   /** A person's replacement for the model's input. */
   readonly input?: Json
   readonly allowedBy?: string
 }
 
 /** `open`: it is in doubt now, or a person is asked again. */
-export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<'ended' | 'open'> {
+export async function makeCall(item: PendingCall, { input, allowedBy }: CallPermission): Promise<'ended' | 'open'> {
   const { life, call, task, signal } = item
-  const now: Item = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
+  const now: PendingCall = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
   if (now.is === 'refused') {
     // a person's decision is not dropped: of their input, or of a call that today's tools cannot make
     if (life.state.questions.has(allowedBy ?? '')) return askAgain(item, now.refusal)
-    await give(item, { error: now.refusal })
+    await recordOutcome(item, { error: now.refusal })
     return 'ended'
   }
   const { tool, key } = now
   checkTime(life)
   // repeated after a crash it does no harm, so nothing waits for its entries; and what it is given is on disk: the
   // reply that asks for it, though not what a function is given of other tasks
-  const effect = await effectOf(now)
+  const effect = await effectiveEffect(now)
   const isLazy = effect === 'read' && allowedBy === undefined && call.questions.length === 0
   await (isLazy && !task.code ? life.held() : life.ready())
   signal.throwIfAborted()
-  const idempotencyKey = idempotencyKeyOf(now)
-  const cacheKey = tool.cache ? cacheKeyOf(tool, key) : undefined
+  const idempotencyKey = callIdempotencyKey(now)
+  const cacheKey = tool.cache ? toolCacheKey(tool, key) : undefined
   const called = { path: call.path, tool: tool.name, effect, key, idempotencyKey }
   const entry: NewEntry = { type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }
   if (isLazy) life.note([entry])
   else {
     await life.append([entry])
     const notStarted = { reason: 'it was stopped before it began', begun: false } as const
-    await life.ready().catch((error: unknown) => abandon(item, notStarted, error))
-    if (signal.aborted) return abandon(item, notStarted, signal.reason)
+    await life.ready().catch((error: unknown) => recordAbandoned(item, notStarted, error))
+    if (signal.aborted) return recordAbandoned(item, notStarted, signal.reason)
   }
   const readFile = fileReader(life.engine.store, life.state)
   let stack: string | undefined
@@ -66,19 +66,19 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   }
   const what = task.code ? `function ${task.name}` : `tool ${tool.name} of task ${task.name}`
   const code = { life, what, uncounted: new Set<string>() }
-  const run = (): Promise<ToolOutcome | Abandoned> =>
+  const run = (): Promise<ToolOutcome | AbandonedCall> =>
     runTool(now, code, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
   const ended = await (life.tracing?.tool(now, run) ?? run())
   if (!('abandoned' in ended)) {
     if (effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
-    await give(item, ended, { ...defined({ stack }), ...uncountedOf(code), isLazy })
+    await recordOutcome(item, ended, { ...defined({ stack }), ...uncountedField(code), isLazy })
     life.unwritten.delete(call.path)
     return 'ended'
   }
   const { abandoned: reason } = ended
-  if (signal.aborted) return abandon(item, { reason }, signal.reason)
+  if (signal.aborted) return recordAbandoned(item, { reason }, signal.reason)
   if (effect !== 'once') {
-    await give(item, { error: reason })
+    await recordOutcome(item, { error: reason })
     return 'ended'
   }
   // timed out: in doubt at once, with the tool's own settle or a question
@@ -86,56 +86,56 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   return 'open'
 }
 
-interface Abandoned {
+interface AbandonedCall {
   readonly abandoned: string
 }
 
 /** The result or error of the tool as JSON, or that it was given up and its outcome is unknown. */
 async function runTool(
-  item: Callable,
+  item: CallableCall,
   code: RunningCode,
   context: ToolContext,
   threw: (error: unknown) => void,
-): Promise<ToolOutcome | Abandoned> {
+): Promise<ToolOutcome | AbandonedCall> {
   const { life, call, tool, parsed } = item
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
   // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
-  const running = callCode(code, () => Promise.try(() => tool.run(parsed as never, { ...context, signal }))).then(
+  const running = runCode(code, () => Promise.try(() => tool.run(parsed as never, { ...context, signal }))).then(
     (returned: unknown) => ({ returned }),
     (error: unknown) => {
-      if (isUnknown(error)) return { abandoned: redact(error.message) }
+      if (isOutcomeUnknown(error)) return { abandoned: redact(error.message) }
       if (!signal.aborted) threw(error)
-      return toError(error)
+      return errorOutcome(error)
     },
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
   // a tool that throws because it was told to stop has not said what it did before that
-  if (ended && 'returned' in ended) return withSent(item, ended.returned, { ...context, signal })
+  if (ended && 'returned' in ended) return withResultForModel(item, ended.returned, { ...context, signal })
   if (ended && !signal.aborted) return ended
   // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
-  const late = running.then((end) => ('returned' in end ? toOutcome(end.returned, tool.name) : undefined))
+  const late = running.then((end) => ('returned' in end ? outcomeFromResult(end.returned, tool.name) : undefined))
   const isOnce = call.effect === 'once'
   if (isOnce) life.unwritten.set(call.path, late)
-  if (isOnce && !over) linger(callHere(life, call.path), running)
+  if (isOnce && !over) trackStillRunning(localCallKey(life, call.path), running)
   const stopped =
     signal.reason instanceof Interruption ? 'it waits for a run that it kicked off' : 'it was stopped while it ran'
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : stopped }
 }
 
 /** With what the model is sent instead, which is asked for once: every later process sends the same. */
-async function withSent(
-  { life, tool, parsed }: Callable,
+async function withResultForModel(
+  { life, tool, parsed }: CallableCall,
   result: unknown,
   { idempotencyKey, signal }: Pick<ToolContext, 'idempotencyKey' | 'signal'>,
 ): Promise<ToolOutcome> {
-  const outcome = toOutcome(result, tool.name)
+  const outcome = outcomeFromResult(result, tool.name)
   if (!tool.sent) return outcome
   try {
     const asked = Promise.try(() => tool.sent?.(result, parsed as never, idempotencyKey))
     const sent: unknown = await unlessAborted(asked, signal)
-    return sent === undefined ? outcome : { ...outcome, sent: readSentResult(sent) }
+    return sent === undefined ? outcome : { ...outcome, sent: readModelResult(sent) }
   } catch (error) {
     // the call was made: what it returned must not be lost over this
     life.crew.logger.warn(`tool ${tool.name}: its result is sent as it is, since ${redact(messageOf(error))}`)
@@ -144,22 +144,26 @@ async function withSent(
 }
 
 /** What a tool returned, as the model and every later process will see it. */
-export function toOutcome(result: unknown, tool: string): ToolOutcome {
+export function outcomeFromResult(result: unknown, tool: string): ToolOutcome {
   const json = throughJson(result, tool)
   return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
 }
 
 /** How a tool says that it doesn't know whether it did the work: a connection ended before the answer came. */
-function isUnknown(error: unknown): error is RepriseError {
+function isOutcomeUnknown(error: unknown): error is RepriseError {
   return RepriseError.isInstance(error) && error.code === 'OUTCOME_UNKNOWN'
 }
 
-function toError(error: unknown): ToolOutcome {
+function errorOutcome(error: unknown): ToolOutcome {
   return { error: redact(messageOf(error)) }
 }
 
 /** Records the outcome of a call. `source`: where it is from, if the tool was not called for it. */
-export async function give(item: Item, outcome: ToolOutcome, { isLazy = false, ...from }: Given = {}): Promise<void> {
+export async function recordOutcome(
+  item: PendingCall,
+  outcome: ToolOutcome,
+  { isLazy = false, ...from }: OutcomeSource = {},
+): Promise<void> {
   const { life, call, key } = item
   if (from.source !== undefined || call.calledAt === undefined) life.tracing?.notCalled(item, outcome, from.source)
   const known = call.key === undefined ? { key } : {}
@@ -168,7 +172,7 @@ export async function give(item: Item, outcome: ToolOutcome, { isLazy = false, .
   else await life.append([entry])
 }
 
-interface Given {
+interface OutcomeSource {
   readonly source?: NonNullable<CallState['source']>
   readonly by?: string
   readonly stack?: string
@@ -178,14 +182,14 @@ interface Given {
 }
 
 /** A person has allowed a call that cannot be made, which the model cannot fix. */
-async function askAgain({ life, call, task }: Item, problem: string): Promise<'open'> {
+async function askAgain({ life, call, task }: PendingCall, problem: string): Promise<'open'> {
   const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<
     Question,
     { kind: 'call' | 'doubt' }
   >
   const { path, tool, input, key } = asked
   const earlier = asked.kind === 'call' ? asked.earlier : []
-  const again = callText(tool, input, earlier, lostText(life.state, task.name))
+  const again = callQuestionText(tool, input, earlier, lostEntriesText(life.state, task.name))
   const text = `The answer to ${asked.id} cannot be used: ${problem}. ${again}`
   const question: Question = { kind: 'call', id: life.questionId(), path, tool, input, key, earlier, text }
   await life.append([{ type: 'question.asked', path: call.path, question }])
@@ -193,7 +197,11 @@ async function askAgain({ life, call, task }: Item, problem: string): Promise<'o
 }
 
 /** Records how a call ended, if the run still takes entries, and rejects with what ended it. */
-async function abandon({ life, call }: Item, how: { reason: string; begun?: false }, why: unknown): Promise<never> {
+async function recordAbandoned(
+  { life, call }: PendingCall,
+  how: { reason: string; begun?: false },
+  why: unknown,
+): Promise<never> {
   await life.append([{ type: 'tool.abandoned', path: call.path, ...how }]).catch(() => undefined)
   throw why
 }
@@ -202,17 +210,17 @@ async function abandon({ life, call }: Item, how: { reason: string; begun?: fals
  * Calls that were given up in this process and have not ended: they may still do their work, even in the next life of
  * the run.
  */
-const lingering = new Set<string>()
+const stillRunning = new Set<string>()
 
-function linger(call: string, over: Promise<unknown>): void {
-  lingering.add(call)
-  void over.finally(() => lingering.delete(call))
+function trackStillRunning(call: string, over: Promise<unknown>): void {
+  stillRunning.add(call)
+  void over.finally(() => stillRunning.delete(call))
 }
 
-export function lingers(life: Life, path: string): boolean {
-  return lingering.has(callHere(life, path))
+export function isStillRunning(life: Life, path: string): boolean {
+  return stillRunning.has(localCallKey(life, path))
 }
 
-function callHere({ state }: Life, path: string): string {
+function localCallKey({ state }: Life, path: string): string {
   return `${state.incarnation} ${path}`
 }

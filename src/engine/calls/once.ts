@@ -6,8 +6,8 @@ import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
-import { attemptsIn, rootAttempt } from '../../journal/paths.ts'
-import { callText, doubtText, lostText } from '../people/questions.ts'
+import { attemptsOnPath, rootAttempt } from '../../journal/paths.ts'
+import { callQuestionText, doubtQuestionText, lostEntriesText } from '../inbox/questions.ts'
 
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
 
@@ -25,7 +25,7 @@ export type Decision =
   | { readonly act: 'wait' }
   | { readonly act: 'fail'; readonly reason: string }
 
-export interface Asked {
+export interface CallQuery {
   readonly task: string
   /** Whether a call recorded under this name of a tool is one of the tool that is called. */
   isTool(recorded: string): boolean
@@ -33,7 +33,7 @@ export interface Asked {
   readonly occurrence: number
   readonly input: Json
   /** Calls of tasks and tools that are gone: this may be one of them under another name. */
-  readonly strays: readonly OnceCall[]
+  readonly unclaimed: readonly OnceCall[]
   /** Whether the tool itself can find out what happened to a call. */
   readonly settles: boolean
   /** Whether a person must approve it. */
@@ -41,15 +41,15 @@ export interface Asked {
 }
 
 /** What to do about a call that may be repeated, but only if a person says so. */
-export function decideApproval(state: RunState, call: CallState, asked: Asked): Decision {
+export function decideApproval(state: RunState, call: CallState, asked: CallQuery): Decision {
   return (
-    decideAsked(state, call) ??
-    (asked.approval ? { act: 'ask', question: approvalOf(call, asked, []) } : { act: 'call' })
+    decideByAnswer(state, call) ??
+    (asked.approval ? { act: 'ask', question: approvalQuestion(call, asked, []) } : { act: 'call' })
   )
 }
 
 /** An answer allows one call: once that is made, it is used up. */
-function decideAsked(state: RunState, call: CallState): Decision | undefined {
+function decideByAnswer(state: RunState, call: CallState): Decision | undefined {
   const question = state.questions.get(call.questions.at(-1) ?? '')
   if (!question || question.used) return undefined
   return question.answer
@@ -57,21 +57,34 @@ function decideAsked(state: RunState, call: CallState): Decision | undefined {
     : { act: 'wait' }
 }
 
-function approvalOf(call: CallState, { input, key }: Asked, earlier: readonly OnceCall[], lost?: string): NewQuestion {
+function approvalQuestion(
+  call: CallState,
+  { input, key }: CallQuery,
+  earlier: readonly OnceCall[],
+  lost?: string,
+): NewQuestion {
   const { tool } = call.request
-  return { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier, lost) }
+  return {
+    kind: 'call',
+    path: call.path,
+    tool,
+    input,
+    key,
+    earlier,
+    text: callQuestionText(tool, input, earlier, lost),
+  }
 }
 
 /** What to do about a `once` call that has no outcome yet. */
-export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: Asked): Decision {
-  const decided = decideAsked(state, call)
+export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: CallQuery): Decision {
+  const decided = decideByAnswer(state, call)
   if (decided) return decided
-  if (call.calledAt !== undefined) return inDoubt(call, asked)
+  if (call.calledAt !== undefined) return decideDoubt(call, asked)
 
   const others = onceCalls(state, asked.task).filter(
-    (other) => asked.isTool(other.tool) && !(ofOtherRuns(other) && state.effects === 'again'),
+    (other) => asked.isTool(other.tool) && !(isFromOtherRun(other) && state.effects === 'again'),
   )
-  const isHere = partOf(state, attempt)
+  const isHere = belongsTo(state, attempt)
   const here = others.filter((other) => isHere(other) && other.path !== call.path)
   const before = others.filter((other) => !isHere(other))
   const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
@@ -79,17 +92,17 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
     same &&
     typeof same.outcome === 'object' &&
     'result' in same.outcome &&
-    !(ofOtherRuns(same) && state.effects === 'ask')
+    !(isFromOtherRun(same) && state.effects === 'ask')
   ) {
     return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
   }
   const failedHere = here.filter((other) => other.key === asked.key && hasFailed(state, other))
   const known = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
-  const earlier = [...known, ...asked.strays]
-  const lost = lostText(state, asked.task)
+  const earlier = [...known, ...asked.unclaimed]
+  const lost = lostEntriesText(state, asked.task)
   const first = earlier.length === 0 && !asked.approval
   if (first && lost === undefined) return { act: 'call' }
-  const repeated = approvalOf(call, asked, earlier, lost)
+  const repeated = approvalQuestion(call, asked, earlier, lost)
   // it may have been made, and the entry that said so is missing
   if (asked.settles && first) return { act: 'settle', of: call.path, question: repeated }
   // an equal call of this run whose outcome is unknown: the tool itself may know it
@@ -102,22 +115,22 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
  * It threw, or a coworker's time was up while it was in progress for them: then nobody has asked yet what happened to
  * it.
  */
-function hasFailed(state: RunState, { outcome, attempt }: Pick<FoundCall, 'outcome' | 'attempt'>): boolean {
+function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
-  return attemptsIn(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
+  return attemptsOnPath(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
 
 /** Whether a call belongs to the attempt: work within its steps does, but not that of an attempt that was sent back. */
-export function partOf(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
+export function belongsTo(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
-  const sentBack = carriedBy(state, attempt.path)
-  return ({ attempt: of }) => rootAttempt(of) === root && !attemptsIn(of).some((path) => sentBack.has(path))
+  const sentBack = carriedAttempts(state, attempt.path)
+  return ({ attempt: of }) => rootAttempt(of) === root && !attemptsOnPath(of).some((path) => sentBack.has(path))
 }
 
 /** The attempts whose conversations this one, and those that it is part of, continue. */
-function carriedBy(state: RunState, path: string): Set<string> {
+function carriedAttempts(state: RunState, path: string): Set<string> {
   const carried = new Set<string>()
-  for (const attempt of attemptsIn(path)) {
+  for (const attempt of attemptsOnPath(path)) {
     let before = state.attempts.get(attempt)?.carries?.path
     while (before !== undefined) {
       carried.add(before)
@@ -130,12 +143,12 @@ function carriedBy(state: RunState, path: string): Set<string> {
 /** How many calls may be made because `settle` says so, before a person is asked why they never end. */
 const settleLimit = 3
 
-function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
+function decideDoubt(call: CallState, { key, input, settles }: CallQuery): Decision {
   const { tool } = call.request
   const calledAt = call.calledAt as string
   const owner = call.calledBy as NonNullable<CallState['calledBy']>
   const why = call.abandoned ?? 'no result was recorded'
-  const text = doubtText(tool, input, calledAt, owner, why)
+  const text = doubtQuestionText(tool, input, calledAt, owner, why)
   const question: NewQuestion = { kind: 'doubt', path: call.path, tool, input, key, calledAt, owner, text }
   return settles && call.times < settleLimit ? { act: 'settle', of: call.path, question } : { act: 'ask', question }
 }
@@ -157,11 +170,11 @@ function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): 
 }
 
 /** Whether it was made in a run that this one was made from: what to do about such calls is said by `effects`. */
-export function ofOtherRuns({ inherited, own }: Pick<FoundCall, 'inherited' | 'own'>): boolean {
+export function isFromOtherRun({ inherited, own }: Pick<CallRecord, 'inherited' | 'own'>): boolean {
   return inherited && own === undefined
 }
 
-type FoundCall = OnceCall & {
+type CallRecord = OnceCall & {
   readonly path: string
   readonly attempt: string
   readonly inherited: boolean
@@ -173,9 +186,13 @@ type FoundCall = OnceCall & {
  * Every `once` call that was made for a task, in this run and in those that it was made from; or every call that
  * `counted` picks.
  */
-export function onceCalls(state: RunState, task?: string, counted: (call: CallState) => boolean = counts): FoundCall[] {
+export function onceCalls(
+  state: RunState,
+  task?: string,
+  counted: (call: CallState) => boolean = countsAsOnce,
+): CallRecord[] {
   const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
-  const found: FoundCall[] = inherited.map((call) => ({
+  const found: CallRecord[] = inherited.map((call) => ({
     ...call,
     path: '',
     attempt: '',
@@ -183,17 +200,17 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
     made: !call.given,
   }))
   for (const owner of state.tasks.values()) {
-    if (task === undefined) found.push(...(owner.childCalls ?? []).map(fromChild))
+    if (task === undefined) found.push(...(owner.childCalls ?? []).map(childCallRecord))
     if (task !== undefined && owner.name !== task) continue
     for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
       // counted in the same pass: an attempt may have thousands of calls
       const equal = new Map<string, number>()
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
-        const key = keyOf(call)
+        const key = callKey(call)
         const same = JSON.stringify([call.request.tool, key])
         const occurrence = equal.get(same) ?? 0
-        if (counted(call)) found.push(describeCall(state, owner.name, attempt, call, { key, occurrence }))
+        if (counted(call)) found.push(toCallRecord(state, owner.name, attempt, call, { key, occurrence }))
         if (call.key !== undefined) equal.set(same, occurrence + 1)
       }
     }
@@ -201,22 +218,22 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
   return found
 }
 
-function fromChild(call: OnceCall): FoundCall {
+function childCallRecord(call: OnceCall): CallRecord {
   return { ...call, path: '', attempt: '', inherited: false, made: !call.given }
 }
 
-function mayRepeat(call: CallState): boolean {
-  return counts(call) || call.effect === 'idempotent'
+function countsAsRepeatable(call: CallState): boolean {
+  return countsAsOnce(call) || call.effect === 'idempotent'
 }
 
 /** Calls that were made, and those whose result was taken from a record or from a person. */
-function counts({ effect, source, outcome }: CallState): boolean {
+function countsAsOnce({ effect, source, outcome }: CallState): boolean {
   return (
     effect === 'once' || (source !== undefined && source !== 'cached' && outcome !== undefined && 'result' in outcome)
   )
 }
 
-export function toOnceCall(call: FoundCall): OnceCall {
+export function toOnceCall(call: CallRecord): OnceCall {
   const { task, tool, key, occurrence, input, calledAt, outcome, given, effect, idempotencyKey } = call
   return { task, tool, key, occurrence, input, calledAt, outcome, ...defined({ given, effect, idempotencyKey }) }
 }
@@ -226,13 +243,13 @@ export function toOnceCall(call: FoundCall): OnceCall {
  * already. Of calls with the same idempotency key, only the newest: a run in a chain of replays must not carry one for
  * each of them.
  */
-export function callsFor(state: RunState): FoundCall[] {
-  const calls = onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
-  const newest = new Map(calls.map((call, index) => [sameCall(call) ?? String(index), call]))
-  return calls.filter((call, index) => newest.get(sameCall(call) ?? String(index)) === call)
+export function callsToInherit(state: RunState): CallRecord[] {
+  const calls = onceCalls(state, undefined, countsAsRepeatable).filter((call) => call.made || call.given)
+  const newest = new Map(calls.map((call, index) => [callIdentityKey(call) ?? String(index), call]))
+  return calls.filter((call, index) => newest.get(callIdentityKey(call) ?? String(index)) === call)
 }
 
-function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): string | undefined {
+function callIdentityKey({ task, tool, key, occurrence, idempotencyKey }: OnceCall): string | undefined {
   return idempotencyKey === undefined ? undefined : JSON.stringify([task, tool, key, occurrence, idempotencyKey])
 }
 
@@ -242,7 +259,7 @@ function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): st
  */
 export function inheritedKeys(
   { effects, inheritedCalls }: RunState,
-  { task, key, occurrence, isTool }: Pick<Asked, 'task' | 'key' | 'occurrence' | 'isTool'>,
+  { task, key, occurrence, isTool }: Pick<CallQuery, 'task' | 'key' | 'occurrence' | 'isTool'>,
 ): string[] {
   const isRepeated = ({ effect }: OnceCall): boolean =>
     effects === 'again' || (effects === 'ask' && effect !== 'idempotent')
@@ -254,11 +271,11 @@ export function inheritedKeys(
 }
 
 /** The keys given for the same call in earlier attempts of this run, where the task or the tool had another name. */
-export function keysBefore(
+export function earlierKeys(
   state: RunState,
-  { task, key, occurrence, isTool }: Pick<Asked, 'task' | 'key' | 'occurrence' | 'isTool'>,
+  { task, key, occurrence, isTool }: Pick<CallQuery, 'task' | 'key' | 'occurrence' | 'isTool'>,
 ): string[] {
-  return onceCalls(state, task, mayRepeat)
+  return onceCalls(state, task, countsAsRepeatable)
     .filter((call) => !call.inherited && isTool(call.tool) && call.key === key && call.occurrence === occurrence)
     .flatMap((call) => call.idempotencyKey ?? [])
     .toReversed()
@@ -268,14 +285,14 @@ export function keysBefore(
  * The keys given for the other calls of the attempt, except calls whose outcome is unknown: an equal call is another
  * try at those.
  */
-export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
+export function siblingKeys(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
-  const isHere = partOf(state, attempt)
+  const isHere = belongsTo(state, attempt)
   return [...attempts, ...nested].flatMap((path) => {
     if (!isHere({ attempt: path })) return []
     const isOver = hasFailed(state, { outcome: 'unknown', attempt: path })
     const calls = (state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
-    const counted = calls.filter((other) => other !== call && (!isOver || hasEnd(state, other)))
+    const counted = calls.filter((other) => other !== call && (!isOver || hasOutcome(state, other)))
     return counted.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])
   })
 }
@@ -283,7 +300,7 @@ export function keysBeside(state: RunState, task: string, attempt: AttemptState,
 /**
  * How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path.
  */
-export function occurrenceOf(
+export function callOccurrence(
   attempt: AttemptState,
   call: CallState,
   key: string,
@@ -300,18 +317,18 @@ export function occurrenceOf(
   return count
 }
 
-function keyOf({ key, input, request }: CallState): string {
+function callKey({ key, input, request }: CallState): string {
   return key ?? digest(input ?? request.input)
 }
 
-function describeCall(
+function toCallRecord(
   state: RunState,
   task: string,
   attempt: AttemptState,
   call: CallState,
   known: { readonly key: string; readonly occurrence: number },
-): FoundCall {
-  const answered = call.outcome ? undefined : answerAbout(state, call)
+): CallRecord {
+  const answered = call.outcome ? undefined : resultFromAnswer(state, call)
   const given = answered !== undefined || (call.effect !== 'once' && call.source === 'answered')
   return {
     task,
@@ -319,7 +336,7 @@ function describeCall(
     ...known,
     input: call.input ?? call.request.input,
     calledAt: call.calledAt ?? attempt.startedAt,
-    outcome: answered ?? outcomeOf(call),
+    outcome: answered ?? onceOutcome(call),
     path: call.path,
     attempt: attempt.path,
     inherited: false,
@@ -333,17 +350,17 @@ function describeCall(
 }
 
 /** What a person has answered about a call that has no outcome yet: the run has not been continued since. */
-function answerAbout(state: RunState, call: CallState): { readonly result: Json } | undefined {
+function resultFromAnswer(state: RunState, call: CallState): { readonly result: Json } | undefined {
   const asked = state.questions.get(call.questions.at(-1) ?? '')
   const answer = asked?.used ? undefined : asked?.answer
   return answer && 'result' in answer ? { result: answer.result } : undefined
 }
 
-function hasEnd(state: RunState, call: CallState): boolean {
-  return call.outcome !== undefined || answerAbout(state, call) !== undefined
+function hasOutcome(state: RunState, call: CallState): boolean {
+  return call.outcome !== undefined || resultFromAnswer(state, call) !== undefined
 }
 
-function outcomeOf(call: CallState): OnceCall['outcome'] {
+function onceOutcome(call: CallState): OnceCall['outcome'] {
   if (!call.outcome) return 'unknown'
   if ('result' in call.outcome) return call.outcome
   if ('error' in call.outcome) return { error: call.outcome.error }

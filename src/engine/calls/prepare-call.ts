@@ -7,35 +7,44 @@ import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type { Tool } from '../../tools/tool.ts'
-import type { Work } from '../life.ts'
+import type { ActiveAttempt } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import { warnOfMistake } from './mistakes.ts'
-import { occurrenceOf } from './once.ts'
+import { callOccurrence } from './once.ts'
 
-export type Prepared = { readonly key: string; readonly input: Json } & (
+export type CallPreparation = { readonly key: string; readonly input: Json } & (
   | { readonly is: 'callable'; readonly tool: Tool; readonly parsed: unknown }
   /** `refusal` is the sentence for the model that says why. */
   | { readonly is: 'refused'; readonly refusal: string }
 )
 
 /** One call of a turn, on its way to its outcome. */
-export type Item = Work &
-  Prepared & {
+export type PendingCall = ActiveAttempt &
+  CallPreparation & {
     readonly call: CallState
     /** Of all calls of the turn, by path. */
     readonly keys: ReadonlyMap<string, string>
   }
-export type Callable = Extract<Item, { readonly is: 'callable' }>
+export type CallableCall = Extract<PendingCall, { readonly is: 'callable' }>
 
-export function isCallable(item: Item): item is Callable {
+export function isCallableCall(item: PendingCall): item is CallableCall {
   return item.is === 'callable'
 }
 
 /** `changed` is a person's replacement for the model's input. */
-export async function prepareCall({ life, task, signal }: Work, call: CallState, changed?: Json): Promise<Prepared> {
+export async function prepareCall(
+  { life, task, signal }: ActiveAttempt,
+  call: CallState,
+  changed?: Json,
+): Promise<CallPreparation> {
   const { request } = call
   const input = changed ?? call.input ?? request.input
-  const refused = (refusal: string): Prepared => ({ is: 'refused', key: call.key ?? digest(input), input, refusal })
+  const refused = (refusal: string): CallPreparation => ({
+    is: 'refused',
+    key: call.key ?? digest(input),
+    input,
+    refusal,
+  })
   if (request.invalid !== undefined) return refused(request.invalid)
   const tool =
     task.tools.find(({ name }) => name === request.tool) ?? task.tools.find(({ was }) => was?.includes(request.tool))
@@ -48,7 +57,7 @@ export async function prepareCall({ life, task, signal }: Work, call: CallState,
   const parsed = await unlessAborted(parseValue(tool.schema, JSON.parse(JSON.stringify(input)) as Json), signal)
   if (!parsed.ok) return refused(`the input of ${tool.name} is not valid: ${parsed.reason}`)
   try {
-    const key = call.key ?? keyOf(tool, parsed.value) ?? digest(input)
+    const key = call.key ?? keyFromTool(tool, parsed.value) ?? digest(input)
     return { is: 'callable', key, input, tool, parsed: parsed.value }
   } catch (error) {
     warnOfMistake(life, error, `key of tool ${tool.name} at ${call.path}`)
@@ -56,16 +65,16 @@ export async function prepareCall({ life, task, signal }: Work, call: CallState,
   }
 }
 
-function keyOf(tool: Tool, parsed: unknown): string | undefined {
+function keyFromTool(tool: Tool, parsed: unknown): string | undefined {
   const key: unknown = tool.key(parsed as never)
   if (key === undefined || typeof key === 'string') return key
   throw new TypeError(`key() gave ${describe(key)}, not a text`)
 }
 
 /** How many calls of the same tool and key the attempt made before this one. */
-export function occurrenceIn({ attempt, call, key, keys, ...item }: Item): number {
+export function pendingOccurrence({ attempt, call, key, keys, ...item }: PendingCall): number {
   const tool = item.is === 'callable' ? item.tool : undefined
-  return occurrenceOf(
+  return callOccurrence(
     attempt,
     call,
     key,

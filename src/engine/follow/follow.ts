@@ -5,7 +5,7 @@
 // is told when history is over.
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
-import type { CaughtUp, Listener, RunEvent } from './listeners.ts'
+import type { CaughtUpEvent, Listener, RunEvent } from './listeners.ts'
 import { createBell, type Bell } from './bell.ts'
 import { readEntries } from '../read/read-run.ts'
 
@@ -17,39 +17,43 @@ export interface FollowOptions {
    * it.
    */
   readonly until?: Promise<unknown> | undefined
-  /** Also say, once, that everything so far has been given and the run is under way: a `CaughtUp` among the events. */
+  /** Also yield a `CaughtUpEvent`, once, when all entries so far were delivered and the run is in progress. */
   readonly marked?: boolean | undefined
 }
 
 /** How the run rests: nothing comes before somebody resumes it, if that can be done. */
-export type Rest = 'suspended' | 'completed' | 'failed' | 'cancelled'
+export type RestStatus = 'suspended' | 'completed' | 'failed' | 'cancelled'
 
 /** Returns undefined when somebody stopped following or closed the store: more may come. */
-export type Followed<Event> = AsyncIterableIterator<Event, Rest | undefined>
+export type EventIterator<Event> = AsyncIterableIterator<Event, RestStatus | undefined>
 
 /**
  * Ends when everything is read and nobody is executing or about to execute the run. Returning early stops the wait at
  * once.
  */
-export function follow(engine: Engine, run: string, options?: FollowOptions): Followed<Entry> {
+export function follow(engine: Engine, run: string, options?: FollowOptions): EventIterator<Entry> {
   // without listeners, there are only entries
-  return followed({ ...engine, listeners: undefined }, run, options) as Followed<Entry>
+  return createFollower({ ...engine, listeners: undefined }, run, options) as EventIterator<Entry>
 }
 
 /**
  * The same, with what models say from now on. Listening begins with the call, not with the first event that is
  * requested.
  */
-export function followLive(engine: Engine, run: string, options?: FollowOptions): Followed<RunEvent> {
-  return followed(engine, run, options) as Followed<RunEvent>
+export function followLive(engine: Engine, run: string, options?: FollowOptions): EventIterator<RunEvent> {
+  return createFollower(engine, run, options) as EventIterator<RunEvent>
 }
 
-function followed(engine: Engine, run: string, options: FollowOptions = {}): Followed<RunEvent | CaughtUp> {
+function createFollower(
+  engine: Engine,
+  run: string,
+  options: FollowOptions = {},
+): EventIterator<RunEvent | CaughtUpEvent> {
   const { after = 0, until, marked = false } = options
   const stop = new AbortController()
   const bell = createBell()
   const listener = engine.listeners?.listen(bell.ring, after > 0)
-  const events = eventsOf(engine, run, { after, until, marked, listener, bell, signal: stop.signal })
+  const events = followEvents(engine, run, { after, until, marked, listener, bell, signal: stop.signal })
   return {
     next: () => events.next(),
     async return() {
@@ -65,7 +69,7 @@ function followed(engine: Engine, run: string, options: FollowOptions = {}): Fol
   }
 }
 
-interface Following {
+interface FollowContext {
   readonly after: number
   readonly until: Promise<unknown> | undefined
   readonly marked: boolean
@@ -74,14 +78,14 @@ interface Following {
   readonly signal: AbortSignal
 }
 
-async function* eventsOf(
+async function* followEvents(
   engine: Engine,
   run: string,
-  following: Following,
-): AsyncGenerator<RunEvent | CaughtUp, Rest | undefined> {
+  following: FollowContext,
+): AsyncGenerator<RunEvent | CaughtUpEvent, RestStatus | undefined> {
   const { store } = engine
   const { after, listener, bell, signal } = following
-  using news = watchFor(engine, run, following)
+  using news = watchEntries(engine, run, following)
   let { marked } = following
   let seq = after
   let status: RunStatus | undefined
@@ -114,23 +118,23 @@ async function* eventsOf(
   }
 }
 
-interface News extends Disposable {
+interface EntryWatch extends Disposable {
   /** Whether there may be entries to read, or nothing more to wait for. */
   isThere(): boolean
   /** Marks it as taken, and says whether more will come. */
-  take(): Ended | undefined
+  take(): FollowEnd | undefined
 }
 /** closed: somebody stopped following, or closed the store. */
-type Ended = 'closed' | { readonly error: unknown }
+type FollowEnd = 'closed' | { readonly error: unknown }
 
-function watchFor({ store }: Engine, run: string, { until, bell, signal }: Following): News {
+function watchEntries({ store }: Engine, run: string, { until, bell, signal }: FollowContext): EntryWatch {
   let hinted = true
-  let ended: Ended | undefined
+  let ended: FollowEnd | undefined
   const look = (): void => {
     hinted = true
     bell.ring()
   }
-  const end = (how: Ended): void => {
+  const end = (how: FollowEnd): void => {
     if (ended === undefined || how === 'closed') ended = how
     look()
   }

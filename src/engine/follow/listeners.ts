@@ -16,7 +16,7 @@ export type Delta =
   | { readonly type: 'text.reset'; readonly path: string }
 
 /** What there was when following began has been given. What comes from here on is new. */
-export interface CaughtUp {
+export interface CaughtUpEvent {
   readonly type: 'caught-up'
   /** The last entry that was given. */
   readonly entry: number
@@ -48,33 +48,33 @@ export interface Listener {
   stop(): void
 }
 
-interface Speech {
+interface ModelSpeech {
   readonly after: number
-  said: { readonly kind: Kind; readonly text: string }[]
+  said: { readonly kind: DeltaKind; readonly text: string }[]
 }
-type Kind = 'text' | 'reasoning'
+type DeltaKind = 'text' | 'reasoning'
 
 /** How far a listener is with what is said at one path: how many pieces, and how many characters of each kind. */
-interface Place {
-  readonly speech: Speech | undefined
+interface DeltaCursor {
+  readonly speech: ModelSpeech | undefined
   next: number
-  heard: { [K in Kind]: number }
+  heard: { [K in DeltaKind]: number }
   /** What was sent is void, and the listener doesn't know yet. */
   void: boolean
 }
 
-interface Member {
-  readonly places: Map<string, Place>
+interface ListenerState {
+  readonly places: Map<string, DeltaCursor>
   /** The first entry that was appended since it started to listen. */
   since: number | undefined
   wake(): void
 }
 
 export function createListeners(): Listeners {
-  const members = new Set<Member>()
-  const speeches = new Map<string, Speech>()
+  const members = new Set<ListenerState>()
+  const speeches = new Map<string, ModelSpeech>()
 
-  function reset(path: string, speech: Speech): void {
+  function reset(path: string, speech: ModelSpeech): void {
     if (speech.said.length === 0) return
     speech.said = []
     for (const member of members) {
@@ -88,11 +88,11 @@ export function createListeners(): Listeners {
 
   return {
     speaker(path, after) {
-      const speech: Speech = { after, said: [] }
+      const speech: ModelSpeech = { after, said: [] }
       speeches.set(path, speech)
       return {
         listening: () => members.size > 0,
-        said(kind, text) {
+        onDelta(kind, text) {
           speech.said.push({ kind, text })
           for (const member of members) member.wake()
         },
@@ -112,7 +112,7 @@ export function createListeners(): Listeners {
     },
 
     listen(wake, again) {
-      const member: Member = { places: new Map(), since: undefined, wake }
+      const member: ListenerState = { places: new Map(), since: undefined, wake }
       members.add(member)
       return createListener(member, speeches, { again, stop: () => void members.delete(member) })
     },
@@ -120,13 +120,13 @@ export function createListeners(): Listeners {
 }
 
 function createListener(
-  member: Member,
-  speeches: ReadonlyMap<string, Speech>,
+  member: ListenerState,
+  speeches: ReadonlyMap<string, ModelSpeech>,
   { again, stop }: { readonly again: boolean; readonly stop: () => void },
 ): Listener {
   const { places } = member
   /** Those whose entry this listener has, although whoever appended it may not know yet that it is on disk. */
-  const recorded = new WeakSet<Speech>()
+  const recorded = new WeakSet<ModelSpeech>()
 
   function* resets(): Generator<Delta> {
     for (const [path, place] of places) {
@@ -137,8 +137,8 @@ function createListener(
     }
   }
 
-  function* begin(path: string, speech?: Speech): Generator<Delta, Place> {
-    const place: Place = { speech, next: 0, heard: { text: 0, reasoning: 0 }, void: false }
+  function* begin(path: string, speech?: ModelSpeech): Generator<Delta, DeltaCursor> {
+    const place: DeltaCursor = { speech, next: 0, heard: { text: 0, reasoning: 0 }, void: false }
     places.set(path, place)
     if (again) yield { type: 'text.reset', path }
     return place
@@ -155,7 +155,7 @@ function createListener(
         // waiting
         const end = speech.said.length
         while (!place.void && place.next < end) {
-          const { kind } = speech.said[place.next] as Speech['said'][number]
+          const { kind } = speech.said[place.next] as ModelSpeech['said'][number]
           let text = ''
           for (; speech.said[place.next]?.kind === kind && place.next < end; place.next++)
             text += speech.said[place.next]?.text
@@ -177,7 +177,7 @@ function createListener(
       places.delete(path)
       if (!place) return
       for (const kind of ['reasoning', 'text'] as const) {
-        const text = spoken(entry.parts, kind).slice(place.heard[kind])
+        const text = replyTextOfKind(entry.parts, kind).slice(place.heard[kind])
         if (text !== '') yield { type: `${kind}.delta`, path, text }
       }
     },
@@ -186,6 +186,6 @@ function createListener(
   }
 }
 
-function spoken(parts: readonly ReplyPart[], kind: Kind): string {
+function replyTextOfKind(parts: readonly ReplyPart[], kind: DeltaKind): string {
   return parts.map((part) => (part.type === kind ? part.text : '')).join('')
 }

@@ -5,18 +5,18 @@
 import { defined } from '../../base/defined.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
-import { withChanges } from '../../journal/state/change-tasks.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../run/execute-run.ts'
-import { outputsIn } from '../run/given-fields.ts'
+import { runOutputs } from '../run/context-fields.ts'
 import { compareTasks } from '../run/compare-tasks.ts'
 import { checkReadable, createRun, resumeRun } from '../run/lifecycle.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
-import { changeOf } from '../plan/stale-tasks.ts'
-import { placeOf } from '../read/incarnation.ts'
+import { outputChange } from '../plan/stale-tasks.ts'
+import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { allRows } from './all-rows.ts'
 import { backtestName } from './backtest-name.ts'
@@ -91,7 +91,7 @@ export async function readCase(
   const { state: stored } = await readRun(store, run)
   checkReadable(stored, crew.name)
   const { changes } = await compareTasks(crew, stored, {})
-  const state = withChanges(stored, changes)
+  const state = withTaskChanges(stored, changes)
   const known = state.tasks.get(task.name)
   if (!known?.output) return `it has no output of ${task.name}`
   if (incarnation !== undefined && state.incarnation !== incarnation) return `run ${run} was deleted and made anew`
@@ -102,7 +102,7 @@ export async function readCase(
   const missing = task.context.find((name) => !isThere(state, name))
   if (missing !== undefined) return `it has no output of ${missing}`
   const given = task.context.filter((name) => state.tasks.get(name)?.output).map((name) => `context:${name}`)
-  const { fields, reasons } = changeOf(known.output, task, state.inputs, outputsIn(state))
+  const { fields, reasons } = outputChange(known.output, task, state.inputs, runOutputs(state))
   const foreign = fields.some((field) => field.startsWith('input:') || given.includes(field))
   if (foreign) return `its ${task.name} was made from something else, in a run that is gone`
   return { state, output: known.output, changes: reasons }
@@ -165,7 +165,7 @@ function inheritedFrom(parent: RunState, name: string): NewEntry {
     const reason = `it was skipped in run ${parent.run}`
     return { type: 'task.skipped', path: name, reason, ...defined({ failed: task?.failed }) }
   }
-  const from = placeOf(parent, task)
+  const from = outputPlace(parent, task)
   return { type: 'task.inherited', path: name, from, output: task.output }
 }
 
@@ -175,6 +175,6 @@ function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition):
   if (state.parent?.incarnation !== parent.incarnation || state.parent.from !== task.name)
     throw fail(`is not the trial of task ${task.name} on run ${parent.run}`)
   const done = state.tasks.get(task.name)?.output
-  const { reasons } = done ? changeOf(done, task, parent.inputs, outputsIn(parent)) : { reasons: [] }
+  const { reasons } = done ? outputChange(done, task, parent.inputs, runOutputs(parent)) : { reasons: [] }
   if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)
 }

@@ -16,12 +16,12 @@ import { patientStore } from '../../stores/patient/patient-store.ts'
 import type { RunId, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { openHold } from '../lease/hold.ts'
-import { openUnit, type Unit } from '../lease/held-unit.ts'
+import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
 import { requestLease } from '../lease/lease-keeper.ts'
-import { recordLate, recordTree } from '../people/tell.ts'
+import { recordLateMessages, recordTree } from '../inbox/send-message.ts'
 import { moveOf, runMoved } from '../read/moved.ts'
-import { readRun, type ReadRun } from '../read/read-run.ts'
-import { runNotFound } from '../read/run-not-found.ts'
+import { readRun, type LoadedRun } from '../read/read-run.ts'
+import { runNotFoundError } from '../read/run-not-found.ts'
 import { realWorld } from '../world.ts'
 import { exportRun } from './export-run.ts'
 import { compareImport, prepareImport, writeImport, type PreparedTree } from './import-run.ts'
@@ -66,7 +66,7 @@ export function copyPlaces(from: Store, to: Store): CopyPlaces {
 export async function copyRun({ from, to }: CopyPlaces, run: RunId, dryRun: boolean): Promise<CopiedRun> {
   const { store, world } = from
   const row = await store.row(run)
-  if (!row) throw runNotFound(store, run)
+  if (!row) throw runNotFoundError(store, run)
   if (isEnded(row.status)) return copyEnded({ from, to }, row, dryRun)
   const held: CopiedRun = { row, outcome: 'held', ...nothing }
   if (dryRun) {
@@ -75,20 +75,20 @@ export async function copyRun({ from, to }: CopyPlaces, run: RunId, dryRun: bool
   }
   const lease = await requestLease(world, () => store.acquire(run, world.owner, world.leaseMs)).catch(unlessHeld)
   if (!lease) return held
-  const unit = openUnit(from, lease)
+  const unit = openLeasedTree(from, lease)
   let left = 0
   try {
     return await move({ from, to }, unit, row)
   } finally {
     left = await unit.release()
     // the sender of a message that came too late finds in the journal that the run was moved
-    if (left > 0) await recordLate(from, run)
+    if (left > 0) await recordLateMessages(from, run)
   }
 }
 
 const nothing = { runs: 0, entries: 0, bytes: 0 } as const
 
-async function move({ from, to }: CopyPlaces, unit: Unit, row: RunRow): Promise<CopiedRun> {
+async function move({ from, to }: CopyPlaces, unit: LeasedTree, row: RunRow): Promise<CopiedRun> {
   const { store } = from
   const { run } = row
   await recordTree(from, unit)
@@ -114,7 +114,7 @@ async function move({ from, to }: CopyPlaces, unit: Unit, row: RunRow): Promise<
   return counted(row, found)
 }
 
-interface Movable extends ReadRun {
+interface Movable extends LoadedRun {
   /** The last entry of the run before it was parked here. */
   readonly last: number | undefined
 }

@@ -1,11 +1,11 @@
 // Taking a run out of a store. A run and the runs that work for it are one record: they go as a whole or stay as a
 // whole. The runs that were made from it carry copies of all that they inherited, so deleting it breaks none of them.
 import { RepriseError } from '../../base/errors.ts'
-import { rootRun, worksFor } from '../../journal/paths.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { reserveInTurn } from '../lease/held-here.ts'
-import { runNotFound } from '../read/run-not-found.ts'
+import { reserveRunInTurn } from '../lease/local-runs.ts'
+import { runNotFoundError } from '../read/run-not-found.ts'
 import { allRows } from './all-rows.ts'
 
 /**
@@ -14,19 +14,20 @@ import { allRows } from './all-rows.ts'
  */
 export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const { store } = engine
-  const root = rootRun(run)
-  if (root !== run && (await isThere(store, root))) {
+  const root = rootRunId(run)
+  if (root !== run && (await runExists(store, root))) {
     const words = `run ${run} works for run ${root} and goes with it`
     throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { act: 'delete', runId: root } })
   }
-  const unit = await rowsOfUnit(store, root)
-  if (unit.every((row) => !worksFor(row.run, run)) && !(await isThere(store, run))) throw runNotFound(store, run)
+  const unit = await runTreeRows(store, root)
+  if (unit.every((row) => !isInTreeOf(row.run, run)) && !(await runExists(store, run)))
+    throw runNotFoundError(store, run)
   await remove(engine, run)
 }
 
 async function remove(engine: Engine, run: string): Promise<void> {
   // the answer of a person that is being recorded keeps nobody waiting for long
-  const free = await reserveInTurn(engine, run)
+  const free = await reserveRunInTurn(engine, run)
   try {
     await engine.store.delete(run)
   } finally {
@@ -35,7 +36,7 @@ async function remove(engine: Engine, run: string): Promise<void> {
 }
 
 /** False when somebody executes it. */
-export async function removeIfFree(engine: Engine, run: string): Promise<boolean> {
+export async function deleteIfFree(engine: Engine, run: string): Promise<boolean> {
   try {
     await remove(engine, run)
     return true
@@ -46,11 +47,11 @@ export async function removeIfFree(engine: Engine, run: string): Promise<boolean
 }
 
 /** A run that works for no other, and those that work for it. */
-export async function rowsOfUnit(store: Store, root: string): Promise<RunRow[]> {
+export async function runTreeRows(store: Store, root: string): Promise<RunRow[]> {
   return Array.fromAsync(allRows(store, { root }))
 }
 
-export async function isThere(store: Store, run: string): Promise<boolean> {
+export async function runExists(store: Store, run: string): Promise<boolean> {
   try {
     return (await store.row(run)) !== undefined
   } catch (error) {

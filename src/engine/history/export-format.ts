@@ -11,7 +11,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import type { NotedEnd } from '../../stores/store.ts'
+import type { LastEntryNote } from '../../stores/store.ts'
 
 export const exportFormat = 'reprise.run'
 export const exportVersion = 3
@@ -38,7 +38,7 @@ export interface Chain {
    * How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that, or when more are
    * noted.
    */
-  end(noted?: NotedEnd): number
+  end(noted?: LastEntryNote): number
 }
 
 /** Follows the hashes from entry to entry. A person's change that a resume has recorded is part of the run. */

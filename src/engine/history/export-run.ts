@@ -6,9 +6,9 @@ import { RepriseError } from '../../base/errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
-import { childRun } from '../../journal/paths.ts'
+import { childRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { checkStored } from '../../journal/check/stored-values.ts'
+import { checkStoredValue } from '../../journal/check/stored-values.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type ExportTrailer,
 } from './export-format.ts'
 import { checkFormat } from '../read/check-format.ts'
-import { runNotFound } from '../read/run-not-found.ts'
+import { runNotFoundError } from '../read/run-not-found.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536
@@ -84,15 +84,15 @@ async function* linesOf(
     entries += 1
     for (const blob of blobReferences(text)) blobs.add(blob)
     if (entry.type === 'run.created') for (const file of await filesOf(store, run, bytes)) files.add(file)
-    if (entry.type === 'task.started' && entry.child) unit.push(childRun(run, entry.path ?? ''))
+    if (entry.type === 'task.started' && entry.child) unit.push(childRunId(run, entry.path ?? ''))
     yield text
   }
   chain.end(noted)
   const stillThere = async (): Promise<void> => {
     // deleted while it was read, or even created again: there may have been more
-    if ((await store.row(run))?.createdAt !== createdAt) throw runNotFound(store, run)
+    if ((await store.row(run))?.createdAt !== createdAt) throw runNotFoundError(store, run)
   }
-  if (entries === 0) throw runNotFound(store, run)
+  if (entries === 0) throw runNotFoundError(store, run)
   await stillThere()
   // grows during the loop: a stored value may refer to others
   for (const blob of blobs) {
@@ -114,7 +114,7 @@ async function* linesOf(
 
 async function rowFor(store: Store, run: string): Promise<RunRow> {
   const row = await store.row(run)
-  if (!row) throw runNotFound(store, run)
+  if (!row) throw runNotFoundError(store, run)
   return row
 }
 
@@ -129,7 +129,7 @@ async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<st
 async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
   const bytes = await store.blob(run, hash)
   if (bytes) {
-    checkStored(bytes, hash, `the stored value ${hash} of run ${run}`)
+    checkStoredValue(bytes, hash, `the stored value ${hash} of run ${run}`)
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
   const words = `run ${run} refers to the stored value ${hash}, which is not in ${store.url}; restore the store from a copy`

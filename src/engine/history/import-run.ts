@@ -5,15 +5,15 @@
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'
-import { closeFold } from '../../journal/state/hand-edits.ts'
+import { finishFold } from '../../journal/state/hand-edits.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import { callerOf } from '../../journal/paths.ts'
+import { parentRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { defined } from '../../base/defined.ts'
-import type { Next } from '../../base/next.ts'
+import type { NextStep } from '../../base/next.ts'
 import { checkKeys } from '../../base/options.ts'
 import { fileError } from '../../stores/file/durable-files.ts'
 import type { Batch, Lease, Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
@@ -21,9 +21,9 @@ import type { Engine } from '../definition.ts'
 import { damaged } from './export-format.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { readExport, type ExportedRun } from './read-export.ts'
-import { isRequeue } from '../people/inbox.ts'
-import { dueOf } from '../read/due.ts'
-import { outputKeys, rowOf } from '../read/row.ts'
+import { isRequeue } from '../inbox/inbox.ts'
+import { dueAt } from '../read/due.ts'
+import { outputKeys, listingRow } from '../read/row.ts'
 import { checkNewRunId } from '../read/run-id.ts'
 
 export interface ImportOptions {
@@ -140,7 +140,7 @@ export type Standing = 'absent' | 'same' | 'longer'
 export async function compareImport(
   store: Store,
   { row: { run }, lines, parked }: PreparedRun,
-  next?: Next,
+  next?: NextStep,
 ): Promise<Standing> {
   if (!(await store.row(run))) return 'absent'
   let same = 0
@@ -211,17 +211,17 @@ async function prepareRun(
   if (missing)
     throw damaged(`${name} lacks the file ${missing.name} (${missing.hash}) of the run's inputs`, 'use another copy')
   const token = state.status === 'running' ? state.token : 0
-  const rests = !park || isEnded(state.status) || state.imported || callerOf(run) !== undefined
+  const rests = !park || isEnded(state.status) || state.imported || parentRunId(run) !== undefined
   const parked = rests ? [] : [parkingLine(state, lines, world.now())]
-  const due = dueSince(closeFold(state), world.now())
+  const due = dueSince(finishFold(state), world.now())
   // a requeue would continue the parked run
   const posted = park ? messages.filter((message) => !isRequeue(message)) : messages
-  return { ...exported, row: rowOf(state), due, parked, outputs, messages: posted, token }
+  return { ...exported, row: listingRow(state), due, parked, outputs, messages: posted, token }
 }
 
 /** A run that has been due for long comes before others there, too. */
 function dueSince(state: RunState, now: Date): Batch['due'] {
-  const due = dueOf(state)
+  const due = dueAt(state)
   const since = due === 'now' ? Date.parse(state.updatedAt) : Number.NaN
   return since <= now.getTime() ? since : due
 }
@@ -246,7 +246,7 @@ function completedAt({ at }: Entry): { completedAt?: number } {
   return Number.isNaN(time) ? {} : { completedAt: time }
 }
 
-function runExists(store: Store, run: string, seq: number, next: Next | undefined): RepriseError {
+function runExists(store: Store, run: string, seq: number, next: NextStep | undefined): RepriseError {
   const words = `${store.url} has a run ${run} already, and the two differ from entry ${seq} on`
   return new RepriseError('RUN_EXISTS', words, { runId: run, next })
 }

@@ -4,7 +4,7 @@ import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import { worksFor } from '../../journal/paths.ts'
+import { isInTreeOf } from '../../journal/paths.ts'
 import { otherFormat } from '../../journal/check/check-entry.ts'
 import { describe } from '../../base/options.ts'
 import type { Blob, Line, Message } from '../../stores/store.ts'
@@ -95,7 +95,7 @@ function reading(run: string, name: string): Reading {
 }
 
 function readWithin({ within }: JsonObject, root: string, runs: readonly Reading[], where: string): Reading {
-  const fits = typeof within === 'string' && within !== root && worksFor(within, root)
+  const fits = typeof within === 'string' && within !== root && isInTreeOf(within, root)
   if (!fits) throw damaged(`${where} names ${describe(within)}, which does not work for run ${root}`, advice)
   if (runs.some(({ run }) => run === within)) throw damaged(`${where} names run ${within} a second time`, advice)
   return reading(within, `run ${within} in it`)

@@ -5,22 +5,22 @@
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import { isProgress, type NewEntry } from '../../journal/entries.ts'
-import { callerOf } from '../../journal/paths.ts'
+import { parentRunId } from '../../journal/paths.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
-import { serially, type Queue } from '../../base/serially.ts'
+import { serially, type SerialQueue } from '../../base/serially.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
 import { patientStore } from '../../stores/patient/patient-store.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { jumpBetween, momentOf, type Moment } from '../moment.ts'
+import { jumpBetween, currentMoment, type Moment } from '../moment.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import { dueOf } from '../read/due.ts'
-import type { ReadRun } from '../read/read-run.ts'
-import { changesRow, outputKeys, rowOf } from '../read/row.ts'
+import { dueAt } from '../read/due.ts'
+import type { LoadedRun } from '../read/read-run.ts'
+import { changesRow, outputKeys, listingRow } from '../read/row.ts'
 import { mailbox, type Mailbox } from './mailbox.ts'
-import type { Unit } from './held-unit.ts'
+import type { LeasedTree } from './leased-tree.ts'
 
 /** How long a lazy entry may wait for an append that takes it along. */
 const lazyMs = 20
@@ -29,11 +29,11 @@ export interface Hold {
   readonly engine: Engine
   readonly state: RunState
   /** The run at the top, with all that work for it: they have one lease. */
-  readonly unit: Unit
+  readonly tree: LeasedTree
   /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
   readonly signal: AbortSignal
   /** Only one at a time reads the inbox, or two would record the same message. */
-  readonly inbox: Queue
+  readonly inbox: SerialQueue
   /** Whether there may be something in it. */
   readonly mail: Mailbox
   /** Whether there may be something in the inbox of a run that works for this one and isn't in progress. */
@@ -82,7 +82,12 @@ interface HoldOptions extends Pick<Patience, 'limitMs' | 'tell'> {
   readonly made?: Moment
 }
 
-export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...patience }: HoldOptions = {}): Hold {
+export function openHold(
+  given: Engine,
+  unit: LeasedTree,
+  read: LoadedRun,
+  { made, ...patience }: HoldOptions = {},
+): Hold {
   const { lease } = unit
   const { state } = read
   const { run } = state
@@ -98,8 +103,8 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
   const mail = mailbox(made === undefined)
   const mailBelow = mailbox(true)
   const hint = (): void => {
-    mail.arrive()
-    mailBelow.arrive()
+    mail.notify()
+    mailBelow.notify()
   }
   const fail = (error: unknown): RepriseError => {
     broken ??= RepriseError.isInstance(error) ? error : storeFailed(run, error)
@@ -109,12 +114,12 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
   const leave = unit.join({ run, fail, mail: hint })
   let prev = read.hash
   /** When the last entry was made. */
-  let last = made ?? momentOf(world)
+  let last = made ?? currentMoment(world)
   /** Numbered and in the state, not on disk. */
-  let unwritten: Item[] = []
+  let unwritten: EncodedAppend[] = []
   /** The entry that ends the work, and what was handed in after it: that waits until it is known whether it counts. */
   let ending: { readonly entry: NewEntry; resolve(isWritten: boolean): void; reject(error: unknown): void } | undefined
-  let after: Fresh[] = []
+  let after: PendingAppend[] = []
   let marked: NewEntry | undefined
   /** Resolves when all that is numbered so far is on disk. */
   let numbered: Promise<unknown> = Promise.resolve()
@@ -124,7 +129,7 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
 
   const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
     entries.map((fresh) => {
-      const now = momentOf(world)
+      const now = currentMoment(world)
       const jump = jumpBetween(last, now)
       last = now
       const stamp = { seq: state.seq + 1, at: isoTime(now.day), token: lease.token, prev }
@@ -141,9 +146,9 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
   }
 
   const refusalOf = (): RepriseError | undefined =>
-    broken ?? released ?? (isEnded(state.status) ? runIsOver(state) : undefined)
+    broken ?? released ?? (isEnded(state.status) ? runOverError(state) : undefined)
 
-  const admit = (fresh: Fresh): void => {
+  const admit = (fresh: PendingAppend): void => {
     const refusal = refusalOf()
     if (refusal) return fresh.reject(refusal)
     try {
@@ -170,7 +175,7 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
     while (isLeft()) {
       if (ending && isEnded(state.status)) {
         const { reject } = ending
-        settle(() => reject(runIsOver(state)))
+        settle(() => reject(runOverError(state)))
         continue
       }
       const items = unwritten
@@ -183,19 +188,19 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
         const first = encoded[0]?.entry.seq ?? state.seq + 1
         const whole = end ? [...encoded, ...withMark([end.entry])] : encoded
         const taken = items.flatMap((item) => item.taken)
-        unit.waiting(await store.append(lease, first - 1, toBatch(state, whole, taken)))
+        unit.noteMessages(await store.append(lease, first - 1, toBatch(state, whole, taken)))
         for (const item of items) item.resolve()
         const entries = whole.map((item) => item.entry)
         engine.appended?.(run, entries)
         if (end) settle(() => end.resolve(true))
       } catch (error) {
         if (end && before && isInboxWaiting(error)) {
-          takeBack(state, before.state)
+          restoreState(state, before.state)
           prev = before.prev
           last = before.last
           marked = before.marked
           unwritten = [...items, ...unwritten]
-          mail.arrive()
+          mail.notify()
           settle(() => end.resolve(false))
           continue
         }
@@ -216,7 +221,7 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
     for (const fresh of after.splice(0)) admit(fresh)
   }
 
-  const handIn = (fresh: Fresh): void => {
+  const handIn = (fresh: PendingAppend): void => {
     if (ending) after.push(fresh)
     else admit(fresh)
   }
@@ -224,7 +229,7 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
   return {
     engine,
     state,
-    unit,
+    tree: unit,
     signal: controller.signal,
     inbox: serially(),
     mail,
@@ -285,7 +290,7 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
   }
 }
 
-interface Fresh {
+interface PendingAppend {
   readonly entries: readonly NewEntry[]
   /** Ids of the inbox messages that they record. */
   readonly taken: readonly string[]
@@ -295,7 +300,7 @@ interface Fresh {
   reject(error: unknown): void
 }
 
-interface Item extends Fresh {
+interface EncodedAppend extends PendingAppend {
   readonly encoded: readonly EncodedEntry[]
 }
 
@@ -308,7 +313,7 @@ function isoTime(ms: number): string {
 }
 
 /** An end, and a mark before it, only change members of the state itself. */
-function takeBack(state: RunState, before: RunState): void {
+function restoreState(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)
 }
@@ -317,7 +322,7 @@ function isInboxWaiting(error: unknown): boolean {
   return RepriseError.isInstance(error) && error.code === 'INBOX_WAITING'
 }
 
-function runIsOver({ run, status }: RunState): RepriseError {
+function runOverError({ run, status }: RunState): RepriseError {
   return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing more is appended to it`, {
     runId: run,
   })
@@ -337,7 +342,7 @@ export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken
   const blobs = encoded.flatMap((item) => item.blobs)
   const entries = encoded.map((item) => item.entry)
   const batch: Batch = {
-    ...(callerOf(state.run) === undefined ? {} : { run: state.run }),
+    ...(parentRunId(state.run) === undefined ? {} : { run: state.run }),
     lines,
     blobs,
     taken,
@@ -346,6 +351,11 @@ export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken
   }
   // a step, which is most of what is written, does not show in a listing
   if (!entries.some(changesRow)) return batch
-  const due = dueOf(state)
-  return { ...batch, row: rowOf(state), ...(due === undefined ? {} : { due }), outputs: outputKeys(state, entries) }
+  const due = dueAt(state)
+  return {
+    ...batch,
+    row: listingRow(state),
+    ...(due === undefined ? {} : { due }),
+    outputs: outputKeys(state, entries),
+  }
 }

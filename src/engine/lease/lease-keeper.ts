@@ -7,7 +7,7 @@ import { messageOf, RepriseError } from '../../base/errors.ts'
 import { isAway } from '../../stores/patient/patience.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
-import { momentOf, type Moment } from '../moment.ts'
+import { currentMoment, type Moment } from '../moment.ts'
 
 export interface LeaseKeeper {
   keep(lease: TimedLease, hear: LeaseListener): KeptLease
@@ -27,18 +27,18 @@ export async function requestLease<T extends Lease | undefined>(
   clock: Clock,
   request: () => Promise<T>,
 ): Promise<TimedLease | Exclude<T, Lease>> {
-  const since = momentOf(clock)
+  const since = currentMoment(clock)
   const lease = await request()
   return lease ? { ...lease, since } : (lease as Exclude<T, Lease>)
 }
 
 export async function requestLeases(clock: Clock, request: () => Promise<readonly Lease[]>): Promise<TimedLease[]> {
-  const since = momentOf(clock)
+  const since = currentMoment(clock)
   return (await request()).map((lease) => ({ ...lease, since }))
 }
 
 /** A lease without a moment, as from a user's own claim, may be of any age: it is renewed before it is relied on. */
-export function timed(lease: Lease | TimedLease): TimedLease {
+export function asTimedLease(lease: Lease | TimedLease): TimedLease {
   return 'since' in lease ? lease : { ...lease, since: { monotonic: -Infinity, day: -Infinity } }
 }
 
@@ -58,7 +58,7 @@ export interface KeptLease {
   stop(): void
 }
 
-interface Kept extends LeaseListener {
+interface LeaseRecord extends LeaseListener {
   readonly lease: Lease
   asked: Moment
   gone?: RepriseError
@@ -66,24 +66,24 @@ interface Kept extends LeaseListener {
 
 export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   const third = world.leaseMs / 3
-  const all = new Set<Kept>()
+  const all = new Set<LeaseRecord>()
   let timer: Disposable | undefined
   let renewing: { readonly since: number; readonly answer: Promise<void> } | undefined
   let renewed = Promise.withResolvers<void>()
 
-  const left = ({ asked }: Kept): number => {
-    const now = momentOf(world)
+  const left = ({ asked }: LeaseRecord): number => {
+    const now = currentMoment(world)
     return world.leaseMs - Math.max(now.monotonic - asked.monotonic, now.day - asked.day)
   }
 
-  const stop = (kept: Kept): void => {
+  const stop = (kept: LeaseRecord): void => {
     all.delete(kept)
     if (all.size > 0) return
     timer?.[Symbol.dispose]()
     timer = undefined
   }
 
-  const lose = (kept: Kept, why: string): void => {
+  const lose = (kept: LeaseRecord, why: string): void => {
     if (kept.gone) return
     kept.gone = leaseLost(kept.lease, why)
     stop(kept)
@@ -91,7 +91,7 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   }
 
   const renewAll = async (): Promise<void> => {
-    const before = momentOf(world)
+    const before = currentMoment(world)
     const asked = [...all]
     const answer = await store.renew(
       asked.map(({ lease }) => lease),
@@ -132,7 +132,7 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
     })
   }
 
-  const ready = async (kept: Kept, signal: AbortSignal): Promise<void> => {
+  const ready = async (kept: LeaseRecord, signal: AbortSignal): Promise<void> => {
     for (let tries = 0; !kept.gone && left(kept) < third; tries++) {
       try {
         await Promise.race([renew(), renewed.promise])
@@ -146,7 +146,7 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
 
   return {
     keep(lease, hear) {
-      const kept: Kept = { lease, asked: lease.since, lost: hear.lost, waiting: hear.waiting }
+      const kept: LeaseRecord = { lease, asked: lease.since, lost: hear.lost, waiting: hear.waiting }
       all.add(kept)
       if (!timer) renewInTime()
       return { ready: (signal) => ready(kept, signal), stop: () => stop(kept) }

@@ -3,13 +3,13 @@
 
 export interface Mailbox {
   /** A message may have come. */
-  arrive(): void
+  notify(): void
   /** Whether one may be there; whoever asks reads the inbox. */
-  take(): boolean
+  consume(): boolean
   /** Some were left in the inbox: they are there when somebody asks, and nobody is told. */
-  leave(): void
+  restore(): void
   /** Resolves when one may be there that nobody has taken. */
-  came(): Promise<void>
+  arrived(): Promise<void>
 }
 
 export function mailbox(isThereAtFirst: boolean): Mailbox {
@@ -17,12 +17,12 @@ export function mailbox(isThereAtFirst: boolean): Mailbox {
   let isNew = false
   let isThere = isThereAtFirst
   return {
-    arrive() {
+    notify() {
       isThere = true
       isNew = true
       news.resolve()
     },
-    take() {
+    consume() {
       const was = isThere
       isThere = false
       // whoever waits for the next one keeps waiting for the same promise
@@ -30,9 +30,9 @@ export function mailbox(isThereAtFirst: boolean): Mailbox {
       isNew = false
       return was
     },
-    leave() {
+    restore() {
       isThere = true
     },
-    came: () => news.promise,
+    arrived: () => news.promise,
   }
 }

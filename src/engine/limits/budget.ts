@@ -4,16 +4,16 @@
 // budget it is asks the question.
 import { RepriseError } from '../../base/errors.ts'
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
-import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
+import { addUsage, noUsage, type QuestionState, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import { dollars } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
-import { putToCaller } from '../people/put-to-caller.ts'
+import { askOnQuestion } from '../inbox/ask-on-question.ts'
 import type { CrewDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { costOfRun } from '../plan/estimate.ts'
-import { readIfThere } from '../read/read-run.ts'
+import { readStateIfExists } from '../read/read-run.ts'
 
 /** Thrown where a model was about to be called. */
 export class LimitReached extends Error {
@@ -38,25 +38,25 @@ export async function checkBudget(life: Life): Promise<void> {
   const { state, crew, engine } = life
   const limit = state.budget ?? crew.budget
   if (limit) {
-    const states = await statesUnder(engine.store, state, life.within)
-    const words = await usedUp(states, activeMs(life), limit, crew)
+    const states = await treeStates(engine.store, state, life.childRuns)
+    const words = await describeExceeded(states, activeMs(life), limit, crew)
     const spent = states.map((one) => one.spent as Usage).reduce(addUsage, noUsage)
     if (words !== undefined) throw new LimitReached(state.run, limit, spent, words)
   }
-  await life.outer?.checkBudget()
+  await life.parent?.checkBudget()
 }
 
 /** Its own first, which includes what its finished children have taken. */
-export async function statesUnder(store: Store, state: RunState, within: Life['within']): Promise<RunState[]> {
+export async function treeStates(store: Store, state: RunState, within: Life['childRuns']): Promise<RunState[]> {
   const under = await Promise.all(
     unfinishedCrews(state).map(async ({ child: run }) => {
-      const read = within.has(run) ? undefined : await readIfThere(store, run)
+      const read = within.has(run) ? undefined : await readStateIfExists(store, run)
       // it may have been resumed meanwhile
       const child = within.get(run) ?? read
       // one that was never created, or was deleted, has taken nothing
       if (!child) return []
       within.set(run, child)
-      return statesUnder(store, child, within)
+      return treeStates(store, child, within)
     }),
   )
   return [state, ...under.flat()]
@@ -67,7 +67,7 @@ function activeMs({ state, elapsedMs }: Life): number {
   return state.activeMs + elapsedMs()
 }
 
-async function usedUp(
+async function describeExceeded(
   states: readonly RunState[],
   active: number,
   limit: Limit,
@@ -92,16 +92,16 @@ export async function askToRaise(life: Life, path: string, reached: LimitReached
   // a trial of a backtest asks nobody
   if (life.state.effects === 'never')
     throw new RepriseError('TASK_FAILED', `it has used ${reached.message}`, { runId: life.state.run })
-  await life.queue.budget(() => askOnce(life, path, reached))
-  const asked = openLimit(life.state)
-  if (asked) await putToCaller(life, asked)
-  return openLimit(life.state) === undefined
+  await life.queue.budget(() => askForLimit(life, path, reached))
+  const asked = openLimitQuestion(life.state)
+  if (asked) await askOnQuestion(life, asked)
+  return openLimitQuestion(life.state) === undefined
 }
 
-async function askOnce(life: Life, path: string, reached: LimitReached): Promise<void> {
-  if (openLimit(life.state) || isToFail(life.state)) return
+async function askForLimit(life: Life, path: string, reached: LimitReached): Promise<void> {
+  if (openLimitQuestion(life.state) || isFailingAtLimit(life.state)) return
   // a resume raises the budget of the run that it is called for, not those of the runs within it
-  const orResume = life.outer ? '' : '; or resume it with a higher budget'
+  const orResume = life.parent ? '' : '; or resume it with a higher budget'
   const question: Question = {
     id: life.questionId(),
     path,
@@ -113,22 +113,22 @@ async function askOnce(life: Life, path: string, reached: LimitReached): Promise
   await life.append([{ type: 'question.asked', path, question }])
 }
 
-function openLimit(state: RunState): Question | undefined {
+function openLimitQuestion(state: RunState): Question | undefined {
   return [...state.unanswered].find(({ question }) => question.kind === 'limit')?.question
 }
 
 /** Why a person wants the run to end at its limit. */
-export function failedLimit(state: RunState): string | undefined {
-  const answer = lastLimit(state)?.answer
+export function limitFailureReason(state: RunState): string | undefined {
+  const answer = lastLimitQuestion(state)?.answer
   return answer?.decision === 'fail' ? answer.reason : undefined
 }
 
 /** Whether a person wants that, and it has not ended yet: one that is resumed after such an end asks again. */
-function isToFail(state: RunState): boolean {
-  const path = lastLimit(state)?.question.path ?? ''
-  return failedLimit(state) !== undefined && state.attempts.get(path)?.status === 'open'
+function isFailingAtLimit(state: RunState): boolean {
+  const path = lastLimitQuestion(state)?.question.path ?? ''
+  return limitFailureReason(state) !== undefined && state.attempts.get(path)?.status === 'open'
 }
 
-function lastLimit(state: RunState): AskedQuestion | undefined {
+function lastLimitQuestion(state: RunState): QuestionState | undefined {
   return [...state.questions.values()].findLast(({ question }) => question.kind === 'limit')
 }

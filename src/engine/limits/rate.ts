@@ -11,7 +11,7 @@ const requests = new WeakMap<object, number[]>()
  */
 export async function waitForTurn(
   { agent }: TaskDefinition,
-  { crew, outer, slice, engine: { world } }: Life,
+  { crew, parent: outer, slice, engine: { world } }: Life,
   signal: AbortSignal,
 ): Promise<void> {
   const isTooLong = (ms: number): boolean => isTimeUp(slice, world, ms)

@@ -29,7 +29,7 @@ export function noteSteps(slice: Slice, entries: readonly NewEntry[]): void {
 
 /** Whether to stop here, or would be after `ms` of waiting. Once it is, nobody who shares the slice begins anything. */
 export function isTimeUp(slice: Slice, world: Pick<World, 'now'>, ms = 0): boolean {
-  slice.over ||= slice.stepped && slice.until !== undefined && hasCome(slice.until, world, ms)
+  slice.over ||= slice.stepped && slice.until !== undefined && isPast(slice.until, world, ms)
   return slice.over
 }
 
@@ -44,6 +44,6 @@ export function checkTime({
   if (isTimeUp(slice, engine.world)) throw new TimeUp('the time is up')
 }
 
-function hasCome(until: Until, world: Pick<World, 'now'>, ms: number): boolean {
+function isPast(until: Until, world: Pick<World, 'now'>, ms: number): boolean {
   return typeof until === 'number' ? world.now().getTime() + ms >= until : until.aborted
 }

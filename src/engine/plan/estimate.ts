@@ -8,7 +8,7 @@ import { addCost, costOf, costOfSpending } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
-import { placeOf } from '../read/incarnation.ts'
+import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { tasksNamed } from '../run/waits-for.ts'
 
@@ -27,7 +27,7 @@ export async function withEstimates(
   plan: readonly PlannedTask[],
   atHand?: RunState,
 ): Promise<PlannedTask[]> {
-  const samples = await samplesOf(engine, crew, namesOf(plan), atHand)
+  const samples = await collectSamples(engine, crew, executedTasks(plan), atHand)
   return Promise.all(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
@@ -37,7 +37,7 @@ export async function withEstimates(
       // what the same calls would cost with the model that the task has now
       // which model of a crew an inherited output was made by is not known
       const model = task?.child ? '' : modelName(task?.agent.model)
-      const now = (call: Call): Call => (call.own ? { ...call, model } : call)
+      const now = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
       const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(now), crew.prices)))
       const known = costs.filter((cost) => cost !== undefined)
       const cost = median(known)
@@ -55,8 +55,8 @@ function mayTakeNothing(task: TaskDefinition | undefined): boolean {
 }
 
 /** One execution of a task. */
-interface Sample {
-  readonly calls: readonly Call[]
+interface TaskSample {
+  readonly calls: readonly PricedCall[]
   /** Whether all that it took is known. */
   readonly counted: boolean
 }
@@ -77,10 +77,13 @@ export async function costOfRun({ spending }: RunState, prices: Prices | undefin
 }
 
 /** `at` is left out for what it would cost now. */
-export type Call = Omit<ModelCalls, 'at'> & { readonly at?: string }
+export type PricedCall = Omit<ModelCalls, 'at'> & { readonly at?: string }
 
 /** What calls cost together; undefined when the price of a model is not known. */
-export async function costOfCalls(calls: readonly Call[], prices: Prices | undefined): Promise<number | undefined> {
+export async function costOfCalls(
+  calls: readonly PricedCall[],
+  prices: Prices | undefined,
+): Promise<number | undefined> {
   const costs = await Promise.all(
     calls.map(({ model, usage, at }) =>
       costOf(model, usage, { prices, at: at === undefined ? undefined : new Date(at) }),
@@ -89,23 +92,23 @@ export async function costOfCalls(calls: readonly Call[], prices: Prices | undef
   return costs.reduce(addCost, 0)
 }
 
-function callAgain({ model, usage, own }: ModelCalls): Call {
+function asNewCall({ model, usage, own }: ModelCalls): PricedCall {
   return { model, usage, own }
 }
 
-function namesOf(plan: readonly PlannedTask[]): string[] {
+function executedTasks(plan: readonly PlannedTask[]): string[] {
   return plan.filter((planned) => planned.action === 'execute').map((planned) => planned.task)
 }
 
 /** By task, its newest executions. */
-async function samplesOf(
+async function collectSamples(
   { store }: Engine,
   crew: CrewDefinition,
   tasks: readonly string[],
   atHand: RunState | undefined,
-): Promise<Map<string, Sample[]>> {
+): Promise<Map<string, TaskSample[]>> {
   // an inherited output says what making it took, wherever that was: counted once, by where it was made
-  const samples = new Map<string, Map<string, Sample>>(tasks.map((task) => [task, new Map()]))
+  const samples = new Map<string, Map<string, TaskSample>>(tasks.map((task) => [task, new Map()]))
   const { rows } = await store.list({ crew: crew.name }, { limit: mostRuns })
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.size >= enoughSamples)) break
@@ -123,13 +126,13 @@ async function samplesOf(
       if (!made?.output || made.source === 'edited') continue
       const { usage, uncounted } = made.output
       if (usage.calls === 0 && !mayTakeNothing(tasksNamed(crew, [task])[0])) continue
-      const { incarnation, seq } = placeOf(state, made)
+      const { incarnation, seq } = outputPlace(state, made)
       const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
       const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
       // the run that made it knows more: its calls, each with its model
       executions.set(origin, {
-        calls: made.from ? inherited : modelCalls(state, made).map(callAgain),
+        calls: made.from ? inherited : modelCalls(state, made).map(asNewCall),
         counted: uncounted === undefined,
       })
     }

@@ -1,30 +1,33 @@
 // An output that makes it unnecessary to execute a task, searched for when the task's turn comes and everything that it
 // is given is known: the one that its parent offered, or, in a run that reuses outputs, one of any run of the crew.
 import { defined } from '../../base/defined.ts'
-import { edited } from '../../journal/state/hand-edits.ts'
+import { isHandEdited } from '../../journal/state/hand-edits.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { sightOf } from '../run/condition.ts'
+import { conditionFingerprint } from '../run/condition.ts'
 import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { outputsIn } from '../run/given-fields.ts'
+import { runOutputs } from '../run/context-fields.ts'
 import type { Life } from '../life.ts'
-import { conversationFor } from '../talk/conversation.ts'
-import { placeOf } from '../read/incarnation.ts'
+import { conversationFor } from '../model/conversation.ts'
+import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
-import { changeOf, unfitness } from './stale-tasks.ts'
+import { outputChange, schemaMismatch } from './stale-tasks.ts'
 
 /** The entry that completes the task without executing it. None for a task that was started: it continues. */
-export async function inheritance({ engine, state, crew }: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
-  const found = await stored(engine, crew, task, state, outputsIn(state))
+export async function inheritanceEntry(
+  { engine, state, crew }: Life,
+  task: TaskDefinition,
+): Promise<NewEntry | undefined> {
+  const found = await findStoredOutput(engine, crew, task, state, runOutputs(state))
   if (!found) return undefined
   const { from, output, conversation, offered, reasons } = found
   const made = { output, ...defined({ conversation }) }
-  const condition = sightOf(crew, task, state)
+  const condition = conditionFingerprint(crew, task, state)
   return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : made) }
 }
 
-export interface Found {
+export interface ReusableOutput {
   readonly from: OutputPlace
   readonly output: StoredOutput
   readonly conversation?: Conversation | undefined
@@ -34,19 +37,19 @@ export interface Found {
 }
 
 /** `outputs` are those known so far. */
-export async function stored(
+export async function findStoredOutput(
   engine: Engine,
   crew: CrewDefinition,
   task: TaskDefinition,
   state: RunState,
   outputs: Outputs,
-): Promise<Found | undefined> {
+): Promise<ReusableOutput | undefined> {
   const known = state.tasks.get(task.name)
   if (known?.again || (known && known.attempts.length > 0)) return undefined
   const offer = known?.offered
   if (!offer && !state.reuse) return undefined
   const given = { inputs: state.inputs, outputs }
-  if (offer?.output.fingerprint && (await isStillGood(task, offer.output, given))) {
+  if (offer?.output.fingerprint && (await isStillValid(task, offer.output, given))) {
     return { ...offer, offered: true, reasons: ['what it depends on came out equal'] }
   }
   const found = state.reuse && (await findReusable(engine, crew.name, task, given, state.reuse, state.outputs))
@@ -58,7 +61,7 @@ export async function stored(
   }
 }
 
-export interface GivenToTask {
+export interface TaskInputs {
   readonly inputs: Inputs
   readonly outputs: Outputs
 }
@@ -68,11 +71,11 @@ export async function findReusable(
   { store }: Pick<Engine, 'store'>,
   crew: string,
   task: TaskDefinition,
-  given: GivenToTask,
+  given: TaskInputs,
   { maxAgeSeconds }: { readonly maxAgeSeconds?: number },
   /** Those of the run that would inherit it. */
   outputs: RunState['outputs'] = new Map(),
-): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
+): Promise<Pick<ReusableOutput, 'from' | 'output' | 'conversation'> | undefined> {
   const since = maxAgeSeconds === undefined ? undefined : (await store.now()) - maxAgeSeconds * 1000
   const key = digest(task.fingerprint(given.inputs, given.outputs))
   const found = await store.findOutput(crew, task.name, key, since)
@@ -80,15 +83,15 @@ export async function findReusable(
   // the run may have been deleted a moment ago, or changed by hand since its output was noted
   const read = await readRun(store, found.run).catch(() => undefined)
   const made = read?.state.tasks.get(task.name)
-  if (!read || edited(read.state) || read.state.handEdited || made?.seq !== found.seq) return undefined
+  if (!read || isHandEdited(read.state) || read.state.handEdited || made?.seq !== found.seq) return undefined
   const { output } = made
   if (!output?.fingerprint || digest(output.fingerprint) !== key) return undefined
-  if (!(await isStillGood(task, output, given))) return undefined
+  if (!(await isStillValid(task, output, given))) return undefined
   const places = new Map([...outputs].map(([place, text]) => [text, place]))
-  return { from: placeOf(read.state, made), output, conversation: conversationFor(read.state, made, places) }
+  return { from: outputPlace(read.state, made), output, conversation: conversationFor(read.state, made, places) }
 }
 
-async function isStillGood(task: TaskDefinition, output: StoredOutput, given: GivenToTask): Promise<boolean> {
-  const { fields } = changeOf(output, task, given.inputs, given.outputs)
-  return fields.length === 0 && (await unfitness(task, output)) === undefined
+async function isStillValid(task: TaskDefinition, output: StoredOutput, given: TaskInputs): Promise<boolean> {
+  const { fields } = outputChange(output, task, given.inputs, given.outputs)
+  return fields.length === 0 && (await schemaMismatch(task, output)) === undefined
 }

@@ -11,14 +11,14 @@ import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { isMissing } from '../../journal/state/tally.ts'
-import { conditionChange, type Change } from '../run/condition.ts'
+import { conditionChange, type FieldChanges } from '../run/condition.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { conversationFor } from '../talk/conversation.ts'
+import { conversationFor } from '../model/conversation.ts'
 import { namesWords } from '../../text/words.ts'
 import { positionsIn, waitsFor } from '../run/waits-for.ts'
-import { callsFor, toOnceCall } from '../calls/once.ts'
-import { placeOf } from '../read/incarnation.ts'
-import { changeOf, unfitness } from './stale-tasks.ts'
+import { callsToInherit, toOnceCall } from '../calls/once.ts'
+import { outputPlace } from '../read/incarnation.ts'
+import { outputChange, schemaMismatch } from './stale-tasks.ts'
 
 /** What happens to restored outputs that were made from other inputs, texts or code. */
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
@@ -40,11 +40,11 @@ export interface ForkRequest {
   readonly retry?: RetryPolicy | undefined
   readonly only?: 'descendants' | undefined
   /** By task: what a person puts in place of its output. */
-  readonly outputs?: ReadonlyMap<string, GivenOutput> | undefined
+  readonly outputs?: ReadonlyMap<string, ReplacementOutput> | undefined
   readonly effects?: EffectsPolicy | undefined
 }
 
-export interface GivenOutput {
+export interface ReplacementOutput {
   readonly raw: string
   readonly structured: boolean
   readonly by?: string
@@ -63,7 +63,7 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     throw new RepriseError('OPTION_INVALID', words, { runId: parent.run })
   }
   const missing = new Set<string>()
-  const scene: Scene = {
+  const scene: ForkContext = {
     crew,
     parent,
     request,
@@ -82,20 +82,20 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     tasks.push(planned)
     if (entry) entries.push(entry)
     // the first entry is `run.created`
-    const text = outputIn(entry)
+    const text = entryOutput(entry)
     if (text !== undefined) scene.places.set(text, entries.length + 1)
     if (reasons.length > 0) stale.push({ task: task.name, reasons })
   }
-  if (request.stale === 'refuse' && stale.length > 0) throw staleRefused(parent, stale)
+  if (request.stale === 'refuse' && stale.length > 0) throw staleRefusedError(parent, stale)
   return { tasks, entries }
 }
 
 /** The calls that the parent made or inherited, which the new run must know about before it makes another. */
 export function inheritedCalls(parent: RunState): OnceCall[] {
-  return callsFor(parent).map(toOnceCall)
+  return callsToInherit(parent).map(toOnceCall)
 }
 
-interface Scene {
+interface ForkContext {
   readonly crew: CrewDefinition
   readonly parent: RunState
   readonly request: ForkRequest
@@ -115,14 +115,14 @@ interface Scene {
 
 type PlannedOutput = Pick<StoredOutput, 'raw' | 'structured' | 'within'>
 
-interface Planned {
+interface TaskPlan {
   readonly planned: PlannedTask
   readonly entry?: NewEntry | undefined
   /** Why it is stale, although it is inherited. */
   readonly stale?: readonly string[]
 }
 
-async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
+async function planTask(scene: ForkContext, task: TaskDefinition): Promise<TaskPlan> {
   const { parent, request, outputs, touched } = scene
   const given = request.outputs?.get(task.name)
   if (given) {
@@ -134,29 +134,37 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
   const forced = whyForced(scene, task)
   if (forced !== undefined) {
     touched.add(task.name)
-    return execute(scene, task, [forced])
+    return planExecution(scene, task, [forced])
   }
   const stored = parent.tasks.get(task.name)
   if (request.retry && stored && (hasFailed(parent, stored) || stored.failed)) {
     touched.add(task.name)
-    return execute(scene, task, [whyMissing(stored, parent.run)])
+    return planExecution(scene, task, [whyMissing(stored, parent.run)])
   }
   const output = stored?.status === 'completed' ? stored.output : undefined
   if (stored?.status === 'skipped' && !stored.failed && task.when && request.stale !== 'rerun') {
-    const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
-    if (!conditionMayTurn(scene, task, seen)) return inheritSkip(scene, task, stored, seen)
+    const seen = certainChanges(
+      scene,
+      stored.condition,
+      conditionChange(scene.crew, task, stored, request.inputs, outputs),
+    )
+    if (!conditionMayChange(scene, task, seen)) return inheritSkip(scene, task, stored, seen)
   }
-  if (!stored || !output) return execute(scene, task, [whyMissing(stored, parent.run)])
-  const unfit = await unfitness(task, output)
-  if (unfit !== undefined) return execute(scene, task, [unfit])
+  if (!stored || !output) return planExecution(scene, task, [whyMissing(stored, parent.run)])
+  const unfit = await schemaMismatch(task, output)
+  if (unfit !== undefined) return planExecution(scene, task, [unfit])
   return inheritOrExecute(scene, task, stored, output)
 }
 
-function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState, output: StoredOutput): Planned {
+function inheritOrExecute(scene: ForkContext, task: TaskDefinition, stored: TaskState, output: StoredOutput): TaskPlan {
   const { request, outputs, open, touched } = scene
-  const made = certainly(scene, output.fingerprint, changeOf(output, task, request.inputs, outputs))
-  const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
-  const from = placeOf(scene.parent, stored)
+  const made = certainChanges(scene, output.fingerprint, outputChange(output, task, request.inputs, outputs))
+  const seen = certainChanges(
+    scene,
+    stored.condition,
+    conditionChange(scene.crew, task, stored, request.inputs, outputs),
+  )
+  const from = outputPlace(scene.parent, stored)
   const reached = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
   const conversation = conversationFor(scene.parent, stored, scene.places)
@@ -164,20 +172,20 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   const offer: NewEntry = { type: 'task.offered', ...inherited }
   if ((request.stale === 'rerun' || reached) && made.fields.length > 0) {
     touched.add(task.name)
-    return execute(scene, task, made.reasons, { fields: made.fields })
+    return planExecution(scene, task, made.reasons, { fields: made.fields })
   }
   if (request.stale !== 'keep' || reached) {
     if (upstream.length > 0) {
       touched.add(task.name)
       const why = `it depends on ${namesWords(upstream)}, which ${upstream.length > 1 ? 'are' : 'is'} executed`
-      return execute(scene, task, [why], { unless: upstream }, offer)
+      return planExecution(scene, task, [why], { unless: upstream }, offer)
     }
   }
-  if (task.when && conditionMayTurn(scene, task, seen) && output.fingerprint) {
+  if (task.when && conditionMayChange(scene, task, seen) && output.fingerprint) {
     touched.add(task.name)
     const unless = namesBefore(scene.crew, task).filter((name) => open.has(name))
     const why = ['its condition is asked again, and its output kept if it holds', ...seen.reasons]
-    return execute(scene, task, why, { ...fieldsOf(seen), unless }, offer)
+    return planExecution(scene, task, why, { ...withFields(seen), unless }, offer)
   }
   outputs.set(task.name, output)
   const reasons = [...made.reasons, ...seen.reasons]
@@ -192,12 +200,12 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
       task: task.name,
       action: 'inherit',
       reasons: [there, ...kept, ...maybe],
-      ...fieldsOf({ fields: [...made.fields, ...seen.fields] }),
+      ...withFields({ fields: [...made.fields, ...seen.fields] }),
     },
     entry: {
       type: 'task.inherited',
       ...inherited,
-      ...sightBefore(stored),
+      ...storedCondition(stored),
       ...(kept.length > 0 ? { stale: reasons } : {}),
     },
     stale: reasons,
@@ -207,7 +215,11 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
 /**
  * What has changed whatever the tasks executed before it give; one without a known output is assumed to give the same.
  */
-function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reasons }: Change): Change {
+function certainChanges(
+  { unknown }: ForkContext,
+  before: Fingerprint = {},
+  { fields, reasons }: FieldChanges,
+): FieldChanges {
   const certain = fields.map((field) => {
     const [, given, name] = /^(?:condition )?(context:(.*))$/s.exec(field) ?? []
     return given === undefined || name === undefined || !unknown.has(name) || !(given in before)
@@ -216,7 +228,11 @@ function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reaso
 }
 
 /** A condition sees every output that is certain to be there, including those that the task is not given. */
-function conditionMayTurn({ crew, request, open, touched }: Scene, task: TaskDefinition, change: Change): boolean {
+function conditionMayChange(
+  { crew, request, open, touched }: ForkContext,
+  task: TaskDefinition,
+  change: FieldChanges,
+): boolean {
   const seen = namesBefore(crew, task)
   // where stale outputs are kept, so is what a condition decided, unless the caller's request affects it
   if (request.stale === 'keep') return seen.some((name) => touched.has(name))
@@ -227,21 +243,21 @@ function namesBefore(crew: CrewDefinition, task: TaskDefinition): string[] {
   return waitsFor(crew, task).map(({ name }) => name)
 }
 
-function fieldsOf({ fields }: Pick<Change, 'fields'>): Pick<PlannedTask, 'fields'> {
+function withFields({ fields }: Pick<FieldChanges, 'fields'>): Pick<PlannedTask, 'fields'> {
   return fields.length > 0 ? { fields } : {}
 }
 
-function sightBefore({ condition }: TaskState): { readonly condition?: Fingerprint } {
+function storedCondition({ condition }: TaskState): { readonly condition?: Fingerprint } {
   return condition ? { condition } : {}
 }
 
-function execute(
-  scene: Scene,
+function planExecution(
+  scene: ForkContext,
   task: TaskDefinition,
   why: readonly string[],
   more: Pick<PlannedTask, 'fields' | 'unless'> = {},
   entry?: NewEntry,
-): Planned {
+): TaskPlan {
   const { outputs, missing, open, unknown, parent } = scene
   const before = parent.tasks.get(task.name)
   const reasons = [...why, ...onceReasons(scene, task, before)]
@@ -254,12 +270,16 @@ function execute(
 }
 
 /** What happens to a function that must not be called twice and was called in the old run. */
-function onceReasons({ parent, request, outputs, open }: Scene, task: TaskDefinition, before?: TaskState): string[] {
+function onceReasons(
+  { parent, request, outputs, open }: ForkContext,
+  task: TaskDefinition,
+  before?: TaskState,
+): string[] {
   const { effects = 'reuse', inputs } = request
   if (task.code?.effect !== 'once' || effects === 'again') return []
-  const calls = callsFor(parent).filter((call) => call.task === task.name)
+  const calls = callsToInherit(parent).filter((call) => call.task === task.name)
   if (calls.length === 0) return []
-  const isSame = before?.output && changeOf(before.output, task, inputs, outputs).fields.length === 0
+  const isSame = before?.output && outputChange(before.output, task, inputs, outputs).fields.length === 0
   if (effects === 'ask' || !isSame || !calls.some(hasResult))
     return ['its function is once and was called before, so a person is asked first']
   const recorded = 'its function is once, so its recorded result is returned without a call'
@@ -270,21 +290,26 @@ function hasResult({ outcome }: OnceCall): boolean {
   return typeof outcome === 'object' && 'result' in outcome
 }
 
-function inheritSkip({ parent }: Scene, { name }: TaskDefinition, stored: TaskState, seen: Change): Planned {
+function inheritSkip(
+  { parent }: ForkContext,
+  { name }: TaskDefinition,
+  stored: TaskState,
+  seen: FieldChanges,
+): TaskPlan {
   const reason = `it was skipped in run ${parent.run}`
   const reasons = [reason, ...seen.reasons.map((one) => `stale: ${one}`)]
   return {
-    planned: { task: name, action: 'inherit', reasons, ...fieldsOf(seen) },
-    entry: { type: 'task.skipped', path: name, reason, ...sightBefore(stored) },
+    planned: { task: name, action: 'inherit', reasons, ...withFields(seen) },
+    entry: { type: 'task.skipped', path: name, reason, ...storedCondition(stored) },
   }
 }
 
-function outputIn(entry: NewEntry | undefined): string | undefined {
+function entryOutput(entry: NewEntry | undefined): string | undefined {
   if (entry?.type === 'task.edited') return entry.raw
   return entry?.type === 'task.inherited' || entry?.type === 'task.offered' ? entry.output?.raw : undefined
 }
 
-function whyForced({ crew, request: { from, only } }: Scene, task: TaskDefinition): string | undefined {
+function whyForced({ crew, request: { from, only } }: ForkContext, task: TaskDefinition): string | undefined {
   if (!from) return undefined
   if (task === from) return 'the new run starts here'
   const positions = positionsIn(crew)
@@ -313,7 +338,7 @@ function whyMissing(stored: TaskState | undefined, run: string): string {
   }
 }
 
-function staleRefused({ run }: RunState, stale: readonly Pick<PlannedTask, 'task' | 'reasons'>[]): RepriseError {
+function staleRefusedError({ run }: RunState, stale: readonly Pick<PlannedTask, 'task' | 'reasons'>[]): RepriseError {
   const what = stale.map(({ task, reasons }) => `${task} (${reasons.join('; ')})`).join(', ')
   const words = `outputs of run ${run} were made from something else: ${what}; nothing was executed`
   return new RepriseError('OUTPUT_STALE', words, {

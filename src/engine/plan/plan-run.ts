@@ -1,15 +1,15 @@
 // The plans of a run that is started or resumed: what is done stays, the rest is executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { taskNameAt } from '../../journal/state/at-path.ts'
-import { edited, undone } from '../../journal/state/hand-edits.ts'
+import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { namesWords } from '../../text/words.ts'
-import { outputsIn } from '../run/given-fields.ts'
+import { runOutputs } from '../run/context-fields.ts'
 import { hasSteps } from '../task/attempts.ts'
-import { questionsOf, readOnce } from '../task/children.ts'
-import { findReusable, stored } from './inheritance.ts'
-import { changeOf, changeSince } from './stale-tasks.ts'
+import { openTreeQuestions, childReader } from '../task/children.ts'
+import { findReusable, findStoredOutput } from './inheritance.ts'
+import { outputChange, taskChange } from './stale-tasks.ts'
 
 /** Every task is executed, except those whose output can be reused. */
 export async function planKickoff(
@@ -52,9 +52,11 @@ export async function planResume(
   state: RunState,
   changed: ChangedPolicy = 'continue',
 ): Promise<PlannedTask[]> {
-  const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
-  const asked = Map.groupBy(await questionsOf(state, readOnce(engine.store)), ({ path }) => taskNameAt(state, path))
-  const outputs = Object.assign(new Map<string, StoredOutput>(), { lacks: outputsIn(state).lacks })
+  const byHand = new Set(isHandEdited(state) ? tasksToRedo(state).map((task) => task.name) : [])
+  const asked = Map.groupBy(await openTreeQuestions(state, childReader(engine.store)), ({ path }) =>
+    taskNameAt(state, path),
+  )
+  const outputs = Object.assign(new Map<string, StoredOutput>(), { lacks: runOutputs(state).lacks })
   const open = new Set<string>()
   const plan: PlannedTask[] = []
   for (const task of crew.tasks) {
@@ -75,12 +77,18 @@ export async function planResume(
       const reasons = [`this run continues without it, since it failed: ${known.error?.message}`]
       plan.push({ task: task.name, action: 'inherit', reasons })
     } else if (known?.status === 'completed' && known.output) {
-      const { fields, reasons } = changeSince(crew, task, known, state.inputs, outputs)
+      const { fields, reasons } = taskChange(crew, task, known, state.inputs, outputs)
       keep(known.output, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
     } else if (byHand.has(task.name)) {
       execute({ reasons: ['entries of the journal are missing or changed'] })
-    } else if (isUnderWay(state, known)) {
-      const { reasons, ...more } = goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs)
+    } else if (isInProgress(state, known)) {
+      const { reasons, ...more } = planContinuation(
+        task,
+        state,
+        lastAttempt(state, known) as AttemptState,
+        changed,
+        outputs,
+      )
       const ids = asked.get(task.name)?.map(({ id }) => id) ?? []
       execute({
         reasons: [...(ids.length > 0 ? [`it waits for the answer to ${ids.join(', ')}`] : []), ...reasons],
@@ -89,7 +97,8 @@ export async function planResume(
     } else {
       const maybe = known?.offered || state.reuse || task.when
       const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not reached it'
-      const found = upstream.length > 0 || task.when ? undefined : await stored(engine, crew, task, state, outputs)
+      const found =
+        upstream.length > 0 || task.when ? undefined : await findStoredOutput(engine, crew, task, state, outputs)
       if (found) keep(found.output, found.reasons)
       else execute({ reasons: [why], ...(maybe && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
     }
@@ -97,23 +106,23 @@ export async function planResume(
   return plan
 }
 
-function attemptOf(state: RunState, task: TaskState | undefined): AttemptState | undefined {
+function lastAttempt(state: RunState, task: TaskState | undefined): AttemptState | undefined {
   return state.attempts.get(task?.attempts.at(-1) ?? '')
 }
 
-function isUnderWay(state: RunState, task: TaskState | undefined): boolean {
-  const status = attemptOf(state, task)?.status
+function isInProgress(state: RunState, task: TaskState | undefined): boolean {
+  const status = lastAttempt(state, task)?.status
   return status === 'open' || status === 'refused'
 }
 
-function goingOn(
+function planContinuation(
   task: TaskDefinition,
   state: RunState,
   attempt: AttemptState,
   changed: ChangedPolicy,
   outputs: Outputs,
 ): Pick<PlannedTask, 'reasons' | 'fields'> {
-  const { fields, reasons } = changeOf(attempt, task, state.inputs, outputs)
+  const { fields, reasons } = outputChange(attempt, task, state.inputs, outputs)
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
   const recorded =
     attempt.child === undefined

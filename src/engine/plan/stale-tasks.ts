@@ -4,9 +4,9 @@ import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { parseValue } from '../../schema/parse-value.ts'
-import { conditionChange, noChange, type Change } from '../run/condition.ts'
+import { conditionChange, noChange, type FieldChanges } from '../run/condition.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { makerOf, outputsIn } from '../run/given-fields.ts'
+import { outputMaker, runOutputs } from '../run/context-fields.ts'
 
 export interface StaleTask {
   readonly task: string
@@ -21,36 +21,36 @@ export interface StaleTask {
  * skips decided on something else.
  */
 export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
-  const outputs = outputsIn(state)
+  const outputs = runOutputs(state)
   return crew.tasks.flatMap((task) => {
     const known = state.tasks.get(task.name)
     if (!known && state.status === 'completed')
       return [{ task: task.name, reasons: ['the run is older than the task'], fields: [] }]
-    const change = changeSince(crew, task, known, state.inputs, outputs)
+    const change = taskChange(crew, task, known, state.inputs, outputs)
     return change.fields.length > 0 ? [{ task: task.name, ...change }] : []
   })
 }
 
 /** What changed in what an output was made from, and in what its condition saw. */
-export function changeSince(
+export function taskChange(
   crew: CrewDefinition,
   task: TaskDefinition,
   known: TaskState | undefined,
   inputs: Inputs,
   outputs: Outputs,
-): Change {
-  const made = known?.output ? changeOf(known.output, task, inputs, outputs) : noChange
+): FieldChanges {
+  const made = known?.output ? outputChange(known.output, task, inputs, outputs) : noChange
   const decided = conditionChange(crew, task, known, inputs, outputs)
   return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
 }
 
 /** A person's value has no fingerprint: it was made from nothing that could change. */
-export function changeOf(
+export function outputChange(
   { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
   task: TaskDefinition,
   inputs: Inputs,
   outputs: Outputs,
-): Change {
+): FieldChanges {
   if (!fingerprint) return noChange
   const now = task.fingerprint(inputs, outputs)
   const turns = task.turns(inputs)
@@ -62,8 +62,8 @@ export function changeOf(
 }
 
 /** An output that today's schema refuses cannot be restored as what the types promise. */
-export async function unfitness(task: TaskDefinition, output: StoredOutput): Promise<string | undefined> {
-  const { schema } = makerOf(task, output)
+export async function schemaMismatch(task: TaskDefinition, output: StoredOutput): Promise<string | undefined> {
+  const { schema } = outputMaker(task, output)
   if (!schema) return undefined
   const value = readJson(output.raw)
   if (value === undefined) return "its stored output isn't JSON, and it has a schema now"

@@ -1,7 +1,7 @@
 // Whether the journal still holds what an attempt was told.
 import type { OutputReference } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
-import { referencesIn } from '../../journal/pinned.ts'
+import { outputReferences } from '../../journal/pinned.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 
 /**
@@ -16,6 +16,6 @@ export function pinChecker(state: RunState): (path: string) => void {
   }
   return (path) => {
     const attempt = state.attempts.get(path) as AttemptState
-    if (attempt.pinned && referencesIn(attempt.pinned.message).some(isChanged)) attempt.status = 'void'
+    if (attempt.pinned && outputReferences(attempt.pinned.message).some(isChanged)) attempt.status = 'void'
   }
 }

@@ -1,5 +1,5 @@
 // When a run wants a worker, from nothing but its journal: whoever records anything in it writes this again.
-import { callerOf } from '../../journal/paths.ts'
+import { parentRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { RowSummary } from './row-summary.ts'
@@ -9,18 +9,18 @@ export function isGivenUp({ suspended }: Pick<RowSummary, 'suspended'>): boolean
   return suspended?.reason === 'takeovers'
 }
 
-export const givenUpWords = 'was given up: its process ended five times in a row without a new step'
+export const givenUpReason = 'was given up: its process ended five times in a row without a new step'
 
 /** Undefined: nobody takes it up by itself, or it works for another run, which is taken up instead. */
-export function dueOf(state: RunState): Batch['due'] {
-  if (state.imported || callerOf(state.run) !== undefined) return undefined
+export function dueAt(state: RunState): Batch['due'] {
+  if (state.imported || parentRunId(state.run) !== undefined) return undefined
   switch (state.status) {
     case 'queued':
       return state.notBefore === undefined ? 'now' : Date.parse(state.notBefore)
     case 'running':
       return 'now'
     case 'suspended':
-      return isAwake(state) ? 'now' : undefined
+      return isWoken(state) ? 'now' : undefined
     case 'failed':
       return state.retryAt === undefined ? undefined : Date.parse(state.retryAt)
     case 'completed':
@@ -37,7 +37,7 @@ export function isParked({ status, imported }: RunState): boolean {
 
 /** The time that it waits for, if it does, in ISO 8601. */
 export function dueTime(state: RunState): string | undefined {
-  const due = dueOf(state)
+  const due = dueAt(state)
   return typeof due === 'number' ? new Date(due).toISOString() : undefined
 }
 
@@ -45,7 +45,7 @@ export function dueTime(state: RunState): string | undefined {
  * Whether what a suspended run waits for may be there. One that was stopped, as asked or for its own good, is continued
  * only by a resume.
  */
-export function isAwake(run: Pick<RowSummary, 'suspended' | 'woken'>): boolean {
+export function isWoken(run: Pick<RowSummary, 'suspended' | 'woken'>): boolean {
   return run.woken === true && canWake(run)
 }
 
@@ -55,7 +55,7 @@ export interface Wakeable extends Pick<RowSummary, 'suspended' | 'woken'> {
 
 /** Whether a suspended run has what it waited for, and a worker continues it, or the run that it works for. */
 export function isReady(run: Wakeable): boolean {
-  return !run.imported && isAwake(run)
+  return !run.imported && isWoken(run)
 }
 
 /** Whether a suspended run waits for something that wakes it by itself when it comes. */

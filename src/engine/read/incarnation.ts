@@ -3,7 +3,7 @@ import { digest } from '../../journal/hash.ts'
 import type { OutputPlace } from '../../journal/entries.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import type { RunRow } from '../../stores/store.ts'
-import { summaryOf } from './row-summary.ts'
+import { readSummary } from './row-summary.ts'
 
 /**
  * The incarnation of an attempt's child run. Derived, not drawn: a child whose creation was lost by a kill is made
@@ -14,17 +14,17 @@ export function childIncarnation({ incarnation }: Pick<RunState, 'incarnation'>,
 }
 
 /** Where the output of a task was made: here, or in the run that it was inherited from. */
-export function placeOf({ run, incarnation }: RunState, { from, seq = 0 }: TaskState): OutputPlace {
+export function outputPlace({ run, incarnation }: RunState, { from, seq = 0 }: TaskState): OutputPlace {
   return from ?? { run, incarnation, seq }
 }
 
 /** Whether this row is that of the run which is meant, and not of a later one with its id. A damaged row may be. */
-export function isRowOf(row: RunRow, incarnation: string | undefined): boolean {
-  const found = summaryOf(row).incarnation
+export function isRowOfRun(row: RunRow, incarnation: string | undefined): boolean {
+  const found = readSummary(row).incarnation
   return found === undefined || incarnation === undefined || found === incarnation
 }
 
 /** Whether a run was made from the other one, and not from an earlier one with its id. */
 export function isMadeFrom(row: RunRow, parent: RunRow): boolean {
-  return row.parent === parent.run && isRowOf(parent, summaryOf(row).parentIncarnation)
+  return row.parent === parent.run && isRowOfRun(parent, readSummary(row).parentIncarnation)
 }

@@ -5,10 +5,14 @@ import type { Lane, RunRow } from '../../stores/store.ts'
 import type { CrewDefinition } from '../definition.ts'
 
 /** For `claim`. */
-export function lanesOf({ name, version, accepts = [] }: Pick<CrewDefinition, 'name' | 'version' | 'accepts'>): Lane[] {
+export function crewLanes({
+  name,
+  version,
+  accepts = [],
+}: Pick<CrewDefinition, 'name' | 'version' | 'accepts'>): Lane[] {
   return [...new Set([version, ...accepts])].map((one) => ({ crew: name, version: one, format: journalVersion }))
 }
 
-export function isServed(crew: CrewDefinition, row: RunRow): boolean {
-  return lanesOf(crew).some((lane) => isSameLane(lane, row))
+export function isServedBy(crew: CrewDefinition, row: RunRow): boolean {
+  return crewLanes(crew).some((lane) => isSameLane(lane, row))
 }

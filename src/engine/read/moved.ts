@@ -1,10 +1,10 @@
 // A run that `copy` has moved to another store. Here it is parked, so that it cannot continue in both: it takes no
 // messages, and only a requeue that names the same move takes it back.
 import { RepriseError } from '../../base/errors.ts'
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
-import { summaryOf } from './row-summary.ts'
+import { readSummary } from './row-summary.ts'
 
 export interface Move {
   readonly to: string
@@ -22,10 +22,10 @@ export function moveOf({ suspended }: Suspended): Move | undefined {
 
 /** Goes by the root, as the state of a child run does not show the move. */
 export async function findMove(store: Store, state: Suspended & Pick<RunState, 'run'>): Promise<Move | undefined> {
-  const root = rootRun(state.run)
+  const root = rootRunId(state.run)
   if (root === state.run) return moveOf(state)
   const row = await store.row(root)
-  return row && moveOf(summaryOf(row))
+  return row && moveOf(readSummary(row))
 }
 
 /** `was moved to sqlite:there.db` */

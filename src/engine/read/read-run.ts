@@ -3,15 +3,15 @@
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { decodeEntry, decodePlain } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
-import { closeFold, missEntries } from '../../journal/state/hand-edits.ts'
+import { finishFold, noteMissingEntries } from '../../journal/state/hand-edits.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Line, Store } from '../../stores/store.ts'
 import { pinChecker } from './check-pinned.ts'
-import { runNotFound } from './run-not-found.ts'
+import { runNotFoundError } from './run-not-found.ts'
 
-export interface ReadRun {
+export interface LoadedRun {
   readonly state: RunState
   /** The hash of the last line, which the next one takes as its `prev`. */
   readonly hash: string
@@ -22,7 +22,7 @@ export async function readRun(
   store: Store,
   run: string,
   hear?: (entry: Entry, state: RunState) => void,
-): Promise<ReadRun> {
+): Promise<LoadedRun> {
   const state = emptyState(run)
   let hash = ''
   const decode = lineDecoder(store, run)
@@ -39,25 +39,25 @@ export async function readRun(
       if (entry.type === 'task.started') checkPinned(entry.path ?? '')
       hear?.(entry, state)
     } catch (error) {
-      throw asDamage(error, run, line.seq)
+      throw damageError(error, run, line.seq)
     }
     hash = hashBytes(line.bytes)
   }
-  if (state.seq === 0) throw runNotFound(store, run)
+  if (state.seq === 0) throw runNotFoundError(store, run)
   if (noted?.seq === state.seq && noted.hash !== undefined && noted.hash !== hash) state.changed.push(state.seq)
   if (noted && noted.seq > state.seq) {
-    missEntries(state, noted.seq)
+    noteMissingEntries(state, noted.seq)
     state.seq = noted.seq
   }
-  return { state: closeFold(state), hash }
+  return { state: finishFold(state), hash }
 }
 
 /** The state alone; undefined when the store has no such run. Rejects when the store does not answer. */
-export async function readIfThere(store: Store, run: string): Promise<RunState | undefined> {
-  return (await readThere(store, run))?.state
+export async function readStateIfExists(store: Store, run: string): Promise<RunState | undefined> {
+  return (await readRunIfExists(store, run))?.state
 }
 
-export async function readThere(store: Store, run: string): Promise<ReadRun | undefined> {
+export async function readRunIfExists(store: Store, run: string): Promise<LoadedRun | undefined> {
   try {
     return await readRun(store, run)
   } catch (error) {
@@ -75,14 +75,14 @@ export async function* readEntries(
   const decode = lineDecoder(store, run)
   for await (const line of store.read(run, after)) {
     const entry = await Promise.try(decode, line).catch((error: unknown) => {
-      throw asDamage(error, run, line.seq)
+      throw damageError(error, run, line.seq)
     })
     yield { entry, bytes: line.bytes }
   }
 }
 
 /** An entry that makes no sense is damage, wherever that shows. */
-function asDamage(error: unknown, run: string, seq: number): RepriseError {
+function damageError(error: unknown, run: string, seq: number): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const words = `entry ${seq} of run ${run} makes no sense (${messageOf(error)}); restore the journal from a copy, or remove that line`
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
@@ -99,12 +99,12 @@ function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise
     const where = `entry ${seq} of run ${run}`
     const plain = decodePlain(bytes, where)
     return plain
-      ? atItsPlace(plain, seq, where)
-      : decodeEntry(bytes, blob, where).then((entry) => atItsPlace(entry, seq, where))
+      ? checkPosition(plain, seq, where)
+      : decodeEntry(bytes, blob, where).then((entry) => checkPosition(entry, seq, where))
   }
 }
 
-function atItsPlace(entry: Entry, seq: number, where: string): Entry {
+function checkPosition(entry: Entry, seq: number, where: string): Entry {
   if (entry.seq === seq) return entry
   const words = `${where} says that it is entry ${entry.seq}; restore the journal from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words)

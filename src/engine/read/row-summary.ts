@@ -52,7 +52,7 @@ export interface RowSummary {
  * What a row says about its run. One that cannot be read shows as an error of the run, so that the others are still
  * listed.
  */
-export function summaryOf({ run, summary }: RunRow): RowSummary {
+export function readSummary({ run, summary }: RunRow): RowSummary {
   const read = parseObject(summary) as Partial<RowSummary> | undefined
   const counts = [read?.done, read?.total, read?.lives, read?.questions]
   const usage = [read?.usage?.calls, read?.usage?.input, read?.usage?.output]

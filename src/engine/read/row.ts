@@ -3,23 +3,23 @@
 import { defined } from '../../base/defined.ts'
 import { journalVersion, type Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
-import { attemptNumber, isNested } from '../../journal/paths.ts'
+import { attemptNumber, isNestedAttempt } from '../../journal/paths.ts'
 import type { CallState, RunState, TaskState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
-import { childrenOf } from '../task/children.ts'
+import { activeChildren } from '../task/children.ts'
 import { dueTime } from './due.ts'
 import { spentPart, type RowSummary } from './row-summary.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
 const inputsLimit = 2_048
 
-export function rowOf(state: RunState): RunRow {
+export function listingRow(state: RunState): RunRow {
   const { done, failures, removed, crews } = state.tally
   const inputs = JSON.stringify(state.inputs)
   const children = unfinishedCrews(state)
   const open = [...crews].flatMap((name) =>
-    state.tasks.get(name)?.removed ? [] : childrenOf(state, name).map(({ path }) => path),
+    state.tasks.get(name)?.removed ? [] : activeChildren(state, name).map(({ path }) => path),
   )
   const summary: RowSummary = {
     incarnation: state.incarnation,
@@ -66,7 +66,7 @@ export function changesRow(entry: Entry): boolean {
   switch (entry.type) {
     case 'task.started':
       // a child that is to be counted, or questions of the attempt before that no longer need an answer
-      return entry.child === true || (!isNested(entry.path ?? '') && attemptNumber(entry.path ?? '') > 1)
+      return entry.child === true || (!isNestedAttempt(entry.path ?? '') && attemptNumber(entry.path ?? '') > 1)
     case 'message.refused':
       return true
     default:
@@ -77,7 +77,7 @@ export function changesRow(entry: Entry): boolean {
 /** An output is looked up by what it depends on only when making it changed nothing outside. */
 export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
   return entries.flatMap((entry) => {
-    if (entry.type !== 'task.completed' || entry.path === undefined || isNested(entry.path)) return []
+    if (entry.type !== 'task.completed' || entry.path === undefined || isNestedAttempt(entry.path)) return []
     const attempt = state.attempts.get(entry.path)
     const task = attempt && state.tasks.get(attempt.task)
     if (!task || hasDoneSomething(state, task)) return []

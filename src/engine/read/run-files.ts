@@ -2,11 +2,11 @@
 // each run has its own copies, and once it was created only the store is asked for them.
 import { RepriseError } from '../../base/errors.ts'
 import type { Blob, StoredFile } from '../../journal/entries.ts'
-import { fileOf, filesIn, type Files } from '../../journal/files.ts'
+import { asFileReference, filesIn, type Files } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { ChatMessage } from '../../journal/entries.ts'
-import { checkStored } from '../../journal/check/stored-values.ts'
+import { checkStoredValue } from '../../journal/check/stored-values.ts'
 import { describe } from '../../base/options.ts'
 import type { Store } from '../../stores/store.ts'
 import type { ReadFile } from '../../tools/tool.ts'
@@ -16,18 +16,18 @@ export async function fileBlobs(store: Store, values: readonly Json[], read: Fil
   const blobs = new Map<string, Blob>()
   for (const file of values.flatMap(filesIn)) {
     if (blobs.has(file.hash)) continue
-    const bytes = read.get(file.hash) ?? (await bytesOf(store, parent, file))
+    const bytes = read.get(file.hash) ?? (await readFileBytes(store, parent, file))
     blobs.set(file.hash, { hash: file.hash, bytes })
   }
   return [...blobs.values()]
 }
 
 /** Those in these messages. BLOB_MISSING. */
-export async function filesOf(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
+export async function readFiles(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
   const files = new Map<string, Uint8Array>()
   for (const message of messages) {
     for (const file of message.role === 'user' ? (message.files ?? []) : []) {
-      if (!files.has(file.hash)) files.set(file.hash, await bytesOf(store, run, file))
+      if (!files.has(file.hash)) files.set(file.hash, await readFileBytes(store, run, file))
     }
   }
   return files
@@ -37,11 +37,11 @@ export async function filesOf(store: Store, run: string, messages: readonly Chat
 export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' | 'inputs'>): ReadFile {
   return async (wanted) => {
     const there = filesIn(inputs)
-    const hash = fileOf(wanted)?.hash
+    const hash = asFileReference(wanted)?.hash
     const [file, other] = distinct(
       there.filter((one) => (hash === undefined ? one.name === wanted : one.hash === hash)),
     )
-    if (file && !other) return bytesOf(store, run, file)
+    if (file && !other) return readFileBytes(store, run, file)
     const refused = (words: string): RepriseError =>
       new RepriseError('INPUT_INVALID', `readFile was given ${describe(wanted)}, but ${words}`, { runId: run })
     if (other) throw refused(`run ${run} has several files of that name; give its value among the inputs instead`)
@@ -55,10 +55,10 @@ function distinct(files: readonly StoredFile[]): StoredFile[] {
   return [...new Map(files.map((file) => [file.hash, file])).values()]
 }
 
-async function bytesOf(store: Store, run: string | undefined, { hash, name }: StoredFile): Promise<Uint8Array> {
+async function readFileBytes(store: Store, run: string | undefined, { hash, name }: StoredFile): Promise<Uint8Array> {
   const bytes = run === undefined ? undefined : await store.blob(run, hash)
   if (bytes) {
-    checkStored(bytes, hash, `the file ${name} (${hash}) of run ${run}`)
+    checkStoredValue(bytes, hash, `the file ${name} (${hash}) of run ${run}`)
     return bytes
   }
   const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`

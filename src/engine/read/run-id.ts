@@ -1,7 +1,7 @@
 // Run ids, as callers and exported files give them.
 import { RepriseError } from '../../base/errors.ts'
-import { callerOf, rootRun } from '../../journal/paths.ts'
-import { describe, hidden } from '../../base/options.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
+import { describe, hiddenCharacters } from '../../base/options.ts'
 
 /** The id of an existing run, as a caller gives it. OPTION_INVALID. */
 export function checkRunId(id: unknown): string {
@@ -9,10 +9,10 @@ export function checkRunId(id: unknown): string {
     typeof id === 'string' &&
     id.trim() !== '' &&
     // the rest of the id is ours: the names of tasks that are crews
-    rootRun(id).length <= 200 &&
+    rootRunId(id).length <= 200 &&
     !id.startsWith('-') &&
     // a terminal is not sent these, so the id that it shows would be another one
-    !hidden.test(id) &&
+    !hiddenCharacters.test(id) &&
     id.isWellFormed()
   if (fine) return id
   throw new RepriseError(
@@ -32,7 +32,7 @@ export function checkNewRunId(id: unknown): string {
   if (fine === '.' || fine === '..')
     throw new RepriseError('OPTION_INVALID', `the run id is "${fine}", which addresses leave out; give another one`)
   // also one whose own children would look like those of another run
-  const caller = callerOf(fine) ?? callerOf(`${fine}/x#1`)
+  const caller = parentRunId(fine) ?? parentRunId(`${fine}/x#1`)
   if (caller === undefined || caller === fine) return fine
   throw new RepriseError(
     'OPTION_INVALID',

@@ -2,12 +2,12 @@
 import { RepriseError } from '../../base/errors.ts'
 import type { Store } from '../../stores/store.ts'
 
-export function runNotFound(store: Store, run: string): RepriseError {
+export function runNotFoundError(store: Store, run: string): RepriseError {
   const words = `there is no run ${run} in ${store.url}`
   return new RepriseError('RUN_NOT_FOUND', words, { runId: run, next: { act: 'runs' } })
 }
 
-export function ofOtherCrew(run: string, owner: string, crew: string): RepriseError {
+export function otherCrewError(run: string, owner: string, crew: string): RepriseError {
   const words = `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`
   return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
 }

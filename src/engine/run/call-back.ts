@@ -12,13 +12,13 @@ import { readEntries } from '../read/read-run.ts'
  * Calls back for each of these tasks that was completed here and not yet reported, also for one completed right before
  * a crash.
  */
-export async function tellOfTasks(life: Life, tasks: readonly TaskDefinition[]): Promise<void> {
+export async function callTaskCallbacks(life: Life, tasks: readonly TaskDefinition[]): Promise<void> {
   const { task: tell } = callbacksOf(life)
   for (const task of tell ? tasks : []) {
     const known = life.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
     await life.ready()
-    await callBack(
+    await runCallback(
       () => tell?.(life.state, task, fileReader(life.engine.store, life.state)),
       `the callback of task ${task.name}`,
       task.name,
@@ -32,17 +32,17 @@ export async function tellOfTasks(life: Life, tasks: readonly TaskDefinition[]):
  * mark goes with the next append, since its own append would double what a step costs: after a crash before that, the
  * resume reports the step again.
  */
-export async function tellOfSteps(life: Life, signal: AbortSignal = life.signal): Promise<void> {
+export async function callOnStep(life: Life, signal: AbortSignal = life.signal): Promise<void> {
   const { step: tell } = callbacksOf(life)
   if (!tell || (life.state.lastStep <= life.told.seq && !life.told.failed)) return
   await life.ready()
   await unlessAborted(
-    life.queue.steps(() => tellSteps(life, tell)),
+    life.queue.steps(() => callForSteps(life, tell)),
     signal,
   )
 }
 
-async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Promise<void> {
+async function callForSteps(life: Life, tell: NonNullable<Callbacks['step']>): Promise<void> {
   const { state, engine, told } = life
   // when one has thrown the run fails, and nothing more is reported
   if (told.failed) throw told.failed.error
@@ -52,7 +52,7 @@ async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Prom
     for await (const { entry } of readEntries(engine.store, state.run, told.seq)) {
       life.signal.throwIfAborted()
       if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
-        await callBack(
+        await runCallback(
           () => tell(state, entry, readFile),
           `onStep at ${entry.path}`,
           taskNameAt(state, entry.path ?? ''),
@@ -67,11 +67,11 @@ async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Prom
   }
 }
 
-export async function tellOfEnd(life: Life): Promise<void> {
+export async function callAfterKickoff(life: Life): Promise<void> {
   const { after } = callbacksOf(life)
   if (!after) return
   await life.ready()
-  await callBack(() => after(life.state), 'afterKickoff')
+  await runCallback(() => after(life.state), 'afterKickoff')
 }
 
 /** A run that changes nothing outside is not reported: nothing has happened. */
@@ -79,7 +79,7 @@ function callbacksOf({ state, crew }: Life): Callbacks {
   return state.effects === 'never' ? {} : (crew.callbacks ?? {})
 }
 
-async function callBack(call: () => unknown, what: string, task?: string): Promise<void> {
+async function runCallback(call: () => unknown, what: string, task?: string): Promise<void> {
   try {
     await call()
   } catch (error) {

@@ -13,8 +13,8 @@ import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
-import { rootRun } from '../../journal/paths.ts'
-import { changeWords, decisionFor, orphanWords } from '../../journal/state/change-words.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/state/describe-task-changes.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
@@ -23,9 +23,9 @@ import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { readIfThere, readRun } from '../read/read-run.ts'
-import { childrenOf } from '../task/children.ts'
-import { outputsIn } from './given-fields.ts'
+import { readStateIfExists, readRun } from '../read/read-run.ts'
+import { activeChildren } from '../task/children.ts'
+import { runOutputs } from './context-fields.ts'
 
 export interface TaskComparison {
   /** How the crew's tasks differ from the run's; undefined where they do not. */
@@ -72,8 +72,8 @@ export async function compareTasks(
   decisions: TaskDecisions,
   store?: Store,
 ): Promise<TaskComparison> {
-  const renamed = renamesOf(crew, state, decisions)
-  const removed = removalsOf(state, decisions)
+  const renamed = resolveRenames(crew, state, decisions)
+  const removed = resolveRemovals(state, decisions)
   const orphaned: OrphanedTask[] = []
   const before = new Set([...state.tasks.values()].filter((task) => !task.removed).map(({ name }) => name))
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
@@ -85,16 +85,16 @@ export async function compareTasks(
     const name = byOldName.get(known.name) ?? known.name
     const task = taskIn(crew, name)
     const claimed = task !== undefined && (renamed.get(name) ?? name) === known.name
-    const [child] = childrenOf(state, known.name)
+    const [child] = activeChildren(state, known.name)
     const row = child && (await store?.row(child.run))
     const attempt = lastAttempt(state, known)
-    const because = claimed && store ? misfit(task, attempt, row) : undefined
+    const because = claimed && store ? mismatchReason(task, attempt, row) : undefined
     if (removed.has(known.name)) {
-      if (claimed && because === undefined) keptTask(crew, state, known.name, removed)
+      if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
       orphaned.push({
         task: known.name,
-        holds: holdings(state, known),
+        holds: describeRecord(state, known),
         ...defined({ because, nearest: claimed ? undefined : nearestTask(known, unclaimed) }),
       })
     } else if (task.child && row && store && row.status !== 'completed') {
@@ -124,12 +124,12 @@ export async function compareTasks(
 }
 
 /** The place of an earlier call, such as `settle/pay`, under the names that its tasks have now. */
-export function placeNow(crew: CrewDefinition, place: string): string {
+export function currentAddress(crew: CrewDefinition, place: string): string {
   const [first = '', ...rest] = place.split('/')
   const task = taskNow(crew, first)
   const within = rest.join('/')
   if (!task) return place
-  return within === '' ? task.name : `${task.name}/${task.child ? placeNow(task.child.crew, within) : within}`
+  return within === '' ? task.name : `${task.name}/${task.child ? currentAddress(task.child.crew, within) : within}`
 }
 
 /** The decisions about the tasks of a nested crew, which are addressed under any name that its own task has had. */
@@ -156,9 +156,9 @@ export function pastNames({ taskChanges }: RunState, name: string): string[] {
 }
 
 /** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
-export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readonly OrphanedTask[]): RepriseError {
-  const words = `run ${run} has recorded work that crew ${crew.name} has no task for: ${orphaned.map(orphanWords).join('; ')}`
-  const details = { runId: run, task: orphaned[0]?.task, next: decisionFor(run, orphaned) }
+export function tasksChangedError(crew: CrewDefinition, run: string, orphaned: readonly OrphanedTask[]): RepriseError {
+  const words = `run ${run} has recorded work that crew ${crew.name} has no task for: ${orphaned.map(describeOrphan).join('; ')}`
+  const details = { runId: run, task: orphaned[0]?.task, next: suggestDecision(run, orphaned) }
   return new RepriseError('TASKS_CHANGED', words, details)
 }
 
@@ -166,7 +166,7 @@ export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readon
  * What the resume of a child run is refused for, as the resume of the run that it works for: its options are those of
  * that one.
  */
-export function addressed(error: unknown, runId: string, address: string): unknown {
+export function withChildAddress(error: unknown, runId: string, address: string): unknown {
   const isRefusal = RepriseError.isInstance(error) && ['TASKS_CHANGED', 'OPTION_INVALID'].includes(error.code)
   if (!isRefusal) return error
   const next = error.next?.act === 'resume' ? { ...error.next, runId } : undefined
@@ -183,7 +183,7 @@ export function refuseChanges(state: RunState, changes: TaskListChanges | undefi
   if (!changes) return
   throw new RepriseError(
     'TASKS_CHANGED',
-    `the tasks of run ${state.run} have changed: ${changeWords(changes)}; nothing was executed`,
+    `the tasks of run ${state.run} have changed: ${describeTaskChanges(changes)}; nothing was executed`,
     {
       runId: state.run,
       next: { act: 'resume', runId: state.run, changed: 'continue' },
@@ -192,7 +192,7 @@ export function refuseChanges(state: RunState, changes: TaskListChanges | undefi
 }
 
 /** The old name by the new one. What the caller says goes before what the code says. */
-function renamesOf(
+function resolveRenames(
   crew: CrewDefinition,
   state: RunState,
   { renamed = {}, removed = [] }: TaskDecisions,
@@ -226,7 +226,7 @@ function renamesOf(
   return found
 }
 
-function removalsOf(state: RunState, { removed = [] }: TaskDecisions): Set<string> {
+function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<string> {
   const names = removed.filter((name) => !name.includes('/'))
   const unknown = names.find((name) => !state.tasks.has(name) && state.through !== name)
   if (unknown !== undefined)
@@ -235,7 +235,7 @@ function removalsOf(state: RunState, { removed = [] }: TaskDecisions): Set<strin
 }
 
 /** The crew has the task: it has started anew if a resume has recorded the removal. Otherwise OPTION_INVALID. */
-function keptTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
+function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
     const words = `removed has ${name}, and crew ${crew.name} has that task, which continues; to execute it again, invalidate it`
     throw new RepriseError('OPTION_INVALID', words)
@@ -261,14 +261,14 @@ function checkAddresses(
 async function checkRecorded(state: RunState, address: string, store: Store | undefined, within = ''): Promise<void> {
   const [first = '', ...rest] = address.split('/')
   if (state.taskChanges.some(({ renamed = {} }) => Object.hasOwn(renamed, first))) return
-  const children = childrenOf(state, first)
+  const children = activeChildren(state, first)
   const child = children.find(({ task }) => address.startsWith(`${task}/`))
   if (rest.length === 0 ? !isKnown(state, first) && !state.tasks.has(first) : !child) {
     const there = rest.length === 0 ? [...state.tasks.keys()] : children.map(({ task }) => task)
-    const words = `run ${rootRun(state.run)} has no task ${within}${address} in progress`
+    const words = `run ${rootRunId(state.run)} has no task ${within}${address} in progress`
     throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)
   }
-  const inner = child && store && (await readIfThere(store, child.run))
+  const inner = child && store && (await readStateIfExists(store, child.run))
   if (inner) await checkRecorded(inner, address.slice(child.task.length + 1), store, `${within}${child.task}/`)
 }
 
@@ -289,7 +289,7 @@ function changesOf(
 
 /** Whether the nested crew is another one than when its run was made, by what both declare. */
 function isChanged(task: TaskDefinition, attempt: AttemptState | undefined, state: RunState): boolean {
-  const now = task.fingerprint(state.inputs, outputsIn(state))
+  const now = task.fingerprint(state.inputs, runOutputs(state))
   return changedFields(attempt?.fingerprint ?? {}, now).some((field) => field.startsWith('crew '))
 }
 
@@ -298,7 +298,7 @@ function isEmpty({ renamed = {}, removed = [] }: TaskDecisions): boolean {
 }
 
 /** Why the work in progress cannot be continued by the task that has its name now. */
-function misfit(
+function mismatchReason(
   task: TaskDefinition,
   attempt: AttemptState | undefined,
   child: Pick<RunRow, 'crew'> | undefined,
@@ -312,7 +312,7 @@ function misfit(
   return undefined
 }
 
-function holdings(state: RunState, task: TaskState): string[] {
+function describeRecord(state: RunState, task: TaskState): string[] {
   const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
   const steps = attempts
     .flatMap(({ turns }) => turns)
@@ -322,7 +322,7 @@ function holdings(state: RunState, task: TaskState): string[] {
     }, 0)
   const once = onceCalls(state, task.name).filter((call) => !call.inherited).length
   const open = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name).length
-  const [child, ...more] = childrenOf(state, task.name)
+  const [child, ...more] = activeChildren(state, task.name)
   const found = [
     ...(task.output ? ['its output'] : []),
     ...(steps > 0 ? [plural(steps, 'recorded step')] : []),

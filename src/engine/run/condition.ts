@@ -6,27 +6,27 @@ import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { givenFields, outputsIn } from './given-fields.ts'
+import { contextFields, runOutputs } from './context-fields.ts'
 import { waitsFor } from './waits-for.ts'
 
 /**
  * For the entry that follows from its decision: all inputs, and the outputs of the tasks that its own task waits for.
  */
-export function sightOf(
+export function conditionFingerprint(
   crew: CrewDefinition,
   task: TaskDefinition,
   state: RunState,
 ): { readonly condition?: Fingerprint } {
-  return task.when ? { condition: seenBy(crew, task, state.inputs, outputsIn(state)) } : {}
+  return task.when ? { condition: conditionFields(crew, task, state.inputs, runOutputs(state)) } : {}
 }
 
-export interface Change {
+export interface FieldChanges {
   readonly fields: readonly string[]
   /** In words, one item per field. */
   readonly reasons: readonly string[]
 }
 
-export const noChange: Change = { fields: [], reasons: [] }
+export const noChange: FieldChanges = { fields: [], reasons: [] }
 
 /** What the condition would now see differently. A person's value was not decided by a condition. */
 export function conditionChange(
@@ -35,19 +35,19 @@ export function conditionChange(
   known: TaskState | undefined,
   inputs: Inputs,
   outputs: Outputs,
-): Change {
+): FieldChanges {
   // it was not asked about a task that was skipped because another one failed
   if (!task.when || known?.failed || !(known?.status === 'skipped' || known?.output?.fingerprint)) return noChange
   if (!known.condition) return { fields: ['condition'], reasons: ['condition added'] }
-  const now = seenBy(crew, task, inputs, outputs)
+  const now = conditionFields(crew, task, inputs, outputs)
   return {
     fields: changedFields(known.condition, now).map((field) => `condition ${field}`),
     reasons: explainChange(known.condition, now).map((reason) => `condition ${reason}`),
   }
 }
 
-function seenBy(crew: CrewDefinition, task: TaskDefinition, inputs: Inputs, outputs: Outputs): Fingerprint {
-  const given = givenFields(waitsFor(crew, task), outputs)
+function conditionFields(crew: CrewDefinition, task: TaskDefinition, inputs: Inputs, outputs: Outputs): Fingerprint {
+  const given = contextFields(waitsFor(crew, task), outputs)
   const fields = [...Object.entries(inputs).map(([name, value]) => [`input:${name}`, value] as const), ...given]
   return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)]))
 }

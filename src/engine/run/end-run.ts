@@ -1,24 +1,24 @@
 // How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more
 // may be written.
-import { longestBackoff } from '../definition.ts'
+import { maxBackoffSeconds } from '../definition.ts'
 import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { defined } from '../../base/defined.ts'
 import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
-import { decisionFor } from '../../journal/state/change-words.ts'
+import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
-import { answerOwnDoubts } from '../calls/own-doubt.ts'
+import { reportAfterTakeover } from '../calls/report-after-takeover.ts'
 import type { Life } from '../life.ts'
-import { runCancelled } from '../people/inbox.ts'
-import { cancelWithin } from '../people/cancel-within.ts'
-import { recordLate } from '../people/tell.ts'
+import { runCancelledError } from '../inbox/inbox.ts'
+import { cancelChildren } from '../inbox/cancel-children.ts'
+import { recordLateMessages } from '../inbox/send-message.ts'
 import { readRun } from '../read/read-run.ts'
-import { hasProgress, readOnce } from '../task/children.ts'
-import { failureWords, isDecided } from '../task/fail-task.ts'
+import { hasProgress, childReader } from '../task/children.ts'
+import { failureMessage, isDecidedByPerson } from '../task/fail-task.ts'
 import { warnOf } from '../warn-of.ts'
-import { refusesDecisions, tasksChanged } from './compare-tasks.ts'
+import { refusesDecisions, tasksChangedError } from './compare-tasks.ts'
 import { suspension } from './suspension.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
@@ -36,26 +36,26 @@ export async function endRun(
   let messages = 0
   try {
     failed = failure && (await recordEnd(life, failure.error))
-    if (isCancelled(life.signal.reason)) await cancelWithin(life.engine, life.unit, life.state).catch(() => undefined)
+    if (isCancelled(life.signal.reason)) await cancelChildren(life.engine, life.tree, life.state).catch(() => undefined)
   } finally {
     messages = await life.release()
     await watching
   }
-  if (failed?.code === 'LEASE_LOST') await answerOwnDoubts(life)
-  const state = messages > 0 ? await withLate(life) : life.state
+  if (failed?.code === 'LEASE_LOST') await reportAfterTakeover(life)
+  const state = messages > 0 ? await withLateMessages(life) : life.state
   // read back, since the hold's own state may be ahead of the journal when the store failed
-  if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelled(state.run)
+  if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelledError(state.run)
   if (failed) throw failed
-  if (!life.outer) refuseOrphaned(life, orphanedIn(state))
+  if (!life.parent) refuseOrphaned(life, orphanedIn(state))
   return state
 }
 
 /** Found while the run was executed, in a child run. A worker leaves the run parked; a caller is refused. */
 function refuseOrphaned({ crew, state, options }: Life, orphaned: readonly OrphanedTask[]): void {
   if (orphaned.length === 0) return
-  const error = tasksChanged(crew, state.run, orphaned)
+  const error = tasksChangedError(crew, state.run, orphaned)
   if (!options.handsBack) throw error
-  warnOf(crew, { facts: error.facts, next: decisionFor(state.run, orphaned) })
+  warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
 }
 
 async function recordEnd(life: Life, error: unknown): Promise<RepriseError | undefined> {
@@ -79,7 +79,7 @@ async function recordEnd(life: Life, error: unknown): Promise<RepriseError | und
 async function recordFailure(life: Life, error: unknown): Promise<RepriseError> {
   const { state, signal, options } = life
   const { run } = state
-  if (isCancelled(signal.reason)) return runCancelled(run)
+  if (isCancelled(signal.reason)) return runCancelledError(run)
   const known = RepriseError.isInstance(error) ? error : undefined
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
@@ -90,9 +90,9 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   // an outage fails no run: it stays as its journal has it
   if (code === 'STORE_UNAVAILABLE') return new RepriseError(code, reason, details)
   if (code === 'LEASE_LOST') return new RepriseError(code, reason, { ...details, next: undefined })
-  if (code === 'RUN_ENDED') return runCancelled(run)
+  if (code === 'RUN_ENDED') return runCancelledError(run)
   if (signal.aborted) return new RepriseError(code, reason, details)
-  const message = failureWords(reason, tasks)
+  const message = failureMessage(reason, tasks)
   const stack = thrownStack(error)
   try {
     const entry: NewEntry = {
@@ -103,7 +103,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
     await life.append([entry])
   } catch (cause) {
     // a cancellation came first
-    if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)
+    if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelledError(run)
     const words = `${reason} (and the store could not record it: ${redact(messageOf(cause))})`
     const unavailable = RepriseError.isInstance(cause) && cause.code === 'STORE_UNAVAILABLE'
     return new RepriseError(unavailable ? cause.code : 'STORE_FAILED', words, { ...details, cause })
@@ -118,21 +118,21 @@ interface NextTry {
 
 /** When a worker tries again, if that may help. A run that works for another is tried again with that one. */
 async function nextTry(life: Life, code: ErrorCode, error: unknown): Promise<NextTry> {
-  const { crew, state, outer, engine } = life
+  const { crew, state, parent: outer, engine } = life
   if (outer || !crew.retries) return {}
   const { times, backoff } = crew.retries
   const progress = state.failedAt !== undefined && (await progressSince(life, state.failedAt))
   const failures = progress ? 0 : state.failures
   const said = progress ? { progress } : {}
-  if (!errorCodes[code].retry || isDecided(error) || failures >= times) return said
-  const seconds = Math.min(backoff * 2 ** failures, longestBackoff)
+  if (!errorCodes[code].retry || isDecidedByPerson(error) || failures >= times) return said
+  const seconds = Math.min(backoff * 2 ** failures, maxBackoffSeconds)
   return { ...said, retryAt: new Date((await engine.store.now()) + seconds * 1000).toISOString() }
 }
 
 /** In the runs of its tasks. Its own progress is in its own journal. */
-async function progressSince({ engine, state, within }: Life, time: string): Promise<boolean> {
+async function progressSince({ engine, state, childRuns: within }: Life, time: string): Promise<boolean> {
   try {
-    return await hasProgress(state, time, readOnce(engine.store, within))
+    return await hasProgress(state, time, childReader(engine.store, within))
   } catch {
     // a run that cannot be read has got no further
     return false
@@ -140,9 +140,9 @@ async function progressSince({ engine, state, within }: Life, time: string): Pro
 }
 
 /** The state with the messages that came while the lease was still held. */
-async function withLate({ engine, state }: Life): Promise<RunState> {
+async function withLateMessages({ engine, state }: Life): Promise<RunState> {
   if (state.status !== 'suspended' && state.status !== 'failed') return state
-  if (!(await recordLate(engine, state.run))) return state
+  if (!(await recordLateMessages(engine, state.run))) return state
   return readRun(engine.store, state.run).then(
     (read) => read.state,
     () => state,
@@ -157,7 +157,7 @@ function isCancelled(reason: unknown): boolean {
  * Adds in which task it happened, which nothing else says: the message itself leaves that out, through crews within
  * crews.
  */
-export function failedAt(error: unknown, task: string): RepriseError {
+export function withFailedTask(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })
   // that the store is away is no failure of the task; nor is a decision that cannot be used

@@ -8,19 +8,19 @@ import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
-import { newLife, type Life, type Outer } from '../life.ts'
+import { newLife, type Life, type ParentContext } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import { isTimeUp } from '../limits/slice.ts'
-import { drainInbox } from '../people/inbox.ts'
-import { inheritance } from '../plan/inheritance.ts'
+import { drainInbox } from '../inbox/inbox.ts'
+import { inheritanceEntry } from '../plan/inheritance.ts'
 import type { RunTracing } from '../tracing.ts'
 import { childrenToContinue } from '../task/waiting-children.ts'
 import { executeTask } from '../task/execute-task.ts'
-import { continueWithout } from '../task/fail-task.ts'
-import { tellOfEnd, tellOfSteps, tellOfTasks } from './call-back.ts'
-import { endRun, failedAt, handedBack, stopped } from './end-run.ts'
-import { newSchedule } from './schedule.ts'
-import { skip } from './so-far.ts'
+import { continueWithoutTask } from '../task/fail-task.ts'
+import { callAfterKickoff, callOnStep, callTaskCallbacks } from './call-back.ts'
+import { endRun, withFailedTask, handedBack, stopped } from './end-run.ts'
+import { taskScheduler } from './task-scheduler.ts'
+import { skipEntry } from './task-context.ts'
 import { suspension } from './suspension.ts'
 import { watchInbox } from './watch-inbox.ts'
 import { writeOutputFiles } from './write-output-files.ts'
@@ -30,12 +30,12 @@ export async function executeRun(
   hold: Hold,
   crew: CrewDefinition,
   options: ExecuteOptions,
-  outer?: Outer,
+  outer?: ParentContext,
   tracing?: RunTracing,
 ): Promise<RunState> {
   const untraced = tracing ? undefined : hold.engine.tracing
   if (untraced) return untraced.run(hold.state, (traced) => executeRun(hold, crew, options, outer, traced))
-  const life = newLife(hold, { crew, options, outer, tracing, executeRun })
+  const life = newLife(hold, { crew, options, parent: outer, tracing, executeRun })
   const stop = (): void => life.stop(options.handsBack ? handedBack : stopped)
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
@@ -61,7 +61,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   const { through } = state
   const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
   const running = new Map<string, Promise<void>>()
-  const schedule = newSchedule(state, crew, end, running)
+  const schedule = taskScheduler(state, crew, end, running)
 
   const begin = (task: TaskDefinition): void => {
     schedule.begin(task)
@@ -69,8 +69,8 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       .then(
         (outcome) => void (outcome === 'suspended' && schedule.wait(task)),
         async (error: unknown) => {
-          if (await isDoneWithout(life, task, error)) return
-          life.failure ??= { error: signal.aborted ? error : failedAt(error, task.name) }
+          if (await continuesWithoutTask(life, task, error)) return
+          life.failure ??= { error: signal.aborted ? error : withFailedTask(error, task.name) }
         },
       )
       .catch((error: unknown) => void (life.failure ??= { error }))
@@ -93,8 +93,8 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       const { seq } = state
       const turned = schedule.turned()
       await writeOutputFiles(life, turned)
-      await tellOfSteps(life)
-      await unlessAborted(tellOfTasks(life, turned), signal)
+      await callOnStep(life)
+      await unlessAborted(callTaskCallbacks(life, turned), signal)
       for (const task of await childrenToContinue(life, schedule.waiting())) schedule.continue(task)
       const ready = life.failure || inbox.editsWait || running.size >= crew.concurrency ? undefined : schedule.next()
       const over = life.slice.over || (ready !== undefined && isTimeUp(life.slice, life.engine.world))
@@ -102,9 +102,9 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       if (ready && !over) {
         let done: NewEntry | undefined
         try {
-          done = await unlessAborted(withoutExecuting(life, ready), signal)
+          done = await unlessAborted(entryWithoutExecution(life, ready), signal)
         } catch (error) {
-          if (await isDoneWithout(life, ready, error)) continue
+          if (await continuesWithoutTask(life, ready, error)) continue
           throw error
         }
         if (done) await life.append([done])
@@ -126,17 +126,17 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   const waiting = schedule.waiting()
   if (waiting.length > 0) return suspension(life, waiting)
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
-  await unlessAborted(tellOfEnd(life), signal)
+  await unlessAborted(callAfterKickoff(life), signal)
   return { type: 'run.completed' }
 }
 
 /** Whether the run continues without the task, which has failed. */
-async function isDoneWithout(life: Life, { name }: TaskDefinition, error: unknown): Promise<boolean> {
-  return !life.signal.aborted && continueWithout(life, name, failedAt(error, name))
+async function continuesWithoutTask(life: Life, { name }: TaskDefinition, error: unknown): Promise<boolean> {
+  return !life.signal.aborted && continueWithoutTask(life, name, withFailedTask(error, name))
 }
 
 /** The entry of a task that its condition skips, or whose output already exists. */
-async function withoutExecuting(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
+async function entryWithoutExecution(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await life.ready()
-  return (await skip(life, task)) ?? (await inheritance(life, task))
+  return (await skipEntry(life, task)) ?? (await inheritanceEntry(life, task))
 }

@@ -11,35 +11,35 @@ import type {
   NewEntry,
   Priority,
   TaskListChanges,
-  Via,
+  DispatchedBy,
 } from '../../journal/entries.ts'
-import { edited, undone } from '../../journal/state/hand-edits.ts'
-import { decisionFor } from '../../journal/state/change-words.ts'
-import { withChanges } from '../../journal/state/change-tasks.ts'
+import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
+import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
-import { callerOf } from '../../journal/paths.ts'
+import { parentRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDecisions } from '../definition.ts'
 import { fileBlobs } from '../read/run-files.ts'
 import { checkFormat } from '../read/check-format.ts'
-import { reserve, reserveInTurn } from '../lease/held-here.ts'
+import { reserveRun, reserveRunInTurn } from '../lease/local-runs.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
-import { runCancelled } from '../people/inbox.ts'
-import { cancelRemoved } from '../people/cancel-within.ts'
+import { runCancelledError } from '../inbox/inbox.ts'
+import { cancelRemovedTasks } from '../inbox/cancel-children.ts'
 import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
-import { momentOf } from '../moment.ts'
-import { openUnit, type Unit } from '../lease/held-unit.ts'
-import { givenUpWords } from '../read/due.ts'
+import { currentMoment } from '../moment.ts'
+import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
+import { givenUpReason } from '../read/due.ts'
 import { moveOf, runMoved } from '../read/moved.ts'
 import { readRun } from '../read/read-run.ts'
 import { warnOf } from '../warn-of.ts'
-import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
-import { rowOf } from '../read/row.ts'
-import { compareTasks, placeNow, refuseChanges, tasksChanged } from './compare-tasks.ts'
-import { mostDeaths } from '../../stores/rules/ready.ts'
+import { otherCrewError, runNotFoundError } from '../read/run-not-found.ts'
+import { listingRow } from '../read/row.ts'
+import { compareTasks, currentAddress, refuseChanges, tasksChangedError } from './compare-tasks.ts'
+import { deathLimit } from '../../stores/rules/ready.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'
 
 export interface NewRun {
@@ -56,12 +56,12 @@ export interface NewRun {
   readonly through?: string | undefined
   readonly priority?: Priority | undefined
   /** What else `run.created` says about a run that is made from another, or reuses outputs of others. */
-  readonly origin?: Origin
+  readonly origin?: RunOrigin
   /** Entries that follow it in the same append. */
   readonly entries?: readonly NewEntry[]
 }
 
-export type Origin = Pick<
+export type RunOrigin = Pick<
   EntryBodies['run.created'],
   'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'trials'
 >
@@ -74,21 +74,21 @@ export async function createRun(
   engine: Engine,
   crew: CrewDefinition,
   fresh: NewRun,
-  within?: Unit,
+  within?: LeasedTree,
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
-  const made = momentOf(world)
+  const made = currentMoment(world)
   const { state, hash, encoded, batch } = await firstBatch(engine, crew, fresh, within?.lease.token ?? 1)
-  const free = within ? () => {} : reserve(engine, fresh.run)
+  const free = within ? () => {} : reserveRun(engine, fresh.run)
   try {
     const asked = within?.lease ?? { owner, ttlMs: leaseMs }
-    const lease = await requestLease(world, async () => (await store.create(rowOf(state), batch, asked)).lease)
+    const lease = await requestLease(world, async () => (await store.create(listingRow(state), batch, asked)).lease)
     if (lease) {
-      engine.appended?.(fresh.run, entriesOf(encoded))
-      const unit = within ?? openUnit(engine, lease)
+      engine.appended?.(fresh.run, encodedEntries(encoded))
+      const unit = within ?? openLeasedTree(engine, lease)
       const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made })
-      return within ? hold : withLease(hold, free)
+      return within ? hold : withLeaseRelease(hold, free)
     }
   } catch (error) {
     free()
@@ -109,8 +109,8 @@ export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: Queu
   const queued = { queued: true as const, ...defined({ notBefore: notBefore?.toISOString() }) }
   // nobody has held it yet
   const { state, encoded, batch } = await firstBatch(engine, crew, fresh, 0, queued)
-  const { created } = await engine.store.create(rowOf(state), batch)
-  if (created) engine.appended?.(fresh.run, entriesOf(encoded))
+  const { created } = await engine.store.create(listingRow(state), batch)
+  if (created) engine.appended?.(fresh.run, encodedEntries(encoded))
   return created
 }
 
@@ -141,14 +141,16 @@ async function firstBatch(
     version: crew.version,
     inputs,
     ...defined({ given }),
-    tasks: declared(crew, inputs),
+    tasks: taskDeclarations(crew, inputs),
     owner: world.owner,
     ...origin,
-    ...(origin?.calls ? { calls: origin.calls.map((call) => ({ ...call, task: placeNow(crew, call.task) })) } : {}),
+    ...(origin?.calls
+      ? { calls: origin.calls.map((call) => ({ ...call, task: currentAddress(crew, call.task) })) }
+      : {}),
     ...queued,
     ...defined({ through, by, priority: priority === 0 ? undefined : priority }),
   }
-  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? callerOf(run))
+  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? parentRunId(run))
   const state = emptyState(run)
   let hash = ''
   const encoded = [created, ...entries].map((fresh) => {
@@ -161,14 +163,16 @@ async function firstBatch(
   return { state, hash, encoded, batch: { ...batch, blobs: [...(batch.blobs ?? []), ...blobs] } }
 }
 
-function entriesOf(encoded: readonly EncodedEntry[]): Entry[] {
+function encodedEntries(encoded: readonly EncodedEntry[]): Entry[] {
   return encoded.map((item) => item.entry)
 }
 
 /** What a resume finds: a run to go on with, or one that rests and needs nothing more. */
-export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is: 'rest'; readonly state: RunState }
+export type ResumeOutcome =
+  | { readonly is: 'held'; readonly hold: Hold }
+  | { readonly is: 'rest'; readonly state: RunState }
 
-export interface TakeUp {
+export interface ResumeRunRequest {
   /** Sees the state before anything is written, with the tasks that the crew has now, and may refuse. */
   check(state: RunState, changes?: TaskListChanges): void | Promise<void>
   /** Replaces the one that the run had. */
@@ -178,16 +182,16 @@ export interface TakeUp {
   readonly changed?: ChangedPolicy | undefined
   readonly decisions?: TaskDecisions | undefined
   /** Nobody asked for this run: it is taken up only if it wants somebody to, and as those before it were told to. */
-  readonly unasked?: Unasked | undefined
+  readonly claim?: WorkerClaim | undefined
 }
 
-export interface Unasked {
+export interface WorkerClaim {
   /** One that was claimed. */
   readonly lease?: TimedLease | undefined
   /** As it was read just now. */
   readonly row: RunRow
-  readonly via?: Via | undefined
-  wants(state: RunState): boolean
+  readonly via?: DispatchedBy | undefined
+  isDue(state: RunState): boolean
 }
 
 /**
@@ -195,10 +199,15 @@ export interface Unasked {
  * doesn't want it, returns its state instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED;
  * JOURNAL_DAMAGED for one of another format; RUN_MOVED.
  */
-export async function resumeRun(engine: Engine, crew: CrewDefinition, run: string, given: TakeUp): Promise<Taken> {
+export async function resumeRun(
+  engine: Engine,
+  crew: CrewDefinition,
+  run: string,
+  given: ResumeRunRequest,
+): Promise<ResumeOutcome> {
   const { store, world } = engine
-  const row = given.unasked?.row ?? (await store.row(run))
-  if (!row) throw runNotFound(store, run)
+  const row = given.claim?.row ?? (await store.row(run))
+  if (!row) throw runNotFoundError(store, run)
   checkFormat(row)
   if (isEnded(row.status)) {
     // looking needs no lease; but a person may have edited the journal of a completed run, which then continues below
@@ -209,19 +218,19 @@ export async function resumeRun(engine: Engine, crew: CrewDefinition, run: strin
       return { is: 'rest', state }
     }
   }
-  const free = await reserveInTurn(engine, run)
+  const free = await reserveRunInTurn(engine, run)
   let hold: Hold | undefined
   try {
     const acquire = (): Promise<Lease> => store.acquire(run, world.owner, world.leaseMs)
-    const unit = openUnit(engine, given.unasked?.lease ?? (await requestLease(world, acquire)))
+    const unit = openLeasedTree(engine, given.claim?.lease ?? (await requestLease(world, acquire)))
     try {
       // read after the lease was taken: from here on nobody else can append
-      hold = withLease(openHold(engine, unit, await readRun(store, run), patienceOf(crew, run)), free)
+      hold = withLeaseRelease(openHold(engine, unit, await readRun(store, run), patienceOf(crew, run)), free)
     } catch (error) {
       await unit.release()
       throw error
     }
-    return await takeUp(hold, crew, given)
+    return await acquireRun(hold, crew, given)
   } catch (error) {
     await hold?.release().catch(() => undefined)
     free()
@@ -230,69 +239,69 @@ export async function resumeRun(engine: Engine, crew: CrewDefinition, run: strin
 }
 
 /** Resumes the run of a task that is a crew, under the lease of the one that it works for. */
-export async function resumeWithin(
+export async function resumeChild(
   engine: Engine,
   crew: CrewDefinition,
   run: string,
-  given: TakeUp,
-  within: Unit,
-): Promise<Taken> {
-  const hold = await within.below(async () => openHold(engine, within, await readRun(engine.store, run)))
+  given: ResumeRunRequest,
+  within: LeasedTree,
+): Promise<ResumeOutcome> {
+  const hold = await within.exclusively(async () => openHold(engine, within, await readRun(engine.store, run)))
   try {
-    return await takeUp(hold, crew, given)
+    return await acquireRun(hold, crew, given)
   } catch (error) {
     await hold.release().catch(() => undefined)
     throw error
   }
 }
 
-async function takeUp(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<Taken> {
+async function acquireRun(hold: Hold, crew: CrewDefinition, given: ResumeRunRequest): Promise<ResumeOutcome> {
   const { state } = hold
   checkResumable(crew, state)
-  if (given.unasked?.wants(state) ?? true) {
+  if (given.claim?.isDue(state) ?? true) {
     if (state.status === 'completed') await given.check(state)
-    else if (await enter(hold, crew, given)) return { is: 'held', hold }
+    else if (await recordResume(hold, crew, given)) return { is: 'held', hold }
   }
   await hold.release()
   return { is: 'rest', state }
 }
 
 /** Records the resume; false when the run is put aside instead. */
-async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<boolean> {
+async function recordResume(hold: Hold, crew: CrewDefinition, given: ResumeRunRequest): Promise<boolean> {
   const { state, engine } = hold
   const move = moveOf(state)
   if (move) throw runMoved(state.run, move)
   if (await isFatal(engine.store, state)) {
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
-    const facts = `run ${state.run} ${givenUpWords}`
+    const facts = `run ${state.run} ${givenUpReason}`
     const next = { act: 'resume', runId: state.run } as const
     warnOf(crew, { facts, next })
     return false
   }
-  const { budget, through, unasked } = given
+  const { budget, through, claim: unasked } = given
   const { changes, orphaned: found } = await compareTasks(crew, state, given.decisions ?? {}, engine.store)
-  const stop = unasked && throughNow(state, changes)
+  const stop = unasked && currentThrough(state, changes)
   const isThere = stop === undefined || crew.tasks.some(({ name }) => name === stop)
   const orphaned = isThere ? found : [...found, { task: stop, holds: ['the run stops after it'] }]
   if (orphaned.length > 0) {
-    const isChild = callerOf(state.run) !== undefined
-    const error = tasksChanged(crew, state.run, orphaned)
+    const isChild = parentRunId(state.run) !== undefined
+    const error = tasksChangedError(crew, state.run, orphaned)
     if (!unasked && !isChild) throw error
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
     // the run that a child works for says so, with its own decision
-    if (!isChild) warnOf(crew, { facts: error.facts, next: decisionFor(state.run, orphaned) })
+    if (!isChild) warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
     return false
   }
   if (given.changed === 'refuse') refuseChanges(state, changes)
-  await given.check(withChanges(state, changes), changes)
-  const tasks = declared(crew, state.inputs)
-  const same = digest(tasks as never) === digest(declaredIn(state) as never)
-  const touched = edited(state)
+  await given.check(withTaskChanges(state, changes), changes)
+  const tasks = taskDeclarations(crew, state.inputs)
+  const same = digest(tasks as never) === digest(recordedDeclarations(state) as never)
+  const touched = isHandEdited(state)
     ? {
         edited: {
           missing: [...state.missing],
           changed: [...state.changed],
-          tasks: undone(state).map((task) => task.name),
+          tasks: tasksToRedo(state).map((task) => task.name),
         },
       }
     : {}
@@ -303,7 +312,7 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
       ...defined({
         via: unasked?.via,
         version: crew.version === state.version ? undefined : crew.version,
-        through: unasked ? throughNow(state, changes) : through,
+        through: unasked ? currentThrough(state, changes) : through,
         tasks: same ? undefined : tasks,
         changes,
         budget,
@@ -311,12 +320,15 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
       ...touched,
     },
   ])
-  await cancelRemoved(hold)
+  await cancelRemovedTasks(hold)
   return true
 }
 
 /** The task after which the run stops, under the name that it has now. */
-function throughNow({ through }: RunState, { renamed = {}, removed = [] }: TaskListChanges = {}): string | undefined {
+function currentThrough(
+  { through }: RunState,
+  { renamed = {}, removed = [] }: TaskListChanges = {},
+): string | undefined {
   if (through === undefined || removed.includes(through)) return undefined
   return renamed[through] ?? through
 }
@@ -327,8 +339,8 @@ function throughNow({ through }: RunState, { renamed = {}, removed = [] }: TaskL
  * away, cuts a life off without a death; a claim whose answer is lost may count as a death, but begins no life.
  */
 async function isFatal(store: Store, { run, status, fruitless }: RunState): Promise<boolean> {
-  if (status !== 'running' || fruitless < mostDeaths || callerOf(run) !== undefined) return false
-  return (await store.tries(run)).deaths >= mostDeaths
+  if (status !== 'running' || fruitless < deathLimit || parentRunId(run) !== undefined) return false
+  return (await store.tries(run)).deaths >= deathLimit
 }
 
 /** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
@@ -337,12 +349,12 @@ export function checkReadable({ run, crew: owner, unknown }: RunState, crew: str
     const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`
     throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
   }
-  if (crew !== undefined && owner !== crew) throw ofOtherCrew(run, owner, crew)
+  if (crew !== undefined && owner !== crew) throw otherCrewError(run, owner, crew)
 }
 
 export function checkResumable(crew: CrewDefinition, state: RunState): void {
   checkReadable(state, crew.name)
-  if (state.status === 'cancelled') throw runCancelled(state.run)
+  if (state.status === 'cancelled') throw runCancelledError(state.run)
 }
 
 /** In a life, for as long as it takes. */
@@ -351,13 +363,13 @@ function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'te
 }
 
 /** The hold of a run at the top, which gives back the lease and the place in this process. */
-function withLease(hold: Hold, free: () => void): Hold {
+function withLeaseRelease(hold: Hold, free: () => void): Hold {
   return {
     ...hold,
     async release() {
       try {
         await hold.release()
-        return await hold.unit.release()
+        return await hold.tree.release()
       } finally {
         free()
       }
@@ -365,16 +377,16 @@ function withLease(hold: Hold, free: () => void): Hold {
   }
 }
 
-function declared(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
+function taskDeclarations(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
   // a function and a crew have no agent
-  return crew.tasks.map((task) => declaredTask({ ...task, agent: task.agent.title(inputs) || undefined }))
+  return crew.tasks.map((task) => taskDeclaration({ ...task, agent: task.agent.title(inputs) || undefined }))
 }
 
-function declaredIn(state: RunState): DeclaredTask[] {
-  return [...state.tasks.values()].filter((task) => !task.removed).map(declaredTask)
+function recordedDeclarations(state: RunState): DeclaredTask[] {
+  return [...state.tasks.values()].filter((task) => !task.removed).map(taskDeclaration)
 }
 
-function declaredTask({ name, id, description, expectedOutput, agent }: Declarable): DeclaredTask {
+function taskDeclaration({ name, id, description, expectedOutput, agent }: Declarable): DeclaredTask {
   const expected = expectedOutput === undefined ? {} : { expectedOutput }
   return { name, id, description, ...expected, ...(agent === undefined ? {} : { agent }) }
 }

@@ -4,13 +4,13 @@ import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
 import type { Life } from '../life.ts'
-import { childrenOf, readOnce, type Child } from '../task/children.ts'
+import { activeChildren, childReader, type ChildRun } from '../task/children.ts'
 
 /** The entry of a run in which these tasks wait. */
 export async function suspension(life: Life, waiting: readonly string[]): Promise<NewEntry> {
   const { state } = life
   const type = 'run.suspended'
-  const children = waiting.flatMap((name) => childrenOf(state, name))
+  const children = waiting.flatMap((name) => activeChildren(state, name))
   const orphaned = await orphanedUnder(life, children)
   if (orphaned.length > 0) return { type, reason: 'tasks-changed', orphaned }
   const open = openQuestions(state)
@@ -21,8 +21,11 @@ export async function suspension(life: Life, waiting: readonly string[]): Promis
 }
 
 /** A function may have ceased to kick off a run that is there. */
-async function orphanedUnder({ engine, within, kickedOff }: Life, children: readonly Child[]): Promise<OrphanedTask[]> {
-  const readChild = readOnce(engine.store, within)
+async function orphanedUnder(
+  { engine, childRuns: within, kickedOff }: Life,
+  children: readonly ChildRun[],
+): Promise<OrphanedTask[]> {
+  const readChild = childReader(engine.store, within)
   const current = children.filter(({ task }) => !task.includes('/') || kickedOff.has(task))
   const found = await Promise.all(
     current.map(async ({ run, task: address }) => {

@@ -2,14 +2,14 @@
 // at it, or says so when something is written or a lease renewed.
 import type { Life } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import { drainInbox } from '../people/inbox.ts'
+import { drainInbox } from '../inbox/inbox.ts'
 
 /** Resolves when the life is over. */
 export async function watchInbox(life: Life): Promise<void> {
-  await Promise.all([hearHints(life), readMail(life)])
+  await Promise.all([followHints(life), readMail(life)])
 }
 
-async function hearHints({ engine, state, signal, hint }: Life): Promise<void> {
+async function followHints({ engine, state, signal, hint }: Life): Promise<void> {
   try {
     for await (const _ of engine.store.watch(state.run, signal, 'messages')) hint()
   } catch {
@@ -21,9 +21,9 @@ async function readMail(life: Life): Promise<void> {
   const { engine, signal, mail } = life
   try {
     for (;;) {
-      await unlessAborted(mail.came(), signal)
+      await unlessAborted(mail.arrived(), signal)
       // no other hint may come for a long time
-      while (!(await looked(life))) await engine.world.sleep(1_000, signal)
+      while (!(await readInbox(life))) await engine.world.sleep(1_000, signal)
     }
   } catch {
     // the life is over
@@ -31,7 +31,7 @@ async function readMail(life: Life): Promise<void> {
 }
 
 /** False when the inbox could not be read. */
-function looked(life: Life): Promise<boolean> {
+function readInbox(life: Life): Promise<boolean> {
   return drainInbox(life, { edits: false }).then(
     () => {
       // what came may be for a run that works for this one

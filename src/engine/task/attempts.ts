@@ -5,11 +5,11 @@ import type { EntryBodies, Fingerprint, NewEntry } from '../../journal/entries.t
 import { explainChange } from '../../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
-import { sightOf } from '../run/condition.ts'
+import { conditionFingerprint } from '../run/condition.ts'
 import type { TaskDefinition } from '../definition.ts'
-import { outputsIn } from '../run/given-fields.ts'
+import { runOutputs } from '../run/context-fields.ts'
 import type { Life } from '../life.ts'
-import { refusedAnswer, revisedAnswer } from '../talk/engine-prompts.ts'
+import { refusedAnswer, revisedAnswer } from '../model/engine-prompts.ts'
 
 export interface CurrentAttempt {
   /** The open attempt, to be continued. */
@@ -27,7 +27,7 @@ export interface CurrentAttempt {
 /** DEFINITION_CHANGED when the caller refuses changes. */
 export function currentAttempt({ state, crew, options }: Life, task: TaskDefinition): CurrentAttempt {
   const { changed = 'continue' } = options
-  const fingerprint = task.fingerprint(state.inputs, outputsIn(state))
+  const fingerprint = task.fingerprint(state.inputs, runOutputs(state))
   const known = state.tasks.get(task.name)?.attempts ?? []
   const last = state.attempts.get(known.at(-1) ?? '')
   const underWay = last?.status === 'open' || last?.status === 'refused' ? last : undefined
@@ -45,7 +45,10 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   }
   return {
     kept: keeps ? underWay : undefined,
-    because: { ...(keeps ? {} : { because: reasons }), ...(known.length === 0 ? sightOf(crew, task, state) : {}) },
+    because: {
+      ...(keeps ? {} : { because: reasons }),
+      ...(known.length === 0 ? conditionFingerprint(crew, task, state) : {}),
+    },
     fingerprint,
     next: nextAttempt(state, task.name),
   }
@@ -65,7 +68,7 @@ export function nextAttempt({ attempts, tasks }: RunState, task: string): string
 }
 
 /** The attempt at a task that has no conversation. `kind` says what a new one is. */
-export async function plainAttempt(
+export async function attemptWithoutModel(
   life: Life,
   { kept, because, fingerprint, next }: CurrentAttempt,
   kind: Pick<EntryBodies['task.started'], 'code' | 'child'>,
@@ -78,15 +81,15 @@ export async function plainAttempt(
 }
 
 /** What a model is told first in the attempt that continues this one. */
-export function sentBack({ refusal = '', refusedBy }: AttemptState): string {
+export function revisionMessage({ refusal = '', refusedBy }: AttemptState): string {
   return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
 }
 
 /** How many attempts were refused before this one, in the conversation that it continues. */
-export function refusals(state: RunState, attempt: AttemptState): number {
+export function countRefusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   if (!carried) return 0
-  return (carried.refusedBy === 'person' ? 0 : 1) + refusals(state, carried)
+  return (carried.refusedBy === 'person' ? 0 : 1) + countRefusals(state, carried)
 }
 
 export function triesWord(count: number): string {

@@ -5,12 +5,12 @@ import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { childAddress, childRun } from '../../journal/paths.ts'
-import { isAwake } from '../read/due.ts'
-import { readIfThere } from '../read/read-run.ts'
-import { summaryOf } from '../read/row-summary.ts'
+import { childAddress, childRunId } from '../../journal/paths.ts'
+import { isWoken } from '../read/due.ts'
+import { readStateIfExists } from '../read/read-run.ts'
+import { readSummary } from '../read/row-summary.ts'
 
-export interface Child {
+export interface ChildRun {
   /** By what its questions are known: the name of the task, and of what a function kicked off (`chapters/intro`). */
   readonly task: string
   /** The attempt that it is the work of. */
@@ -19,7 +19,7 @@ export interface Child {
 }
 
 /** The runs that a task works with now: the one of a task that is a crew, or those that a function kicked off. */
-export function childrenOf(state: RunState, task: string): Child[] {
+export function activeChildren(state: RunState, task: string): ChildRun[] {
   const { attempts = [], kickoffs } = state.tasks.get(task) ?? {}
   return [attempts.at(-1) ?? '', ...(kickoffs?.values() ?? [])].flatMap((path) => {
     const attempt = state.attempts.get(path)
@@ -32,14 +32,14 @@ export function childrenOf(state: RunState, task: string): Child[] {
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
 /** Reads each run at most once, and none that is known; but one that waits for people may have been answered since. */
-export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
+export function childReader(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {
     const there = known.get(run)
     if (there && there.status !== 'suspended') return there
     const row = there && (await store.row(run))
-    if (row && summaryOf(row).questions === openQuestions(there).length) return there
-    const read = reads.get(run) ?? readIfThere(store, run)
+    if (row && readSummary(row).questions === openQuestions(there).length) return there
+    const read = reads.get(run) ?? readStateIfExists(store, run)
     reads.set(run, read)
     return read
   }
@@ -58,21 +58,22 @@ export async function hasProgress(state: RunState, since: string, read: ReadChil
 }
 
 /** All open questions, of the run and of the runs of its tasks. */
-export async function questionsOf(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
+export async function openTreeQuestions(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
   const open = openQuestions(state)
   for (const { name, removed } of state.tasks.values()) {
     // nobody needs an answer for a task that the crew no longer has
-    for (const child of removed ? [] : childrenOf(state, name)) {
+    for (const child of removed ? [] : activeChildren(state, name)) {
       const found = await read(child.run)
-      if (found) open.push(...(await questionsOf(found, read)).map((question) => fromChild(state, child, question)))
+      if (found)
+        open.push(...(await openTreeQuestions(found, read)).map((question) => asParentQuestion(state, child, question)))
     }
   }
   return open
 }
 
 /** A question of a run of one of its tasks, and what has become of it. */
-export type AskedWithin = OpenQuestion & {
+export type TreeQuestion = OpenQuestion & {
   /** The attempt at the task which is a crew. */
   readonly attempt: string
   readonly answer?: Answer | undefined
@@ -81,8 +82,8 @@ export type AskedWithin = OpenQuestion & {
 }
 
 /** Every question that the runs of its tasks have asked. Of equal ids, which are those of two attempts, the newest. */
-export async function askedWithin(state: RunState, read: ReadChild): Promise<AskedWithin[]> {
-  const asked = new Map<string, AskedWithin>()
+export async function treeQuestions(state: RunState, read: ReadChild): Promise<TreeQuestion[]> {
+  const asked = new Map<string, TreeQuestion>()
   for (const { path, task, child: run, status } of state.attempts.values()) {
     const found = run === undefined ? undefined : await read(run)
     if (!found || run === undefined) continue
@@ -92,8 +93,8 @@ export async function askedWithin(state: RunState, read: ReadChild): Promise<Ask
       const asking = [askingTask(found, question.path, askedAt)]
       return { ...question, askedAt, answer, withdrawn, asking, attempt: path }
     })
-    for (const question of [...own, ...(await askedWithin(found, read))]) {
-      const seen = fromChild(state, { task: childAddress(task, path), path, run }, question, question.askedAt)
+    for (const question of [...own, ...(await treeQuestions(found, read))]) {
+      const seen = asParentQuestion(state, { task: childAddress(task, path), path, run }, question, question.askedAt)
       const withdrawn = question.answer === undefined && (over || question.withdrawn)
       asked.set(seen.id, { ...seen, attempt: path, ...(withdrawn ? { withdrawn } : {}) })
     }
@@ -102,9 +103,9 @@ export async function askedWithin(state: RunState, read: ReadChild): Promise<Ask
 }
 
 /** As the run that the child works for asks it. */
-export function fromChild<Q extends AskedQuestion>(
+export function asParentQuestion<Q extends AskedQuestion>(
   state: RunState,
-  { task, path }: Child,
+  { task, path }: ChildRun,
   question: Q,
   at?: string,
 ): Q {
@@ -113,9 +114,9 @@ export function fromChild<Q extends AskedQuestion>(
 }
 
 /** Where to answer a child's question. */
-export function askedByChild(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
+export function childQuestion(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
   const slash = id.indexOf('/')
-  const children = slash < 0 ? [] : childrenOf(state, id.slice(0, slash))
+  const children = slash < 0 ? [] : activeChildren(state, id.slice(0, slash))
   const child = children.find(({ task }) => id.startsWith(`${task}/`))
   return child && { run: child.run, id: id.slice(child.task.length + 1) }
 }
@@ -124,11 +125,11 @@ export function askedByChild(state: RunState, id: string): { readonly run: strin
 export async function canContinue(store: Store, run: string): Promise<boolean> {
   const row = await store.row(run)
   if (!row) return false
-  const summary = summaryOf(row)
-  if (row.status === 'cancelled' || isAwake(summary)) return true
+  const summary = readSummary(row)
+  if (row.status === 'cancelled' || isWoken(summary)) return true
   const { suspended } = summary
   const attempts = suspended?.reason === 'child' ? (suspended.children ?? []) : []
-  const children = attempts.map((attempt) => childRun(run, attempt))
+  const children = attempts.map((attempt) => childRunId(run, attempt))
   const found = await Promise.all(children.map((child) => canContinue(store, child)))
   return found.some(Boolean)
 }

@@ -10,27 +10,29 @@ import type { AttemptState, RunState } from '../../journal/state/state.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { awayMs } from '../../stores/patient/patient-store.ts'
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../definition.ts'
-import { judge } from '../judge/judge.ts'
-import type { Judged } from '../judge/judged.ts'
-import type { Delegate, Life, Work } from '../life.ts'
+import { judgeOutput } from '../guardrails/judge-output.ts'
+import type { Verdict } from '../guardrails/verdict.ts'
+import type { Delegate, Life, ActiveAttempt } from '../life.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
-import { delegatedMessage, questionMessage } from '../talk/engine-prompts.ts'
-import { dated, toolDefinitions } from '../talk/pin.ts'
-import { refusals, sentBack, triesWord } from './attempts.ts'
-import { readHanded, slug, withDelegation, type Handed } from './delegation-tools.ts'
+import { delegatedMessage, questionMessage } from '../model/engine-prompts.ts'
+import { dated, toolDefinitions } from '../model/pin.ts'
+import { countRefusals, revisionMessage, triesWord } from './attempts.ts'
+import { readDelegation, slug, withDelegation, type Delegation } from './delegation-tools.ts'
 
 /** Runs one attempt's conversation to its end, as for the task itself. */
-type Converse = (work: Work) => Promise<{ readonly text: string; readonly finish: string } | 'endless' | undefined>
+type Converse = (
+  work: ActiveAttempt,
+) => Promise<{ readonly text: string; readonly finish: string } | 'endless' | undefined>
 
 /** The agent that delegated the work is told of everything that goes wrong with it, and may do without. */
 export function delegateWith(converse: Converse): Delegate {
   return async (work, call, tool, input) => {
-    const handed = readHanded(work.task, tool, input)
+    const handed = readDelegation(work.task, tool, input)
     const { life, task } = work
     const { role, maxSeconds } = handed.coworker.agent
     using time = deadline(maxSeconds, work.signal, () => awayMs(life.engine.store))
     try {
-      return await workWithin({ ...work, signal: time.signal }, call, handed, converse)
+      return await workAsCoworker({ ...work, signal: time.signal }, call, handed, converse)
     } catch (error) {
       const path = newestPath(life.state, call, role)
       const isOpen = life.state.attempts.get(path)?.status === 'open'
@@ -44,35 +46,40 @@ export function delegateWith(converse: Converse): Delegate {
   }
 }
 
-async function workWithin(outer: Work, call: string, handed: Handed, converse: Converse): Promise<string | undefined> {
+async function workAsCoworker(
+  outer: ActiveAttempt,
+  call: string,
+  handed: Delegation,
+  converse: Converse,
+): Promise<string | undefined> {
   const { life } = outer
   const { role, maxIterations } = handed.coworker.agent
-  const task = taskWithin(outer.task, handed.coworker, life.state.inputs)
+  const task = coworkerTask(outer.task, handed.coworker, life.state.inputs)
   for (;;) {
-    const attempt = await attemptWithin(life, call, role, () =>
-      requestFor(handed, task, life.state, life.engine.world.now()),
+    const attempt = await coworkerAttempt(life, call, role, () =>
+      coworkerRequest(handed, task, life.state, life.engine.world.now()),
     )
     if (attempt.status === 'completed') return attempt.answer
     if (attempt.status === 'failed') return attempt.refusal
     const work = { ...outer, task, attempt }
     const said = await converse(work)
     if (!said) return undefined
-    const judged: Judged =
+    const judged: Verdict =
       said === 'endless'
         ? {
-            is: 'accepted',
+            status: 'accepted',
             structured: false,
             raw: `${role} did not finish within ${maxIterations} turns`,
             entries: [],
           }
-        : await unlessAborted(judge(work, said.text, said.finish), work.signal)
+        : await unlessAborted(judgeOutput(work, said.text, said.finish), work.signal)
     const { path } = attempt
-    if (judged.is === 'accepted') {
+    if (judged.status === 'accepted') {
       life.note([...judged.entries, { type: 'task.completed', path, structured: false, raw: judged.raw }])
-    } else if (judged.is === 'refused') {
+    } else if (judged.status === 'refused') {
       const { by: guardrail, reason } = judged
       const refusal: NewEntry = { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason }
-      const tries = refusals(life.state, attempt) + 1
+      const tries = countRefusals(life.state, attempt) + 1
       const message = `${role} gave no acceptable answer in ${triesWord(tries)}: ${reason}`
       const failed: NewEntry = { type: 'task.failed', path, error: { code: 'OUTPUT_REFUSED', message } }
       await life.append([...judged.entries, refusal, ...(tries > task.retries ? [failed] : [])])
@@ -81,13 +88,13 @@ async function workWithin(outer: Work, call: string, handed: Handed, converse: C
 }
 
 /** The coworker's own agent, tools and guardrails under the task's name: what it does is done for the task. */
-function taskWithin(task: TaskDefinition, coworker: CoworkerDefinition, inputs: Inputs): TaskDefinition {
+function coworkerTask(task: TaskDefinition, coworker: CoworkerDefinition, inputs: Inputs): TaskDefinition {
   const { agent, tools, guardrails, coworkers } = coworker
   return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false }, inputs)
 }
 
 /** The newest attempt at the delegated work, or one that continues what was sent back. */
-async function attemptWithin(
+async function coworkerAttempt(
   life: Life,
   call: string,
   agent: string,
@@ -99,7 +106,7 @@ async function attemptWithin(
   if (last && last.status !== 'refused') return last
   const path = last ? attemptPath(slug(agent), attemptNumber(newest) + 1, call) : newest
   const request = (last?.pinned ?? make()) as unknown as Json
-  const carries = last && { path: last.path, message: sentBack(last) }
+  const carries = last && { path: last.path, message: revisionMessage(last) }
   life.note([{ type: 'task.started', path, request, fingerprint: {}, agent, ...defined({ carries }) }])
   return attempts.get(path) as AttemptState
 }
@@ -112,8 +119,8 @@ function newestPath({ attempts }: RunState, call: string, agent: string): string
   return pathOf(number)
 }
 
-function requestFor(
-  { coworker, is, text, context }: Handed,
+function coworkerRequest(
+  { coworker, type: is, text, context }: Delegation,
   { tools }: TaskDefinition,
   state: RunState,
   now: Date,

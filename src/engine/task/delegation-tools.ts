@@ -13,25 +13,25 @@ export function isDelegation({ coworkers }: TaskDefinition, tool: string): boole
 }
 
 /** What an agent hands to a coworker, as its model gave it. */
-export interface Handed {
+export interface Delegation {
   readonly coworker: CoworkerDefinition
-  readonly is: keyof typeof names
+  readonly type: keyof typeof names
   readonly text: string
   readonly context: string | undefined
 }
 
 /** The input of such a call, as its schema parsed it. */
-export function readHanded({ coworkers }: TaskDefinition, tool: string, input: unknown): Handed {
+export function readDelegation({ coworkers }: TaskDefinition, tool: string, input: unknown): Delegation {
   const { coworker = '', task, question = '', context } = input as { readonly [name: string]: string | undefined }
   const is = tool === names.work ? 'work' : 'question'
   const found = findCoworker(coworkers, coworker) as CoworkerDefinition
-  return { coworker: found, is, text: task ?? question, context }
+  return { coworker: found, type: is, text: task ?? question, context }
 }
 
 /** The task with the tools by which its agent delegates work. */
 export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefinition {
   if (task.coworkers.length === 0) return task
-  const coworkers = task.coworkers.map((coworker) => titled(coworker, inputs))
+  const coworkers = task.coworkers.map((coworker) => withTitle(coworker, inputs))
   const there = coworkers.map(({ agent, goal }) => `${agent.role} (${goal(inputs)})`).join('; ')
   const described = (what: string): string => `${what} Coworkers: ${there}`
   return {
@@ -56,7 +56,7 @@ export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefini
 }
 
 /** By the name that others use for it in this run. */
-function titled(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
+function withTitle(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
   const { agent, goal, tools, guardrails, instructions } = coworker
   return {
     agent: { ...agent, role: agent.title(inputs) },

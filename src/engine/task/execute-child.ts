@@ -5,8 +5,8 @@ import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import { attemptNumber, attemptPath, childAddress, childRun } from '../../journal/paths.ts'
-import { failuresIn } from '../../journal/state/failures.ts'
+import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
+import { taskFailures } from '../../journal/state/failures.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
 import { namesWords } from '../../text/words.ts'
 import { parseValue } from '../../schema/parse-value.ts'
@@ -19,24 +19,24 @@ import type {
   TaskDecisions,
   TaskDefinition,
 } from '../definition.ts'
-import type { Life, Outer, Work } from '../life.ts'
-import { askToRaise, checkBudget, failedLimit, LimitReached, statesUnder } from '../limits/budget.ts'
-import { addressed, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
-import { createRun, resumeWithin, type NewRun, type Taken } from '../run/lifecycle.ts'
-import { makerOf } from '../run/given-fields.ts'
-import { soFarFor } from '../run/so-far.ts'
-import { currentAttempt, plainAttempt } from './attempts.ts'
+import type { Life, ParentContext, ActiveAttempt } from '../life.ts'
+import { askToRaise, checkBudget, limitFailureReason, LimitReached, treeStates } from '../limits/budget.ts'
+import { withChildAddress, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
+import { createRun, resumeChild, type NewRun, type ResumeOutcome } from '../run/lifecycle.ts'
+import { outputMaker } from '../run/context-fields.ts'
+import { contextFor } from '../run/task-context.ts'
+import { currentAttempt, attemptWithoutModel } from './attempts.ts'
 import { childIncarnation } from '../read/incarnation.ts'
-import { callsBefore, callsUnder, runsSinceDone } from './child-calls.ts'
-import { fromChild } from './children.ts'
-import { failByPerson, failTask, unfitting } from './fail-task.ts'
+import { earlierChildCalls, callsOfRuns, runsSinceDone } from './child-calls.ts'
+import { asParentQuestion } from './children.ts'
+import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
 
 export async function executeChild(
   life: Life,
   task: TaskDefinition,
   child: ChildDefinition,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await takeAttempt(life, task)
+  const attempt = await childAttempt(life, task)
   const run = attempt.child as string
   const { signal, options } = life
   const { handsBack, changed } = options
@@ -46,26 +46,26 @@ export async function executeChild(
     crew: child.crew,
     attempt,
     options: {
-      onQuestion: asking(life, attempt),
+      onQuestion: childOnQuestion(life, attempt),
       signal,
       handsBack,
       changed,
-      decisions: decisionsFor(life, attempt),
+      decisions: childDecisions(life, attempt),
       next: null,
     },
-    make: async () => child.inputs(await soFarFor(life, task), life.state.inputs),
+    make: async () => child.inputs(await contextFor(life, task), life.state.inputs),
   }
   const state = await withinBudget({ life, task }, attempt.path, async (outer) =>
-    executeTaken(life, work, await takeChild(life, work), outer),
+    executeChildRun(life, work, await openChildRun(life, work), outer),
   ).catch((error: unknown) => {
-    throw signal.aborted ? error : ifCancelled(life.state.run, attempt, error)
+    throw signal.aborted ? error : explainCancelledChild(life.state.run, attempt, error)
   })
   // a message came after it had said that it waits
-  if (state?.woken) life.mailBelow.arrive()
+  if (state?.woken) life.mailBelow.notify()
   if (state?.status !== 'completed') return 'suspended'
-  const account = await accountOf(life, [task.name], state)
-  const given = resultWithin(child, state)
-  const failures = failuresIn(state)
+  const account = await childAccount(life, [task.name], state)
+  const given = nestedCrewResult(child, state)
+  const failures = taskFailures(state)
   if (!given && failures.length > 0) {
     const failed = namesWords(failures.map((failure) => failure.task))
     const message = `no task of its run ${run} gave anything, since ${failed} failed`
@@ -78,9 +78,9 @@ export async function executeChild(
     return 'completed'
   }
   const value = (given.structured ? JSON.parse(given.raw) : given.raw) as Json
-  const { schema } = makerOf(task, given)
+  const { schema } = outputMaker(task, given)
   const parsed = schema && (given.structured || child.ownSchema) ? await parseValue(schema, value) : undefined
-  if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
+  if (parsed?.ok === false) throw await failTask({ life, task }, schemaFailure(parsed.reason))
   const result = child.ownSchema && !given.structured ? { structured: true, raw: JSON.stringify(value) } : given
   const more = failures.length > 0 ? { failures } : {}
   await life.append([{ type: 'task.completed', path: attempt.path, ...result, ...account, ...more }])
@@ -88,7 +88,7 @@ export async function executeChild(
 }
 
 /** The output of a crew: that of its last task that was not skipped. Undefined when all were. */
-function resultWithin(
+function nestedCrewResult(
   { crew, ownSchema }: ChildDefinition,
   { tasks }: RunState,
 ): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined {
@@ -114,22 +114,25 @@ export interface ChildWork {
 }
 
 /** Creates the child run, or takes it up. RUN_EXISTS, RUN_CANCELLED. */
-export async function takeChild(life: Life, { engine, crew, attempt, options, make }: ChildWork): Promise<Taken> {
-  const { state, unit } = life
+export async function openChildRun(
+  life: Life,
+  { engine, crew, attempt, options, make }: ChildWork,
+): Promise<ResumeOutcome> {
+  const { state, tree: unit } = life
   const run = attempt.child as string
   const { changed, decisions } = options
-  const check = (found: RunState): void => checkOwn(state, attempt, found)
-  const resume = async (): Promise<Taken> => {
+  const check = (found: RunState): void => checkIsChild(state, attempt, found)
+  const resume = async (): Promise<ResumeOutcome> => {
     try {
-      return await resumeWithin(engine, crew, run, { check, changed, decisions }, unit)
+      return await resumeChild(engine, crew, run, { check, changed, decisions }, unit)
     } catch (error) {
-      throw addressed(error, state.run, childAddress(attempt.task, attempt.path))
+      throw withChildAddress(error, state.run, childAddress(attempt.task, attempt.path))
     }
   }
   // its inputs may be made by the user's code
   await life.ready()
   if (await engine.store.row(run)) return resume()
-  const calls = await callsBefore(engine, state, childAddress(attempt.task, attempt.path))
+  const calls = await earlierChildCalls(engine, state, childAddress(attempt.task, attempt.path))
   const { origin: own, ...made } = await make()
   const origin = {
     ...own,
@@ -142,56 +145,59 @@ export async function takeChild(life: Life, { engine, crew, attempt, options, ma
 }
 
 /** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
-export async function executeTaken(
+export async function executeChildRun(
   life: Life,
   { crew, attempt, options }: ChildWork,
-  taken: Taken,
-  outer: Outer,
+  taken: ResumeOutcome,
+  outer: ParentContext,
 ): Promise<RunState> {
   if (taken.is === 'rest') return taken.state
   const { state } = taken.hold
-  life.within.set(state.run, state)
+  life.childRuns.set(state.run, state)
   const last = await life.executeRun(taken.hold, crew, options, outer).catch((error: unknown) => {
     throw refusesDecisions(error, state)
-      ? addressed(error, life.state.run, childAddress(attempt.task, attempt.path))
+      ? withChildAddress(error, life.state.run, childAddress(attempt.task, attempt.path))
       : error
   })
-  life.within.set(state.run, last)
+  life.childRuns.set(state.run, last)
   return last
 }
 
 /** Puts a child's questions to the caller of the run that it works for. */
-export function asking({ state, options }: Life, { task, path, child = '' }: AttemptState): OnQuestion | undefined {
+export function childOnQuestion(
+  { state, options }: Life,
+  { task, path, child = '' }: AttemptState,
+): OnQuestion | undefined {
   const { onQuestion } = options
   const asked = { task: childAddress(task, path), path, run: child }
-  return onQuestion && ((question) => onQuestion(fromChild(state, asked, question)))
+  return onQuestion && ((question) => onQuestion(asParentQuestion(state, asked, question)))
 }
 
 /** The decisions about tasks of a child run, under any name that its task has had. */
-export function decisionsFor({ state, options }: Life, { task, path }: AttemptState): TaskDecisions {
+export function childDecisions({ state, options }: Life, { task, path }: AttemptState): TaskDecisions {
   const addresses = pastNames(state, task).map((name) => childAddress(name, path))
   return decisionsWithin(options.decisions ?? {}, addresses)
 }
 
 /** For `task.completed`: from then on nobody reads it in the child runs any more. */
-export type Account = Pick<EntryBodies['task.completed'], 'spent' | 'calls' | 'uncounted'>
+export type ChildAccount = Pick<EntryBodies['task.completed'], 'spent' | 'calls' | 'uncounted'>
 
 /** What the runs at these addresses have taken and called: those that were given up, and the one that is done now. */
-export async function accountOf(
-  { engine, state, within }: Life,
+export async function childAccount(
+  { engine, state, childRuns: within }: Life,
   addresses: readonly string[],
   done?: RunState,
-): Promise<Account> {
+): Promise<ChildAccount> {
   const parts = addresses.map(async (address) => {
     const others = (await runsSinceDone(engine, state, address)).filter(({ run }) => run !== done?.run)
     const runs = done ? [...others, done] : others
-    const under = await Promise.all(runs.map((run) => statesUnder(engine.store, run, within)))
-    return { states: under.flat(), calls: await callsUnder(engine, address, runs) }
+    const under = await Promise.all(runs.map((run) => treeStates(engine.store, run, within)))
+    return { states: under.flat(), calls: await callsOfRuns(engine, address, runs) }
   })
   const all = await Promise.all(parts)
   const states = all.flatMap((part) => part.states)
   const calls = all.flatMap((part) => part.calls)
-  const uncounted = states.flatMap(uncountedBy)
+  const uncounted = states.flatMap(uncountedRuns)
   return {
     spent: spentByModel(...states),
     ...(calls.length > 0 ? { calls } : {}),
@@ -200,23 +206,23 @@ export async function accountOf(
 }
 
 /** The runs that functions of a run began and that do not work for it. */
-export function uncountedBy({ tasks }: RunState): readonly string[] {
+export function uncountedRuns({ tasks }: RunState): readonly string[] {
   return [...tasks.values()].flatMap(({ output, source }) => (source === 'executed' && output?.uncounted) || [])
 }
 
 /** Undefined when the run has used up its budget, and nobody raises it now. */
 export async function withinBudget(
-  { life, task }: Pick<Work, 'life' | 'task'>,
+  { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   path: string,
-  work: (outer: Outer) => Promise<RunState>,
+  work: (outer: ParentContext) => Promise<RunState>,
 ): Promise<RunState | undefined> {
   for (;;) {
     let reached: LimitReached | undefined
     const state = await work({
-      crews: [life.crew, ...(life.outer?.crews ?? [])],
-      within: life.within,
+      crews: [life.crew, ...(life.parent?.crews ?? [])],
+      within: life.childRuns,
       slice: life.slice,
-      strays: () => life.earlier.strays(task.name),
+      strays: () => life.earlier.unclaimed(task.name),
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error
@@ -226,7 +232,7 @@ export async function withinBudget(
     })
     if (!reached || state.status === 'completed') return state
     if (!(await askToRaise(life, path, reached))) return undefined
-    const failing = failedLimit(life.state)
+    const failing = limitFailureReason(life.state)
     if (failing !== undefined) throw await failByPerson({ life, task }, failing)
   }
 }
@@ -235,16 +241,16 @@ export async function withinBudget(
  * The attempt to continue, or a new one whose run's name is free: the remains of a deleted run are not mistaken for its
  * work.
  */
-async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
+async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const current = currentAttempt(life, task)
   let { next } = current
-  while (!current.kept && (await life.engine.store.row(childRun(life.state.run, next))))
+  while (!current.kept && (await life.engine.store.row(childRunId(life.state.run, next))))
     next = attemptPath(task.name, attemptNumber(next) + 1)
-  return plainAttempt(life, { ...current, next }, { child: true })
+  return attemptWithoutModel(life, { ...current, next }, { child: true })
 }
 
 /** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */
-export function checkOwn(state: RunState, attempt: AttemptState, found: RunState): void {
+export function checkIsChild(state: RunState, attempt: AttemptState, found: RunState): void {
   const { run } = state
   if (found.incarnation === childIncarnation(state, attempt.path)) return
   const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`
@@ -253,7 +259,7 @@ export function checkOwn(state: RunState, attempt: AttemptState, found: RunState
 }
 
 /** Somebody cancelled the run of the task alone: the run that waits for it can only have it done again. */
-function ifCancelled(run: string, { task, child }: AttemptState, error: unknown): unknown {
+function explainCancelledChild(run: string, { task, child }: AttemptState, error: unknown): unknown {
   if (!RepriseError.isInstance(error) || error.code !== 'RUN_CANCELLED') return error
   const next = { act: 'invalidate', runId: run, task } as const
   return new RepriseError('TASK_FAILED', `its run ${child} was cancelled`, { runId: run, next, cause: error })

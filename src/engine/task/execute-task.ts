@@ -8,32 +8,32 @@ import type { NewEntry } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { replyText, type AttemptState } from '../../journal/state/state.ts'
 import { awayMs } from '../../stores/patient/patient-store.ts'
-import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
+import { FailedByAnswer, completeCalls } from '../calls/complete-calls.ts'
 import type { TaskDefinition } from '../definition.ts'
-import { judge } from '../judge/judge.ts'
-import type { Judged } from '../judge/judged.ts'
-import type { Life, Work } from '../life.ts'
-import { askToRaise, failedLimit, LimitReached } from '../limits/budget.ts'
+import { judgeOutput } from '../guardrails/judge-output.ts'
+import type { Verdict } from '../guardrails/verdict.ts'
+import type { Life, ActiveAttempt } from '../life.ts'
+import { askToRaise, limitFailureReason, LimitReached } from '../limits/budget.ts'
 import { TimeUp } from '../limits/slice.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
-import { pinRequest } from '../talk/pin.ts'
-import { takeTurn } from '../talk/take-turn.ts'
-import { currentAttempt, refusals, sentBack, triesWord } from './attempts.ts'
+import { pinRequest } from '../model/pin.ts'
+import { takeTurn } from '../model/take-turn.ts'
+import { currentAttempt, countRefusals, revisionMessage, triesWord } from './attempts.ts'
 import { delegateWith } from './delegate.ts'
 import { withDelegation } from './delegation-tools.ts'
 import { executeChild } from './execute-child.ts'
-import { executeCode } from './execute-code.ts'
+import { executeFunction } from './execute-function.ts'
 import { failByPerson, failTask } from './fail-task.ts'
 
 /** 'suspended': a question is open, or another task has failed. Failures reject, after the journal says so. */
 export async function executeTask(life: Life, declared: TaskDefinition): Promise<'completed' | 'suspended'> {
-  if (declared.code) return executeCode(life, declared, declared.code)
+  if (declared.code) return executeFunction(life, declared, declared.code)
   if (declared.child) return executeChild(life, declared, declared.child)
   const task = withDelegation(declared, life.state.inputs)
   for (;;) {
-    const attempt = takeAttempt(life, task)
-    const trying = (): Promise<Ended | undefined> => tryAttempt(life, task, attempt)
-    let ended: Ended | undefined
+    const attempt = agentAttempt(life, task)
+    const trying = (): Promise<AttemptOutcome | undefined> => tryAttempt(life, task, attempt)
+    let ended: AttemptOutcome | undefined
     try {
       ended = await (life.tracing?.attempt(attempt, task, trying) ?? trying())
     } catch (error) {
@@ -41,27 +41,27 @@ export async function executeTask(life: Life, declared: TaskDefinition): Promise
       // the run that it works for asks
       if (error.run !== life.state.run) return 'suspended'
       if (!(await askToRaise(life, attempt.path, error))) return 'suspended'
-      const failing = failedLimit(life.state)
+      const failing = limitFailureReason(life.state)
       if (failing !== undefined) throw await failByPerson({ life, task }, failing)
       continue
     }
-    if (ended === undefined || ended.judged.is === 'waiting') return 'suspended'
-    if (await settle(life, task, attempt, ended)) return 'completed'
+    if (ended === undefined || ended.judged.status === 'waiting') return 'suspended'
+    if (await recordVerdict(life, task, attempt, ended)) return 'completed'
   }
 }
 
-interface Said {
+interface FinalAnswer {
   readonly text: string
   readonly finish: string
 }
 
-interface Ended {
+interface AttemptOutcome {
   readonly text: string
-  readonly judged: Judged
+  readonly judged: Verdict
 }
 
 /** The attempt to continue: the open one, one that continues an answer that was sent back, or a fresh one. */
-function takeAttempt(life: Life, task: TaskDefinition): AttemptState {
+function agentAttempt(life: Life, task: TaskDefinition): AttemptState {
   const { state } = life
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
   if (kept?.status === 'open') return kept
@@ -70,7 +70,7 @@ function takeAttempt(life: Life, task: TaskDefinition): AttemptState {
     fingerprint: kept?.fingerprint ?? fingerprint,
     agent: task.agent.title(state.inputs),
   }
-  const carries = kept && { path: kept.path, message: sentBack(kept) }
+  const carries = kept && { path: kept.path, message: revisionMessage(kept) }
   life.note([{ type: 'task.started', path: next, ...pinned, ...defined({ carries }), ...because }])
   return state.attempts.get(next) as AttemptState
 }
@@ -79,14 +79,20 @@ function takeAttempt(life: Life, task: TaskDefinition): AttemptState {
  * The result of the attempt; undefined when a question is open, another task has failed, or the slice is over.
  * TIME_EXHAUSTED.
  */
-async function tryAttempt(life: Life, task: TaskDefinition, attempt: AttemptState): Promise<Ended | undefined> {
+async function tryAttempt(
+  life: Life,
+  task: TaskDefinition,
+  attempt: AttemptState,
+): Promise<AttemptOutcome | undefined> {
   const { role, maxSeconds } = task.agent
   using time = deadline(maxSeconds, life.signal, () => awayMs(life.engine.store))
-  const work: Work = { life, task, attempt, signal: time.signal, delegate: delegateWith(converse) }
+  const work: ActiveAttempt = { life, task, attempt, signal: time.signal, delegate: delegateWith(converse) }
   try {
     const said = await converse(work)
-    if (said === 'endless') throw await exhausted(work)
-    return said && { text: said.text, judged: await unlessAborted(judge(work, said.text, said.finish), work.signal) }
+    if (said === 'endless') throw await iterationsExhausted(work)
+    return (
+      said && { text: said.text, judged: await unlessAborted(judgeOutput(work, said.text, said.finish), work.signal) }
+    )
   } catch (error) {
     if (error instanceof TimeUp) return undefined
     const failedAlready = RepriseError.isInstance(error) && error.task === task.name
@@ -100,7 +106,7 @@ async function tryAttempt(life: Life, task: TaskDefinition, attempt: AttemptStat
  * The reply that called no tool; `endless` when the model still calls tools in its last turn; undefined when a question
  * is open, or another task has failed.
  */
-async function converse(work: Work): Promise<Said | 'endless' | undefined> {
+async function converse(work: ActiveAttempt): Promise<FinalAnswer | 'endless' | undefined> {
   const { life, task, attempt } = work
   for (;;) {
     const turn = attempt.turns.at(-1)
@@ -110,9 +116,9 @@ async function converse(work: Work): Promise<Said | 'endless' | undefined> {
     if (turn && attempt.turns.length >= task.agent.maxIterations) return 'endless'
     if (turn) {
       try {
-        if (!(await settleCalls(work, turn))) return undefined
+        if (!(await completeCalls(work, turn))) return undefined
       } catch (error) {
-        throw error instanceof AnsweredFail ? await failByPerson(work, error.message) : error
+        throw error instanceof FailedByAnswer ? await failByPerson(work, error.message) : error
       }
     }
     if (life.failure) return undefined
@@ -121,25 +127,25 @@ async function converse(work: Work): Promise<Said | 'endless' | undefined> {
 }
 
 /** Records the verdict on an answer; false when the model must give another one. OUTPUT_REFUSED, TASK_FAILED. */
-async function settle(
+async function recordVerdict(
   life: Life,
   task: TaskDefinition,
   attempt: AttemptState,
-  { text, judged }: Ended,
+  { text, judged }: AttemptOutcome,
 ): Promise<boolean> {
   const { path } = attempt
-  if (judged.is === 'accepted') {
+  if (judged.status === 'accepted') {
     const raw = judged.raw === text ? undefined : judged.raw
     const structured = task.schema !== undefined
     life.note([...judged.entries, { type: 'task.completed', path, structured, ...defined({ raw }) }])
     return true
   }
-  if (judged.is === 'failed') throw await failByPerson({ life, task }, judged.reason)
-  if (judged.is === 'waiting') return false
+  if (judged.status === 'failed') throw await failByPerson({ life, task }, judged.reason)
+  if (judged.status === 'waiting') return false
   const { by: guardrail, reason } = judged
   const refusal: NewEntry = { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason }
   const entries = [...judged.entries, refusal]
-  const before = refusals(life.state, attempt)
+  const before = countRefusals(life.state, attempt)
   // a person may ask for as many rounds as it takes
   if (guardrail === 'person' || before < task.retries) {
     await life.append(entries)
@@ -149,7 +155,7 @@ async function settle(
   throw await failTask({ life, task }, { code: 'OUTPUT_REFUSED', message, entries })
 }
 
-function exhausted(work: Work): Promise<RepriseError> {
+function iterationsExhausted(work: ActiveAttempt): Promise<RepriseError> {
   const { agent } = work.task
   const message = `it still called tools in turn ${agent.maxIterations}, its last; raise maxIterations of agent ${agent.role}`
   return failTask(work, { code: 'ITERATIONS_EXHAUSTED', message })

@@ -5,7 +5,7 @@ import type { NewEntry } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import { onceCalls } from '../calls/once.ts'
-import type { Life, Work } from '../life.ts'
+import type { Life, ActiveAttempt } from '../life.ts'
 import { callsOfOpenChildren } from './child-calls.ts'
 
 export interface TaskFailure {
@@ -21,7 +21,7 @@ export interface TaskFailure {
 
 /** The error to throw, once the failure is recorded. */
 export async function failTask(
-  { life, task }: Pick<Work, 'life' | 'task'>,
+  { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   { code, message, cause, stack, entries = [] }: TaskFailure,
 ): Promise<RepriseError> {
   const path = life.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
@@ -50,7 +50,8 @@ const ofTask: ReadonlySet<ErrorCode> = new Set([
 /** Whether the run goes on without the task. Not while nobody knows whether a call of it happened. */
 async function continuesWithout(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { crew, signal, state, engine } = life
-  if (crew.onTaskFailure !== 'continue' || signal.aborted || !ofTask.has(error.code) || isDecided(error)) return false
+  if (crew.onTaskFailure !== 'continue' || signal.aborted || !ofTask.has(error.code) || isDecidedByPerson(error))
+    return false
   const below = await callsOfOpenChildren(engine, state)
   const within = below.filter((call) => call.task.startsWith(`${task}/`))
   const own = onceCalls(state, task).filter((call) => !call.inherited)
@@ -58,12 +59,12 @@ async function continuesWithout(life: Life, task: string, error: RepriseError): 
 }
 
 /** Records that the run continues without a task that failed. False when the failure is to end the run. */
-export async function continueWithout(life: Life, task: string, error: RepriseError): Promise<boolean> {
+export async function continueWithoutTask(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { state, crew } = life
   const known = state.tasks.get(task)
   if (known?.final !== true) {
     if (!(await continuesWithout(life, task, error))) return false
-    const message = redact(failureWords(error.reason, error.tasks))
+    const message = redact(failureMessage(error.reason, error.tasks))
     const stack = thrownStack(error)
     const failure = { code: error.code, message, ...defined({ stack }) }
     const path = known?.attempts.at(-1) ?? task
@@ -74,12 +75,12 @@ export async function continueWithout(life: Life, task: string, error: RepriseEr
 }
 
 /** Which task failed within a nested crew is part of the message: the entry names its own task separately. */
-export function failureWords(reason: string, tasks: readonly string[] = []): string {
+export function failureMessage(reason: string, tasks: readonly string[] = []): string {
   const within = tasks.slice(1)
   return within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
 }
 
-export function failByPerson(work: Pick<Work, 'life' | 'task'>, reason: string): Promise<RepriseError> {
+export function failByPerson(work: Pick<ActiveAttempt, 'life' | 'task'>, reason: string): Promise<RepriseError> {
   const cause = new DecidedByPerson(reason)
   return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}`, cause })
 }
@@ -92,11 +93,11 @@ class DecidedByPerson {
   }
 }
 
-export function isDecided(error: unknown): boolean {
-  return error instanceof DecidedByPerson || (RepriseError.isInstance(error) && isDecided(error.cause))
+export function isDecidedByPerson(error: unknown): boolean {
+  return error instanceof DecidedByPerson || (RepriseError.isInstance(error) && isDecidedByPerson(error.cause))
 }
 
 /** Of a function or a crew, which nobody can ask for another output. */
-export function unfitting(reason: string): TaskFailure {
+export function schemaFailure(reason: string): TaskFailure {
   return { code: 'OUTPUT_REFUSED', message: `what it gave does not fit its schema: ${reason}` }
 }

@@ -69,7 +69,7 @@ export function functionCall(): FunctionCall | undefined {
   return runningCode()?.call
 }
 
-export function callCode<T>(code: RunningCode | undefined, work: () => T): T {
+export function runCode<T>(code: RunningCode | undefined, work: () => T): T {
   return running.run(code, work)
 }
 
@@ -87,11 +87,18 @@ export function warnOfRunBeside(
 }
 
 /** For an entry. */
-export function uncountedOf({ uncounted }: Pick<RunningCode, 'uncounted'>): { readonly uncounted?: readonly string[] } {
+export function uncountedField({ uncounted }: Pick<RunningCode, 'uncounted'>): {
+  readonly uncounted?: readonly string[]
+} {
   return uncounted.size > 0 ? { uncounted: [...uncounted] } : {}
 }
 
-export function openCall(life: Life, task: TaskDefinition, attempt: AttemptState, signal: AbortSignal): FunctionCall {
+export function openFunctionCall(
+  life: Life,
+  task: TaskDefinition,
+  attempt: AttemptState,
+  signal: AbortSignal,
+): FunctionCall {
   const interrupted = new AbortController()
   let entered = 0
   let waiting = 0

@@ -50,7 +50,7 @@ export async function resolveReferences(value: Json, length: number, blob: ReadB
 }
 
 /** JOURNAL_DAMAGED unless these are the bytes that were stored under the hash; `what` names them in the message. */
-export function checkStored(bytes: Uint8Array, hash: string, what: string): void {
+export function checkStoredValue(bytes: Uint8Array, hash: string, what: string): void {
   if (hashBytes(bytes) === hash) return
   throw new RepriseError('JOURNAL_DAMAGED', `${what} is not as it was written; ${advice}`)
 }
@@ -61,7 +61,7 @@ async function storedText(blob: ReadBlob, hash: string, where: string): Promise<
     const words = `${where} refers to the stored value ${hash}, which is not in the store; ${advice}`
     throw new RepriseError('BLOB_MISSING', words)
   }
-  checkStored(bytes, hash, called(hash, where))
+  checkStoredValue(bytes, hash, called(hash, where))
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }
 

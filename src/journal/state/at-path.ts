@@ -2,7 +2,7 @@
 // lost: above all a call that must not be made twice.
 import type { Entry, EntryOf } from '../entries.ts'
 import type { Json } from '../json.ts'
-import { callPath, isNested, parentPath, rootAttempt, taskOf, turnPath } from '../paths.ts'
+import { callPath, isNestedAttempt, parentPath, rootAttempt, taskInPath, turnPath } from '../paths.ts'
 import {
   noUsage,
   type AttemptState,
@@ -17,9 +17,9 @@ import {
 export const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
 
 /** The one turn of a task that is a function: no model was asked, and there is one call, of the function itself. */
-export function codeTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
+export function functionTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
   const path = turnPath(attempt, 1)
-  const request = { type: 'call', id: '', tool: taskOf(attempt), input } as const
+  const request = { type: 'call', id: '', tool: taskInPath(attempt), input } as const
   const { v, seq, at, token, prev } = entry
   const envelope = { v, seq, at, token, prev, type: 'model.replied', path } as const
   const reply = { ...envelope, startedAt: at, parts: [request], usage: noUsage, finish: 'code' }
@@ -47,14 +47,14 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
     }
     state.attempts.set(place, attempt)
     const task = taskAt(state, place)
-    const list = isNested(place) ? task.nested : task.attempts
+    const list = isNestedAttempt(place) ? task.nested : task.attempts
     list.push(place)
   }
   return attempt
 }
 
 /** A call whose turn was removed by hand. */
-export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallState {
+export function addOrphanCall(state: RunState, entry: EntryOf<'tool.called'>): CallState {
   const path = entry.path ?? ''
   const request = { type: 'call', id: '', tool: entry.tool, input: entry.input ?? null } as const
   const call: CallState = { path, request, times: 0, questions: [] }
@@ -77,7 +77,7 @@ export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallStat
 
 /** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
 export function taskNameAt({ attempts }: Pick<RunState, 'attempts'>, path: string): string {
-  return attempts.get(rootAttempt(path))?.task ?? taskOf(path)
+  return attempts.get(rootAttempt(path))?.task ?? taskInPath(path)
 }
 
 /**

@@ -2,17 +2,17 @@
 // name, and what a removed task was about to do is given up.
 import type { EntryOf, OrphanedTask, TaskListChanges } from '../entries.ts'
 import { declareTasks } from './declare-tasks.ts'
-import { giveUp, restart } from './give-up.ts'
+import { voidAttempts, restartTask } from './reset-task.ts'
 import type { RunState } from './state.ts'
 
-export function changeTasks(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
+export function applyTaskChanges(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
   if (changes) {
     state.taskChanges.push({ at, ...changes })
     if (changes.renamed) renameTasks(state, changes.renamed)
     const declared = new Set(tasks ? tasks.map(({ name }) => name) : state.tasks.keys())
     for (const name of changes.removed ?? []) {
       const task = state.tasks.get(name)
-      if (task) (declared.has(name) ? restart : giveUp)(state, task)
+      if (task) (declared.has(name) ? restartTask : voidAttempts)(state, task)
     }
   }
   if (tasks) declareTasks(state, tasks)
@@ -24,7 +24,7 @@ export function orphanedIn({ status, suspended }: Pick<RunState, 'status' | 'sus
 }
 
 /** What the run is with the tasks that its crew has now, before a resume records that. */
-export function withChanges(state: RunState, changes: TaskListChanges | undefined): RunState {
+export function withTaskChanges(state: RunState, changes: TaskListChanges | undefined): RunState {
   if (!changes) return state
   const next: RunState = {
     ...state,

@@ -1,7 +1,7 @@
 // Which tasks a run has: those that its crew declares, and those that it no longer declares but that have done
 // something.
 import type { DeclaredTask } from '../entries.ts'
-import { withdraw } from './give-up.ts'
+import { withdrawQuestions } from './reset-task.ts'
 import type { RunState, TaskState } from './state.ts'
 
 export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): void {
@@ -16,7 +16,7 @@ export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): v
   for (const [name, task] of before) {
     if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
     state.tasks.set(name, Object.assign(task, { removed: true }))
-    withdraw(state, task)
+    withdrawQuestions(state, task)
   }
 }
 

@@ -3,7 +3,7 @@ import type { TaskFailure } from '../entries.ts'
 import type { RunState } from './state.ts'
 
 /** In the order of the crew. Those of a nested crew that is done have its task's name before theirs. */
-export function failuresIn({ tasks }: RunState): TaskFailure[] {
+export function taskFailures({ tasks }: RunState): TaskFailure[] {
   const own = [...tasks.values()].filter((task) => !task.removed)
   return own.flatMap(({ name, final, error, failures = [] }): readonly TaskFailure[] => {
     if (final && error) {

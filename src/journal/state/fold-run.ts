@@ -2,10 +2,10 @@
 import { defined } from '../../base/defined.ts'
 import type { EntryOf, EntryType } from '../entries.ts'
 import { taskAt } from './at-path.ts'
-import { changeTasks } from './change-tasks.ts'
+import { applyTaskChanges } from './change-tasks.ts'
 import { declareTasks } from './declare-tasks.ts'
-import { restart, withdrawQuestion } from './give-up.ts'
-import { loseEntries, without } from './hand-edits.ts'
+import { restartTask, withdrawQuestion } from './reset-task.ts'
+import { noteLostEntries, excludeEntries } from './hand-edits.ts'
 import type { RunState } from './state.ts'
 
 type RunEntryType = Extract<EntryType, `run.${string}`>
@@ -59,7 +59,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
       for (const asked of state.unanswered) if (asked.question.kind === 'limit') withdrawQuestion(state, asked)
     }
     if (entry.edited) recordEdit(state, entry.edited)
-    changeTasks(state, entry)
+    applyTaskChanges(state, entry)
     for (const task of state.tasks.values()) if (task.status === 'failed' && !task.final) task.status = 'pending'
   },
   'run.suspended': (state, entry) => {
@@ -88,7 +88,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     state.imported = true
     delete state.forWorkers
   },
-  'run.woken': (state) => wake(state),
+  'run.woken': (state) => markWoken(state),
   'run.completed': (state) => {
     state.status = 'completed'
   },
@@ -105,15 +105,15 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
 }
 
 /** What a run that is suspended may have waited for is there. */
-export function wake(state: RunState): void {
+export function markWoken(state: RunState): void {
   if (state.status === 'suspended') state.woken = true
 }
 
 /** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
 function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
   state.handEdited = true
-  state.missing = without(state.missing, edit.missing)
-  state.changed = without(state.changed, edit.changed)
-  loseEntries(state, edit.missing)
-  for (const name of edit.tasks) restart(state, taskAt(state, name))
+  state.missing = excludeEntries(state.missing, edit.missing)
+  state.changed = excludeEntries(state.changed, edit.changed)
+  noteLostEntries(state, edit.missing)
+  for (const name of edit.tasks) restartTask(state, taskAt(state, name))
 }

@@ -2,22 +2,22 @@
 // same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
 // folds, and a task without its `task.completed` is a task that is not done.
 import { isProgress, journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
-import { runHandlers, wake } from './fold-run.ts'
-import { closeFold, missEntries, without } from './hand-edits.ts'
-import { forget, giveUp, restart, takeBackSkips, withdraw } from './give-up.ts'
+import { runHandlers, markWoken } from './fold-run.ts'
+import { finishFold, noteMissingEntries, excludeEntries } from './hand-edits.ts'
+import { forgetOutput, voidAttempts, restartTask, undoSkips, withdrawQuestions } from './reset-task.ts'
 import { readJson } from '../json.ts'
-import { limitedIn } from './limited.ts'
-import { attemptNumber, callPath, childName, isNested, parentPath } from '../paths.ts'
-import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
-import { startedAttempt } from './started-attempt.ts'
+import { iterationLimits } from './iteration-limits.ts'
+import { attemptNumber, callPath, childName, isNestedAttempt, parentPath } from '../paths.ts'
+import { attemptAt, callAt, addOrphanCall, taskAt } from './at-path.ts'
+import { newAttempt } from './new-attempt.ts'
 import { newTally, tallied, tallyAll } from './tally.ts'
-import { spend } from './spend.ts'
+import { addSpending } from './spend.ts'
 import { noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
   for (const entry of entries) applyEntry(state, entry)
-  return closeFold(state)
+  return finishFold(state)
 }
 
 /** `run` is the name under which the journal is stored; left out, the journal says it. */
@@ -59,7 +59,7 @@ export function emptyState(run = ''): RunState {
 
 /** Applies one entry to the state, in place: ten thousand entries must not mean ten thousand copies. */
 export function applyEntry(state: RunState, entry: Entry): void {
-  missEntries(state, entry.seq - 1)
+  noteMissingEntries(state, entry.seq - 1)
   state.seq = entry.seq
   // many entries share a millisecond
   const at = entry.at === state.updatedAt ? state.updatedMs : Date.parse(entry.at)
@@ -117,9 +117,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'task.started': (state, entry) => {
     const path = entry.path as string
     const task = taskAt(state, path)
-    if (isNested(path)) {
+    if (isNestedAttempt(path)) {
       task.nested.push(path)
-      state.attempts.set(path, startedAttempt(state, entry))
+      state.attempts.set(path, newAttempt(state, entry))
       if (entry.child) kickedOff(state, task, path)
       return
     }
@@ -127,17 +127,17 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       const attempt = state.attempts.get(earlier)
       if (attempt?.status === 'open') attempt.status = 'void'
     }
-    withdraw(state, task)
+    withdrawQuestions(state, task)
     // the writer knew all entries before this one, except those that a resume had found missing by then: none was of
     // this task
-    if (task.lost && attemptNumber(path) === 1) task.lost = without(task.lost, state.missing)
+    if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
     task.status = 'running'
     task.startedAt ??= entry.at
     task.attempts.push(path)
     delete task.error
     delete task.final
     if (entry.condition) task.condition = entry.condition
-    state.attempts.set(path, startedAttempt(state, entry))
+    state.attempts.set(path, newAttempt(state, entry))
   },
   'task.completed': (state, entry) => {
     const task = taskAt(state, entry.path)
@@ -149,7 +149,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const raw = entry.raw ?? (attempt?.child === undefined ? said : '')
     if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
     endAttempt(state, task, attempt, entry)
-    if (isNested(attempt.path)) {
+    if (isNestedAttempt(attempt.path)) {
       attempt.answer = raw
       return
     }
@@ -162,11 +162,11 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       startedAt: task.startedAt ?? attempt.startedAt,
       completedAt: entry.at,
       fingerprint: attempt.fingerprint,
-      ...limitedIn(state, task, attempt),
+      ...iterationLimits(state, task, attempt),
       ...uncountedIn(state, task, entry.uncounted),
     }
-    forget(task)
-    withdraw(state, task)
+    forgetOutput(task)
+    withdrawQuestions(state, task)
     state.outputs.set(entry.seq, raw)
     Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
     if (entry.failures) task.failures = entry.failures
@@ -174,17 +174,17 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.failed': (state, entry) => {
     const task = taskAt(state, entry.path)
-    const nested = isNested(entry.path ?? '') ? state.attempts.get(entry.path as string) : undefined
+    const nested = isNestedAttempt(entry.path ?? '') ? state.attempts.get(entry.path as string) : undefined
     if (nested) {
       nested.status = 'failed'
       nested.refusal = entry.error.message
-      withdraw(state, task, `${nested.path}/`)
+      withdrawQuestions(state, task, `${nested.path}/`)
       return
     }
     task.status = 'failed'
     task.error = entry.error
     if (entry.final) task.final = true
-    withdraw(state, task)
+    withdrawQuestions(state, task)
     const attempt = state.attempts.get(entry.path as string)
     if (attempt) attempt.status = 'failed'
   },
@@ -199,7 +199,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'task.edited': (state, entry) => {
     const task = taskAt(state, entry.path)
     if (!isOutput(entry)) return
-    giveUp(state, task)
+    voidAttempts(state, task)
     const output: StoredOutput = {
       raw: entry.raw,
       structured: entry.structured,
@@ -207,15 +207,15 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       startedAt: task.startedAt ?? entry.at,
       completedAt: entry.at,
     }
-    forget(task)
+    forgetOutput(task)
     state.outputs.set(entry.seq, entry.raw)
     Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
-    takeBackSkips(state, task)
-    wake(state)
+    undoSkips(state, task)
+    markWoken(state)
   },
   'task.invalidated': (state, entry) => {
-    restart(state, taskAt(state, entry.path))
-    wake(state)
+    restartTask(state, taskAt(state, entry.path))
+    markWoken(state)
   },
   'callback.returned': (state, entry) => {
     if (entry.path === undefined) state.told = entry.of
@@ -229,7 +229,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     state.lastStep = entry.seq
     const calls = entry.parts.filter((part) => part.type === 'call')
     const attempt = attemptAt(state, entry)
-    spend(state, entry.at, attempt.request.model, entry.usage)
+    addSpending(state, entry.at, attempt.request.model, entry.usage)
     loseTries(state, attempt, entry)
     attempt.turns.push({
       path,
@@ -242,7 +242,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (attempt) loseTries(state, attempt, entry)
   },
   'tool.called': (state, entry) => {
-    const call = callAt(state, entry.path) ?? orphan(state, entry)
+    const call = callAt(state, entry.path) ?? addOrphanCall(state, entry)
     Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
     if (entry.input !== undefined) call.input = entry.input
     const allowed = state.questions.get(entry.allowedBy ?? '')
@@ -318,7 +318,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (!asked) return
     asked.answer = entry.answer
     state.unanswered.delete(asked)
-    wake(state)
+    markWoken(state)
     // what it does not raise stays as it was when it was reached
     if (entry.answer.decision === 'raise' && asked.question.kind === 'limit')
       state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
@@ -335,7 +335,7 @@ function endAttempt(
   attempt.status = 'completed'
   if (spent) {
     attempt.spent = spent
-    for (const [model, usage] of Object.entries(spent)) spend(state, at, model, usage)
+    for (const [model, usage] of Object.entries(spent)) addSpending(state, at, model, usage)
   }
   if (calls) task.childCalls = [...(task.childCalls ?? []), ...calls]
 }
@@ -375,7 +375,7 @@ function loseTries(
 ): void {
   for (const { usage } of tries) {
     if (!usage) continue
-    spend(state, at, attempt.request.model, usage)
+    addSpending(state, at, attempt.request.model, usage)
     attempt.lost.push({ usage, at })
   }
 }

@@ -8,7 +8,7 @@ import { isDone } from './tally.ts'
 export const gapLimit = 100_000
 
 /** The entries up to `last` are missing. What they said about a task that wasn't done by then is unknown. */
-export function missEntries(state: RunState, last: number): void {
+export function noteMissingEntries(state: RunState, last: number): void {
   if (last <= state.seq) return
   if (last - state.seq >= gapLimit) {
     state.unknown ??= `a gap of ${last - state.seq} entries before entry ${last + 1}`
@@ -23,7 +23,7 @@ export function missEntries(state: RunState, last: number): void {
  * A resume is about to continue without these entries. All they can hide about a task is a call with no trace left, so
  * at least as many entries must be missing as such a call writes.
  */
-export function loseEntries(state: RunState, missing: readonly number[]): void {
+export function noteLostEntries(state: RunState, missing: readonly number[]): void {
   state.lost = [...(state.lost ?? []), ...missing]
   for (const task of state.tasks.values()) if (task.lost) task.lost = lostWith(state, task, missing)
 }
@@ -39,7 +39,7 @@ export function lostEntries(state: RunState): LostEntries[] {
 
 function lostWith(state: RunState, task: TaskState, missing: readonly number[]): readonly number[] {
   const { lost = [] } = task
-  const others = without(lost, missing)
+  const others = excludeEntries(lost, missing)
   return lost.length - others.length < neededFor(state, task) ? others : lost
 }
 
@@ -52,7 +52,7 @@ function neededFor(state: RunState, { attempts, nested, agent }: TaskState): num
   return attempts.length > 0 || agent === undefined ? 2 : 3
 }
 
-export function without(list: readonly number[], some: readonly number[]): number[] {
+export function excludeEntries(list: readonly number[], some: readonly number[]): number[] {
   const gone = new Set(some)
   return list.filter((seq) => !gone.has(seq))
 }
@@ -60,15 +60,15 @@ export function without(list: readonly number[], some: readonly number[]): numbe
 /**
  * A completed run in which a person removed a task's completion is no longer completed. Call it after the last entry.
  */
-export function closeFold(state: RunState): RunState {
-  if (state.status === 'completed' && edited(state) && unfinished(state).length > 0) {
+export function finishFold(state: RunState): RunState {
+  if (state.status === 'completed' && isHandEdited(state) && unfinishedTasks(state).length > 0) {
     state.status = 'suspended'
     state.suspended = { reason: 'edited' }
   }
   return state
 }
 
-export function edited(state: RunState): boolean {
+export function isHandEdited(state: RunState): boolean {
   return state.missing.length > 0 || state.changed.length > 0
 }
 
@@ -76,9 +76,9 @@ export function edited(state: RunState): boolean {
  * Tasks that a person's edit of the journal left unfinished: something is missing or changed after the start of their
  * last attempt.
  */
-export function undone(state: RunState): TaskState[] {
+export function tasksToRedo(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
-  return unfinished(state).filter((task) => {
+  return unfinishedTasks(state).filter((task) => {
     // in a completed run, a task that was never started had inherited its output
     if (task.attempts.length === 0) return state.suspended?.reason === 'edited'
     return touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? ''))
@@ -91,6 +91,6 @@ function begin(state: RunState, attempt: AttemptState | undefined): number {
   return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)
 }
 
-export function unfinished(state: RunState): TaskState[] {
+export function unfinishedTasks(state: RunState): TaskState[] {
   return [...state.tasks.values()].filter((task) => !task.removed && !isDone(task))
 }

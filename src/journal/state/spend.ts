@@ -30,7 +30,7 @@ const steps = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
 const mostParts = 96
 
 /** `at`: when it was recorded. */
-export function spend(
+export function addSpending(
   { spent, spending }: Pick<RunState, 'spent' | 'spending'>,
   at: string,
   model: string,
@@ -64,12 +64,12 @@ function added(spending: Map<string, Spending>, usage: Usage, described: Describ
 }
 
 /** The step after `over`; 0 is below the first. */
-export function nextStep(over: number): number {
+export function nextPriceStep(over: number): number {
   return steps.find((step) => step > over) ?? Number.POSITIVE_INFINITY
 }
 
 /** For more to be spent on top of the parts that a row has. */
-export function spendingFrom(parts: readonly Spending[]): Map<string, Spending> {
+export function restoreSpending(parts: readonly Spending[]): Map<string, Spending> {
   const spending = new Map<string, Spending>()
   for (const part of parts) {
     const usage = { ...part.usage }

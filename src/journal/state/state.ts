@@ -25,10 +25,10 @@ import type {
   ToolOutcome,
   ToolRequest,
   Usage,
-  Via,
+  DispatchedBy,
 } from '../entries.ts'
 import type { Json } from '../json.ts'
-import { isNested } from '../paths.ts'
+import { isNestedAttempt } from '../paths.ts'
 import type { Spending } from './spend.ts'
 import type { Tally } from './tally.ts'
 
@@ -63,7 +63,7 @@ export interface RunState {
   /** The process that wrote the newest entries. */
   owner: Owner
   /** By which a process last took it up, if it was told to. */
-  via?: Via
+  via?: DispatchedBy
   /** How many processes have worked on the run: one, and one more for each resume. */
   lives: number
   /** Lives that were cut off in a row, without progress in this run. */
@@ -101,9 +101,9 @@ export interface RunState {
   readonly tally: Tally
   /** The texts of all outputs there ever were, by the entry that holds them: pinned requests refer to them. */
   outputs: Map<number, string>
-  questions: Map<string, AskedQuestion>
+  questions: Map<string, QuestionState>
   /** Those of them that still need an answer, in the order of asking. */
-  readonly unanswered: Set<AskedQuestion>
+  readonly unanswered: Set<QuestionState>
   /** The calls that may have changed something, of the runs that this one was made from. */
   inheritedCalls: readonly OnceCall[]
   /** What tools with `cache` returned in this run, by the key of the call. */
@@ -129,7 +129,7 @@ export interface RunState {
   unknown?: string
 }
 
-export interface AskedQuestion {
+export interface QuestionState {
   readonly question: Question
   readonly askedAt: string
   answer?: Answer
@@ -324,7 +324,7 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
     const attempt = state.attempts.get(path)
     if (!attempt) return []
     const { request, startedAt, turns, lost, spent = {} } = attempt
-    const own = !isNested(path)
+    const own = !isNestedAttempt(path)
     // what a function did isn't a call of a model: nobody would know its price
     const asked = turns.map(({ reply }) => reply).filter(({ usage }) => usage.calls > 0)
     return [

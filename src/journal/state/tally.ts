@@ -2,7 +2,7 @@
 // would make a step of a large crew slower than one of a small crew. Most entries change only the task of their path;
 // after those that may change all of them, all are counted.
 import type { Entry } from '../entries.ts'
-import { childName, isNested, rootAttempt } from '../paths.ts'
+import { childName, isNestedAttempt, rootAttempt } from '../paths.ts'
 import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
@@ -37,7 +37,7 @@ export function tallied(state: RunState, entry: Entry, apply: (state: RunState, 
   if (after.isDone !== before.isDone) tally.turns.push(name)
   tally.done += after.done - before.done
   tally.failures += after.failures - before.failures
-  if (!isNested(path)) tallyCrew(state, task)
+  if (!isNestedAttempt(path)) tallyCrew(state, task)
   else if (entry.type === 'task.started' && entry.child) tally.crews.add(name)
 }
 

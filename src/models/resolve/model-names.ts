@@ -1,7 +1,7 @@
 // Models as people write them: `provider/model`, by any name of the provider; and those of OpenAI, Anthropic, Google
 // and Bedrock without one, as CrewAI takes them. Everything that keeps or shows a model has the provider's own name.
 import { nearest } from '../../base/options.ts'
-import { findProvider, providerNames, providerOfBare, type Provider } from './providers.ts'
+import { findProvider, providerNames, findProviderByModel, type Provider } from './providers.ts'
 
 export interface NamedModel {
   /** `provider/model` */
@@ -13,7 +13,7 @@ export interface NamedModel {
 /** Undefined for a name without a known provider. */
 export function readModelName(written: string): NamedModel | undefined {
   const slash = written.indexOf('/')
-  const provider = slash < 0 ? providerOfBare(written) : findProvider(written.slice(0, slash))
+  const provider = slash < 0 ? findProviderByModel(written) : findProvider(written.slice(0, slash))
   const id = written.slice(slash + 1)
   return provider === undefined || id.trim() === '' ? undefined : { name: `${provider.name}/${id}`, id, provider }
 }
@@ -30,8 +30,8 @@ function suggestion(written: string): string | undefined {
   const id = written.slice(slash + 1)
   const provider = slash > 0 ? nearest(written.slice(0, slash), providerNames) : undefined
   if (provider !== undefined) return `${provider}/${id}`
-  const owner = providerOfBare(id)?.name ?? providerNames.find((name) => id.startsWith(`${name}-`))
+  const owner = findProviderByModel(id)?.name ?? providerNames.find((name) => id.startsWith(`${name}-`))
   // llama3:8b is how Ollama names what it serves
-  if (/^[a-z][\w.-]*:[\w.-]+$/i.test(written) && providerOfBare(written) === undefined) return `ollama/${written}`
+  if (/^[a-z][\w.-]*:[\w.-]+$/i.test(written) && findProviderByModel(written) === undefined) return `ollama/${written}`
   return owner === undefined ? undefined : `${owner}/${id}`
 }

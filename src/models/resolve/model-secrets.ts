@@ -21,9 +21,9 @@ export function learnSecrets(model: LanguageModel): void {
   const { config } = model as { readonly config?: Config | null }
   if (typeof config !== 'object' || config === null) return
   const { baseURL, url, headers } = config
-  for (const address of [baseURL, called(url, { path: '/', modelId: model.modelId })])
+  for (const address of [baseURL, callSafely(url, { path: '/', modelId: model.modelId })])
     if (typeof address === 'string') remember(secretsInAddress(address))
-  const sent = typeof headers === 'function' ? called(headers) : headers
+  const sent = typeof headers === 'function' ? callSafely(headers) : headers
   if (sent instanceof Promise) sent.then(rememberHeaders, () => {})
   else rememberHeaders(sent)
 }
@@ -34,7 +34,7 @@ function rememberHeaders(headers: unknown): void {
   remember(texts.flatMap(secretsIn))
 }
 
-function called(maker: unknown, ...given: readonly unknown[]): unknown {
+function callSafely(maker: unknown, ...given: readonly unknown[]): unknown {
   try {
     return typeof maker === 'function' ? (maker as (...given: readonly unknown[]) => unknown)(...given) : undefined
   } catch {

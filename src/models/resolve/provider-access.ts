@@ -13,11 +13,11 @@ export interface Access {
   readonly address: string | undefined
 }
 
-export function accessTo(provider: Provider): Access {
+export function readAccess(provider: Provider): Access {
   const given = firstSet(provider.addresses)?.value
   return {
     apiKey: firstSet(provider.keys)?.value,
-    address: given === undefined ? undefined : completed(given, provider.ending),
+    address: given === undefined ? undefined : completeAddress(given, provider.ending),
   }
 }
 
@@ -27,13 +27,13 @@ export function keyVariable(provider: Provider): string | undefined {
 }
 
 /** Whether a variable leads to another server than the provider's own. */
-export function isElsewhere(provider: Provider): boolean {
+export function hasOwnAddress(provider: Provider): boolean {
   const given = firstSet(provider.addresses)?.value
   return given !== undefined && URL.parse(given)?.hostname !== URL.parse(provider.url ?? '')?.hostname
 }
 
 // An address with a query is left alone: whatever is added to it would become a part of that.
-function completed(address: string, ending: string | undefined): string {
+function completeAddress(address: string, ending: string | undefined): string {
   const plain = address.replace(/\/+$/, '')
   return ending === undefined || /\/v\d\w*$|\?/.test(plain) ? plain : plain + ending
 }
@@ -46,7 +46,7 @@ export function checkProvider({ name, id, provider }: NamedModel): void {
   if (provider.package !== undefined && !isInstalled(provider.package)) {
     throw new RepriseError('MODEL_INVALID', `model ${name} needs a package: run npm install ${provider.package}`)
   }
-  const access = accessTo(provider)
+  const access = readAccess(provider)
   const missing = provider.missing ? provider.missing(id, access) : missingKey(provider, access)
   if (missing !== undefined) throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs ${missing}`)
   const key = firstSet(provider.keys)

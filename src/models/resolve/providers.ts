@@ -3,9 +3,9 @@
 import { compatible, load } from './load-provider.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
-import { azure, bedrock, openai, openrouter, vertex, type Special } from './special-providers.ts'
+import { azure, bedrock, openai, openrouter, vertex, type SpecialProvider } from './special-providers.ts'
 
-export interface Provider extends Special {
+export interface Provider extends SpecialProvider {
   readonly name: string
   /** What else it is called: by CrewAI and LiteLLM, and by its package. */
   readonly aliases?: readonly string[]
@@ -197,7 +197,7 @@ export function findProvider(name: string): Provider | undefined {
 }
 
 /** That of a model which is written without one. */
-export function providerOfBare(model: string): Provider | undefined {
+export function findProviderByModel(model: string): Provider | undefined {
   return providers.find(({ bareNames }) => bareNames?.test(model))
 }
 

@@ -9,7 +9,7 @@ import { redact } from '../../secrets/redact.ts'
 import { safeCause } from '../model-failure.ts'
 import { learnSecrets } from './model-secrets.ts'
 import { knownProviders, readModelName, type NamedModel } from './model-names.ts'
-import { accessTo, checkProvider, keyVariable } from './provider-access.ts'
+import { readAccess, checkProvider, keyVariable } from './provider-access.ts'
 import { findProvider, openModel } from './providers.ts'
 
 /** A language model object of the AI SDK, of any version that it still accepts. */
@@ -35,7 +35,7 @@ export const defaultModel = 'openai/gpt-5-mini'
 export function modelName(model: LanguageModel | string | undefined): string {
   const written = model ?? environment().model ?? defaultModel
   if (typeof written === 'string') return readModelName(written)?.name ?? written
-  return `${providerOf(written)}/${written.modelId}`
+  return `${modelProvider(written)}/${written.modelId}`
 }
 
 /** Refuses what `resolveModel` would refuse: MODEL_INVALID (also for a package to install), MODEL_KEY_MISSING. */
@@ -50,12 +50,12 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   const name = modelName(model)
   if (model !== undefined && typeof model !== 'string') {
     learnSecrets(model)
-    const known = findProvider(providerOf(model))
+    const known = findProvider(modelProvider(model))
     return { name, model, keyVariable: known && keyVariable(known) }
   }
   const { provider, id } = parseModel(model)
   try {
-    const opened = await openModel(provider, id, accessTo(provider))
+    const opened = await openModel(provider, id, readAccess(provider))
     return { name, model: opened, keyVariable: keyVariable(provider) }
   } catch (error) {
     throw new RepriseError('MODEL_INVALID', `model ${name} cannot be opened: ${redact(messageOf(error))}`, {
@@ -90,6 +90,6 @@ export function checkModelKind(what: string, model: unknown): void {
 
 // `openai.responses`, `openai.chat`, `anthropic.messages`, `google.generative-ai`: which API is used is not part of the
 // name.
-function providerOf(model: LanguageModel): string {
+function modelProvider(model: LanguageModel): string {
   return model.provider.replace(/\.(chat|responses|completion|messages|generative-ai)$/, '')
 }

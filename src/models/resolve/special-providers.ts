@@ -5,7 +5,7 @@ import { compatible, load } from './load-provider.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
-export interface Special {
+export interface SpecialProvider {
   /** What is missing and how to set it, after "model x needs"; undefined when nothing is. By default, a key. */
   readonly missing?: (id: string, access: Access) => string | undefined
   /** By default, what `factory` of the package makes. */
@@ -16,7 +16,7 @@ export interface Special {
   readonly toSet?: readonly string[]
 }
 
-export const openai: Special = {
+export const openai: SpecialProvider = {
   // Self-hosted servers often need no key; the server itself says if it does.
   missing: (_, { apiKey, address }) =>
     (apiKey ?? address) === undefined ? 'an API key: set OPENAI_API_KEY' : undefined,
@@ -32,7 +32,7 @@ export const openai: Special = {
 const resource = ['AZURE_RESOURCE_NAME']
 const apiVersion = ['AZURE_API_VERSION', 'OPENAI_API_VERSION']
 
-export const azure: Special = {
+export const azure: SpecialProvider = {
   others: [...resource, ...apiVersion],
   toSet: ['AZURE_API_KEY', ...resource],
   missing(_, { apiKey, address }) {
@@ -63,7 +63,7 @@ export const azure: Special = {
 const accessKey = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
 const region = ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_REGION_NAME']
 
-export const bedrock: Special = {
+export const bedrock: SpecialProvider = {
   others: [...accessKey, ...region],
   toSet: ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_REGION'],
   missing(_, { apiKey }) {
@@ -83,7 +83,7 @@ export const bedrock: Special = {
 const project = ['GOOGLE_VERTEX_PROJECT', 'GOOGLE_CLOUD_PROJECT']
 const location = ['GOOGLE_VERTEX_LOCATION', 'GOOGLE_CLOUD_LOCATION']
 
-export const vertex: Special = {
+export const vertex: SpecialProvider = {
   others: [...project, ...location],
   toSet: ['GOOGLE_VERTEX_PROJECT', 'GOOGLE_VERTEX_LOCATION'],
   missing(id, { apiKey }) {
@@ -98,23 +98,23 @@ export const vertex: Special = {
     const from = { project: firstSet(project)?.value, location: firstSet(location)?.value }
     if (!isClaude(id)) {
       const settings = { ...from, apiKey, baseURL: root && `${root}/publishers/google` }
-      return (await kept('@ai-sdk/google-vertex', 'createGoogleVertex', settings))(id)
+      return (await openOnce('@ai-sdk/google-vertex', 'createGoogleVertex', settings))(id)
     }
     // Without the project there, the package would look for it, for seconds.
     const googleAuthOptions = { projectId: from.project }
     const settings = { ...from, googleAuthOptions, baseURL: root && `${root}/publishers/anthropic/models` }
-    return (await kept('@ai-sdk/google-vertex/anthropic', 'createGoogleVertexAnthropic', settings))(id)
+    return (await openOnce('@ai-sdk/google-vertex/anthropic', 'createGoogleVertexAnthropic', settings))(id)
   },
 }
 
-const held = new Map<string, (id: string) => LanguageModel>()
+const openProviders = new Map<string, (id: string) => LanguageModel>()
 
 /** Kept for the token that it holds: a new one would fetch another for every call. */
-async function kept(specifier: string, factory: string, settings: object): Promise<(id: string) => LanguageModel> {
+async function openOnce(specifier: string, factory: string, settings: object): Promise<(id: string) => LanguageModel> {
   const credentials = firstSet(['GOOGLE_APPLICATION_CREDENTIALS'])?.value
   const key = JSON.stringify([specifier, settings, credentials])
-  const provider = held.get(key) ?? (await load(specifier))[factory]!(settings)
-  held.set(key, provider)
+  const provider = openProviders.get(key) ?? (await load(specifier))[factory]!(settings)
+  openProviders.set(key, provider)
   return provider
 }
 
@@ -123,7 +123,7 @@ function isClaude(id: string): boolean {
   return id.startsWith('claude')
 }
 
-export const openrouter: Special = {
+export const openrouter: SpecialProvider = {
   async open(id, { apiKey, address }) {
     const { createOpenRouter } = await load('@openrouter/ai-sdk-provider')
     // strict: with it, the usage is asked for while streaming too

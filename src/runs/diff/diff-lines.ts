@@ -11,35 +11,35 @@ const width = 80
 /** One line of a text takes at most that many printed ones. */
 const rowLimit = 8
 
-export function title(text: string): DiffLine[] {
-  return rowsOf(visible(text), width, 40).map((row) => ({ kind: 'title', text: row }))
+export function titleLine(text: string): DiffLine[] {
+  return wrapRows(visible(text), width, 40).map((row) => ({ kind: 'title', text: row }))
 }
 
-export function note(text: string, rows: number = rowLimit): DiffLine[] {
-  const shown = rowsOf(visible(text), width - 4, rows)
+export function noteLines(text: string, rows: number = rowLimit): DiffLine[] {
+  const shown = wrapRows(visible(text), width - 4, rows)
   return shown.map((row, index) => ({ kind: 'note', text: `${index === 0 ? '  ' : '    '}${row}` }))
 }
 
 /** `  - text`; what does not fit continues after the mark, indented. */
-export function marked(kind: 'removed' | 'added', text: string): DiffLine[] {
+export function markedLines(kind: 'removed' | 'added', text: string): DiffLine[] {
   const mark = kind === 'removed' ? '-' : '+'
   // at the end of a line nobody sees a space, and it may be all that changed
   const shown = visible(text).replace(/ +$/, (spaces) => '·'.repeat(spaces.length))
-  return rowsOf(shown, width - 6, rowLimit).map((row, index) => ({
+  return wrapRows(shown, width - 6, rowLimit).map((row, index) => ({
     kind,
     text: `  ${mark} ${index === 0 ? '' : '  '}${row}`.trimEnd(),
   }))
 }
 
 /** An equal line is there to find one's way, so that its beginning is enough. */
-export function same(text: string): DiffLine {
+export function sameLine(text: string): DiffLine {
   const shown = visible(text)
   const room = width - 4
   const row = columns(shown) <= room ? shown : `${cutToWidth(shown, room - 1)}…`
   return { kind: 'same', text: `    ${row}`.trimEnd() }
 }
 
-function rowsOf(text: string, room: number, limit: number): string[] {
+function wrapRows(text: string, room: number, limit: number): string[] {
   // bounded before it is measured: what stands behind these is not shown anyway
   const part = text.slice(0, (limit + 1) * room * 2)
   const rows = wrap(part, room)

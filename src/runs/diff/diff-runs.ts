@@ -4,7 +4,7 @@ import type { Failure, Usage } from '../../journal/entries.ts'
 import { diffText } from './diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import { diffTasks, type TaskDiff } from './task-diff.ts'
-import { withFileWords } from '../../journal/files.ts'
+import { describeFiles } from '../../journal/files.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { isReady } from '../../engine/read/due.ts'
@@ -46,20 +46,20 @@ export interface RunSide {
 }
 
 /** What changed from run a to run b. What makes a task differ stands at `TaskDiff.differences`. */
-export function diffRuns(a: RunState, b: RunState, known: KnownSides = {}): RunDiff {
-  const [tasksA, tasksB] = [tasksOf(a), tasksOf(b)]
+export function diffRuns(a: RunState, b: RunState, known: DiffFacts = {}): RunDiff {
+  const [tasksA, tasksB] = [tasksByName(a), tasksByName(b)]
   const names = new Set([...tasksB.keys(), ...tasksA.keys()])
   const tasks = [...names].map((name) => {
     const [before, after] = [tasksA.get(name), tasksB.get(name)]
     return diffTasks(before && { state: a, task: before }, after && { state: b, task: after })
   })
-  const sides = { a: sideOf(a, known.a), b: sideOf(b, known.b) }
+  const sides = { a: runSide(a, known.a), b: runSide(b, known.b) }
   const first = tasks.find((task) => task.differences.length > 0)?.name
-  const inputs = jsonChanges(withFileWords(a.inputs), withFileWords(b.inputs), 'inputs')
+  const inputs = jsonChanges(describeFiles(a.inputs), describeFiles(b.inputs), 'inputs')
   const order = diffOrder([...tasksA.keys()], [...tasksB.keys()])
   const diff = {
     ...sides,
-    same: first === undefined && inputs.length === 0 && !order && sameEnd(sides.a, sides.b),
+    same: first === undefined && inputs.length === 0 && !order && isSameEnd(sides.a, sides.b),
     ...(first === undefined ? {} : { first }),
     inputs,
     ...(order ? { order } : {}),
@@ -71,23 +71,23 @@ export function diffRuns(a: RunState, b: RunState, known: KnownSides = {}): RunD
 }
 
 /** What a journal alone does not say. */
-export interface KnownSides {
-  readonly a?: KnownSide
-  readonly b?: KnownSide
+export interface DiffFacts {
+  readonly a?: SideFacts
+  readonly b?: SideFacts
 }
 
-export interface KnownSide {
+export interface SideFacts {
   /** In dollars. */
   readonly cost?: number | undefined
   /** Whether a process has the run, and what the runs of its tasks ask, is known to the store. */
   readonly status: RunViewStatus
 }
 
-function tasksOf(state: RunState): Map<string, TaskState> {
+function tasksByName(state: RunState): Map<string, TaskState> {
   return new Map([...state.tasks].filter(([, task]) => !task.removed))
 }
 
-function sideOf(state: RunState, known: KnownSide | undefined): RunSide {
+function runSide(state: RunState, known: SideFacts | undefined): RunSide {
   const { run: id, crew, createdAt, error } = state
   const standing = {
     questions: openQuestions(state).length,
@@ -113,7 +113,7 @@ function diffOrder(a: readonly string[], b: readonly string[]): RunDiff['order']
   return inA.every((name, index) => name === inB[index]) ? undefined : { a: inA, b: inB }
 }
 
-function sameEnd(a: RunSide, b: RunSide): boolean {
+function isSameEnd(a: RunSide, b: RunSide): boolean {
   const [before, after] = [a, b].map(({ crew, status, error }) =>
     JSON.stringify([crew, status, error?.code, error?.message, error?.task]),
   )

@@ -4,7 +4,7 @@ import type { RunDiff, RunSide } from './diff-runs.ts'
 import type { TaskDiff } from './task-diff.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
 import { changeLines } from './change-lines.ts'
-import { marked, note, title, type DiffLine } from './diff-lines.ts'
+import { markedLines, noteLines, titleLine, type DiffLine } from './diff-lines.ts'
 import { taskLines } from './task-lines.ts'
 
 export interface DiffTextOptions {
@@ -28,23 +28,25 @@ export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}):
   const equal = tasks.filter((task) => task.differences.length === 0)
   if (diff.same)
     return [
-      ...title(`Run ${a.id} and run ${b.id} of crew ${b.crew} are the same: inputs, prompts, steps and outputs.`),
+      ...titleLine(`Run ${a.id} and run ${b.id} of crew ${b.crew} are the same: inputs, prompts, steps and outputs.`),
       ...sourceLines(equal),
     ]
   return [
     ...runLines('---', 'removed', a),
     ...runLines('+++', 'added', b),
-    ...section(title(headline(diff))),
-    ...(inputs.length > 0 ? section([...title('Inputs'), ...changeLines(inputs, context)]) : []),
+    ...section(titleLine(headline(diff))),
+    ...(inputs.length > 0 ? section([...titleLine('Inputs'), ...changeLines(inputs, context)]) : []),
     ...(order
       ? section([
-          ...title('Order of the tasks'),
-          ...marked('removed', order.a.join(', ')),
-          ...marked('added', order.b.join(', ')),
+          ...titleLine('Order of the tasks'),
+          ...markedLines('removed', order.a.join(', ')),
+          ...markedLines('added', order.b.join(', ')),
         ])
       : []),
     ...differing.flatMap((task) => section(taskLines(task, context))),
-    ...(equal.length > 0 ? section([...title(`The same in both: ${namesOf(equal)}`), ...sourceLines(equal)]) : []),
+    ...(equal.length > 0
+      ? section([...titleLine(`The same in both: ${taskNames(equal)}`), ...sourceLines(equal)])
+      : []),
   ]
 }
 
@@ -58,10 +60,10 @@ function sourceLines(tasks: readonly TaskDiff[]): DiffLine[] {
       { words: `${source} in the second run`, tasks: only('b', 'a') },
     ]
   })
-  return lines.flatMap((line) => (line.tasks.length > 0 ? note(`${line.words}: ${namesOf(line.tasks)}`) : []))
+  return lines.flatMap((line) => (line.tasks.length > 0 ? noteLines(`${line.words}: ${taskNames(line.tasks)}`) : []))
 }
 
-function namesOf(tasks: readonly TaskDiff[]): string {
+function taskNames(tasks: readonly TaskDiff[]): string {
   return tasks.map(({ name }) => name).join(', ')
 }
 
@@ -71,9 +73,9 @@ function runLines(mark: string, kind: 'removed' | 'added', side: RunSide): DiffL
   const spent = usage.calls > 0 ? [plural(usage.calls, 'call'), usageWords(usage), ...price] : ['no model call']
   const facts = [status, longTime(createdAt), duration(durationMs), ...spent]
   return [
-    ...title(`${mark} run ${id} of crew ${crew}`).map((line) => ({ ...line, kind })),
-    ...note(`  ${facts.join(', ')}`),
-    ...(error ? note(`  ${error.code}: ${error.message}`, 2) : []),
+    ...titleLine(`${mark} run ${id} of crew ${crew}`).map((line) => ({ ...line, kind })),
+    ...noteLines(`  ${facts.join(', ')}`),
+    ...(error ? noteLines(`  ${error.code}: ${error.message}`, 2) : []),
   ]
 }
 

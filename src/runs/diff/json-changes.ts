@@ -43,13 +43,13 @@ function sameText(a: Json, b: Json): boolean {
 }
 
 /** Where the walk is, in a and in b. */
-interface Place {
+interface JsonPosition {
   readonly a: string
   readonly b: string
   readonly depth: number
 }
 
-function compare(a: Json, b: Json, at: Place): JsonChange[] {
+function compare(a: Json, b: Json, at: JsonPosition): JsonChange[] {
   if (at.depth < depthLimit) {
     if (isList(a) && isList(b)) return compareLists(a, b, at)
     if (isObject(a) && isObject(b)) return compareObjects(a, b, at)
@@ -57,7 +57,7 @@ function compare(a: Json, b: Json, at: Place): JsonChange[] {
   return canonicalJson(a) === canonicalJson(b) ? [] : [{ path: at.b, kind: 'changed', a, b }]
 }
 
-function compareObjects(a: JsonObject, b: JsonObject, at: Place): JsonChange[] {
+function compareObjects(a: JsonObject, b: JsonObject, at: JsonPosition): JsonChange[] {
   const removed = Object.keys(a).filter((key) => !Object.hasOwn(b, key))
   return [
     ...removed.map((key) => ({ path: memberPath(at.a, key), kind: 'removed', a: a[key] as Json }) as const),
@@ -69,10 +69,10 @@ function compareObjects(a: JsonObject, b: JsonObject, at: Place): JsonChange[] {
   ]
 }
 
-function compareLists(a: readonly Json[], b: readonly Json[], at: Place): JsonChange[] {
+function compareLists(a: readonly Json[], b: readonly Json[], at: JsonPosition): JsonChange[] {
   const changes: JsonChange[] = []
   let [nextA, nextB] = [0, 0]
-  for (const [removed, added] of stretches(a, b)) {
+  for (const [removed, added] of alignLists(a, b)) {
     for (let item = 0; item < Math.max(removed, added); item++) {
       const place = { a: `${at.a}[${nextA + item}]`, b: `${at.b}[${nextB + item}]`, depth: at.depth + 1 }
       const [itemA, itemB] = [a[nextA + item] as Json, b[nextB + item] as Json]
@@ -89,7 +89,7 @@ function compareLists(a: readonly Json[], b: readonly Json[], at: Place): JsonCh
 /**
  * How many items of a and of b stand against each other, stretch by stretch; equal ones stand against each other too.
  */
-function stretches(a: readonly Json[], b: readonly Json[]): (readonly [number, number])[] {
+function alignLists(a: readonly Json[], b: readonly Json[]): (readonly [number, number])[] {
   const options = { maxEditLength: itemLimit }
   const parts = diffArrays(a.map(canonicalJson), b.map(canonicalJson), options)
   if (!parts) return [[a.length, b.length]]

@@ -5,10 +5,10 @@ import type { AttemptState, RunState, TaskState } from '../../journal/state/stat
  * Why a run has no prompt and no steps of a task: they are in another run, a person gave the output, or nothing was
  * sent.
  */
-export type Missing = 'inherited' | 'edited' | 'not started'
+export type MissingReason = 'inherited' | 'edited' | 'not started'
 
 /** The attempt that made the output; of a task without one, its last. */
-export function makerOf(state: RunState, task: TaskState): AttemptState | Missing {
+export function outputAttempt(state: RunState, task: TaskState): AttemptState | MissingReason {
   if (task.source === 'inherited' || task.source === 'edited') return task.source
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
   const made = task.output && attempts.findLast((attempt) => attempt.status === 'completed')

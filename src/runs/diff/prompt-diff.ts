@@ -3,12 +3,12 @@ import type { ToolDefinition } from '../../journal/entries.ts'
 import type { AttemptState, SentRequest } from '../../journal/state/state.ts'
 import type { Json } from '../../journal/json.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
-import type { Missing } from './maker.ts'
+import type { MissingReason } from './maker.ts'
 import { textDiff, type TextDiff } from './text-diff.ts'
 
 /** Only what changed. Where a side has no prompt, `missing` says why, and nothing is compared. */
 export interface PromptDiff {
-  readonly missing?: { readonly a?: Missing; readonly b?: Missing }
+  readonly missing?: { readonly a?: MissingReason; readonly b?: MissingReason }
   readonly instructions?: TextDiff
   /** The first message, with the outputs of earlier tasks in it. */
   readonly message?: TextDiff
@@ -29,7 +29,7 @@ export type ToolChange =
   /** `lookup_policy.description`, `lookup_policy.schema.properties.number` */
   | { readonly name: string; readonly kind: 'changed'; readonly changes: readonly JsonChange[] }
 
-export function diffPrompts(a: AttemptState | Missing, b: AttemptState | Missing): PromptDiff {
+export function diffPrompts(a: AttemptState | MissingReason, b: AttemptState | MissingReason): PromptDiff {
   if (typeof a === 'string' || typeof b === 'string') {
     const missing = { ...(typeof a === 'string' ? { a } : {}), ...(typeof b === 'string' ? { b } : {}) }
     return { missing, tools: [], settings: [], schema: [] }

@@ -2,7 +2,7 @@
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { AttemptState, RunState, ToolOutcome, TurnState } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
-import type { Missing } from './maker.ts'
+import type { MissingReason } from './maker.ts'
 
 export interface StepsDiff {
   /**
@@ -50,59 +50,61 @@ export interface ResultChange {
  */
 export function diffSteps(
   runs: { readonly a: RunState; readonly b: RunState },
-  makers: { readonly a: AttemptState | Missing; readonly b: AttemptState | Missing },
+  makers: { readonly a: AttemptState | MissingReason; readonly b: AttemptState | MissingReason },
 ): StepsDiff {
-  const [a, b] = [sideOf(runs.a, makers.a), sideOf(runs.b, makers.b)]
+  const [a, b] = [collectSteps(runs.a, makers.a), collectSteps(runs.b, makers.b)]
   const counts = { ...(a ? { a: a.counts } : {}), ...(b ? { b: b.counts } : {}) }
   if (!a || !b) return { ...counts, results: [] }
   const longest = Math.max(a.steps.length, b.steps.length)
   let common = 0
   while (common < longest && sameStep(a.steps[common]?.step, b.steps[common]?.step)) common++
-  const results = a.steps.slice(0, common).flatMap((before, index) => resultChange(before, b.steps[index] as Taken))
+  const results = a.steps
+    .slice(0, common)
+    .flatMap((before, index) => resultChange(before, b.steps[index] as StepRecord))
   if (common === longest) return { ...counts, results }
   const [stepA, stepB] = [a.steps[common]?.step, b.steps[common]?.step]
   return { ...counts, parting: { ...(stepA ? { a: stepA } : {}), ...(stepB ? { b: stepB } : {}) }, results }
 }
 
-interface Taken {
+interface StepRecord {
   readonly step: Step
   readonly outcome?: ToolOutcome | undefined
 }
 
 /** All of the conversation that led to the output, with the attempts that it carries on. */
-function sideOf(
+function collectSteps(
   state: RunState,
-  maker: AttemptState | Missing,
-): { readonly steps: readonly Taken[]; readonly counts: StepCounts } | undefined {
+  maker: AttemptState | MissingReason,
+): { readonly steps: readonly StepRecord[]; readonly counts: StepCounts } | undefined {
   if (typeof maker === 'string') return undefined
-  const turns = conversationOf(state, maker)
-  const steps = turns.flatMap(stepsOf)
-  const modelCalls = turns.filter(isAsked).length
+  const turns = conversationTurns(state, maker)
+  const steps = turns.flatMap(turnSteps)
+  const modelCalls = turns.filter(isModelTurn).length
   const failedTries = turns.reduce((sum, turn) => sum + (turn.reply.tries?.length ?? 0), 0)
   return { steps, counts: { modelCalls, toolCalls: steps.length - modelCalls, failedTries } }
 }
 
-function conversationOf(state: RunState, attempt: AttemptState): TurnState[] {
+function conversationTurns(state: RunState, attempt: AttemptState): TurnState[] {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  return [...(carried ? conversationOf(state, carried) : []), ...attempt.turns]
+  return [...(carried ? conversationTurns(state, carried) : []), ...attempt.turns]
 }
 
 /** The turn of a task that is a function asks no model. */
-function isAsked({ reply }: TurnState): boolean {
+function isModelTurn({ reply }: TurnState): boolean {
   return reply.finish !== 'code'
 }
 
-function stepsOf(turn: TurnState): Taken[] {
+function turnSteps(turn: TurnState): StepRecord[] {
   return [
-    ...(isAsked(turn) ? [{ step: { kind: 'model', path: turn.path } } as const] : []),
-    ...turn.calls.map(({ path, request, input, outcome }): Taken => {
+    ...(isModelTurn(turn) ? [{ step: { kind: 'model', path: turn.path } } as const] : []),
+    ...turn.calls.map(({ path, request, input, outcome }): StepRecord => {
       const made = { path, tool: request.tool, input: input ?? request.input }
-      return { step: { kind: 'tool', ...made, outcome: kindOf(outcome) }, outcome }
+      return { step: { kind: 'tool', ...made, outcome: outcomeKind(outcome) }, outcome }
     }),
   ]
 }
 
-function kindOf(outcome: ToolOutcome | undefined): Extract<Step, { kind: 'tool' }>['outcome'] {
+function outcomeKind(outcome: ToolOutcome | undefined): Extract<Step, { kind: 'tool' }>['outcome'] {
   if (!outcome) return 'none'
   if ('result' in outcome) return 'result'
   if ('error' in outcome) return 'error'
@@ -114,7 +116,10 @@ function sameStep(a: Step | undefined, b: Step | undefined): boolean {
   return a.tool === b.tool && a.outcome === b.outcome && canonicalJson(a.input) === canonicalJson(b.input)
 }
 
-function resultChange({ step: a, outcome: before }: Taken, { step: b, outcome: after }: Taken): ResultChange[] {
+function resultChange(
+  { step: a, outcome: before }: StepRecord,
+  { step: b, outcome: after }: StepRecord,
+): ResultChange[] {
   if (a.kind === 'model' || !before || !after) return []
   const changes = Object.entries(after).flatMap(([kind, value]) =>
     jsonChanges((before as { readonly [kind: string]: Json })[kind] as Json, value, kind),

@@ -4,7 +4,7 @@ import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
 import { spentOn, type RunState, type TaskState, type TaskStatus } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
-import { makerOf } from './maker.ts'
+import { outputAttempt } from './maker.ts'
 import { diffPrompts, samePrompt, type PromptDiff } from './prompt-diff.ts'
 import { diffSteps, type StepsDiff } from './steps-diff.ts'
 import { textDiff, type TextDiff } from './text-diff.ts'
@@ -73,7 +73,7 @@ interface Side {
 
 export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
   const name = (b ?? a)?.task.name ?? ''
-  const sides = { ...(a ? { a: sideOf(a) } : {}), ...(b ? { b: sideOf(b) } : {}) }
+  const sides = { ...(a ? { a: taskSide(a) } : {}), ...(b ? { b: taskSide(b) } : {}) }
   const output = diffOutputs(a?.task, b?.task)
   const gave = output ? { output } : {}
   if (!a || !b) {
@@ -89,14 +89,14 @@ export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
       ...gave,
     }
   }
-  const makers = { a: makerOf(a.state, a.task), b: makerOf(b.state, b.task) }
+  const makers = { a: outputAttempt(a.state, a.task), b: outputAttempt(b.state, b.task) }
   const definition = diffDefinitions(a.task, b.task)
-  const [before, after] = [fingerprintOf(a), fingerprintOf(b)]
+  const [before, after] = [outputFingerprint(a), outputFingerprint(b)]
   const fields = before && after ? explainChange(before, after) : []
   const prompt = diffPrompts(makers.a, makers.b)
   const steps = diffSteps({ a: a.state, b: b.state }, makers)
   const found: Record<Exclude<Difference, 'presence'>, boolean> = {
-    status: !sameStatus(sideOf(a), sideOf(b)),
+    status: !sameStatus(taskSide(a), taskSide(b)),
     definition:
       Object.keys(definition).length > 0 || (before && after && changedFields(before, after).some(isDeclared)) === true,
     prompt: !samePrompt(prompt),
@@ -107,7 +107,7 @@ export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
   return { name, differences, ...sides, definition, fields, prompt, steps, ...gave }
 }
 
-function sideOf({ state, task }: Side): TaskSide {
+function taskSide({ state, task }: Side): TaskSide {
   const { source, from, output } = task
   const stopped = task.status === 'running' && state.error?.task === task.name ? state.error : undefined
   const error = task.error ?? stopped
@@ -137,8 +137,8 @@ function diffDefinitions(a: TaskState, b: TaskState): DefinitionDiff {
 }
 
 /** An inherited output brings the fingerprint that it was made with; an edited one has none. */
-function fingerprintOf({ state, task }: Side): Fingerprint | undefined {
-  const maker = makerOf(state, task)
+function outputFingerprint({ state, task }: Side): Fingerprint | undefined {
+  const maker = outputAttempt(state, task)
   return task.output ? task.output.fingerprint : typeof maker === 'string' ? undefined : maker.fingerprint
 }
 

@@ -2,8 +2,8 @@
 import { cutToWidth } from '../../text/columns.ts'
 import { plural, usageWords } from '../../text/words.ts'
 import { changeLines } from './change-lines.ts'
-import { marked, note, title, type DiffLine } from './diff-lines.ts'
-import type { Missing } from './maker.ts'
+import { markedLines, noteLines, titleLine, type DiffLine } from './diff-lines.ts'
+import type { MissingReason } from './maker.ts'
 import type { PromptDiff, ToolChange } from './prompt-diff.ts'
 import type { ResultChange, Step, StepCounts, StepsDiff } from './steps-diff.ts'
 import type { Difference, OutputDiff, TaskDiff, TaskSide } from './task-diff.ts'
@@ -12,9 +12,9 @@ import { textLines } from './text-lines.ts'
 
 export function taskLines(task: TaskDiff, context: number): DiffLine[] {
   return [
-    ...title(headline(task)),
+    ...titleLine(headline(task)),
     ...sideLines(task),
-    ...(task.fields.length > 0 ? note(task.fields.join('; ')) : []),
+    ...(task.fields.length > 0 ? noteLines(task.fields.join('; ')) : []),
     ...definitionLines(task, context),
     ...promptLines(task.prompt, context),
     ...stepsLines(task.steps, context),
@@ -31,16 +31,19 @@ function headline({ name, differences, a }: TaskDiff): string {
 
 /** Where only the tokens differ, those of the runs are enough. */
 function sideLines({ a, b }: TaskDiff): DiffLine[] {
-  if (a && b && sideWords(a) === sideWords(b)) return []
+  if (a && b && describeTaskSide(a) === describeTaskSide(b)) return []
   const line = (kind: 'removed' | 'added', side: TaskSide | undefined): DiffLine[] => {
     if (!side) return []
     const { usage } = side
-    return marked(kind, usage.calls > 0 ? `${sideWords(side)} (${usageWords(usage)})` : sideWords(side))
+    return markedLines(
+      kind,
+      usage.calls > 0 ? `${describeTaskSide(side)} (${usageWords(usage)})` : describeTaskSide(side),
+    )
   }
   return [...line('removed', a), ...line('added', b)]
 }
 
-function sideWords({ status, source, from, attempts, error }: TaskSide): string {
+function describeTaskSide({ status, source, from, attempts, error }: TaskSide): string {
   const how = status === 'completed' ? (source ?? status) : status
   const tries = attempts > 1 ? ` in ${attempts} attempts` : ''
   const words = `${how}${from === undefined ? '' : ` from run ${from}`}${tries}`
@@ -71,12 +74,12 @@ function promptLines(prompt: PromptDiff, context: number): DiffLine[] {
   ]
 }
 
-function missingLines(missing: Missing | undefined, run: string): DiffLine[] {
+function missingLines(missing: MissingReason | undefined, run: string): DiffLine[] {
   switch (missing) {
     case 'inherited':
-      return note(`no prompt to compare: the ${run} run inherited the output`)
+      return noteLines(`no prompt to compare: the ${run} run inherited the output`)
     case 'edited':
-      return note(`no prompt to compare: a person wrote the output in the ${run} run`)
+      return noteLines(`no prompt to compare: a person wrote the output in the ${run} run`)
     // its status says so
     case 'not started':
     case undefined:
@@ -86,58 +89,61 @@ function missingLines(missing: Missing | undefined, run: string): DiffLine[] {
 
 function toolLines(tool: ToolChange, context: number): DiffLine[] {
   if (tool.kind === 'changed') return changeSection(`tool ${tool.name}`, tool.changes, context)
-  return marked(tool.kind, `tool ${tool.name}`)
+  return markedLines(tool.kind, `tool ${tool.name}`)
 }
 
 function stepsLines({ a, b, parting, results }: StepsDiff, context: number): DiffLine[] {
   const given = results.flatMap((result) => resultLines(result, context))
   if (!parting || !a || !b) return given
-  const [before, after] = [countWords(a), countWords(b)]
+  const [before, after] = [describeCounts(a), describeCounts(b)]
   return [
     ...given,
-    ...note(`steps part: ${before === after ? before : `${before} against ${after}`}`),
-    ...marked('removed', stepWords(parting.a)),
-    ...marked('added', stepWords(parting.b)),
+    ...noteLines(`steps part: ${before === after ? before : `${before} against ${after}`}`),
+    ...markedLines('removed', describeStep(parting.a)),
+    ...markedLines('added', describeStep(parting.b)),
   ]
 }
 
 function resultLines({ tool, input, a, b, changes }: ResultChange, context: number): DiffLine[] {
   const where = a === b ? a : `${a} and ${b}`
-  return [...note(`${callWords(tool, input)} at ${where} gave something else`), ...changeLines(changes, context)]
+  return [
+    ...noteLines(`${describeCall(tool, input)} at ${where} gave something else`),
+    ...changeLines(changes, context),
+  ]
 }
 
-function countWords({ modelCalls, toolCalls }: StepCounts): string {
+function describeCounts({ modelCalls, toolCalls }: StepCounts): string {
   const counts = [plural(modelCalls, 'model call'), ...(toolCalls > 0 ? [plural(toolCalls, 'tool call')] : [])]
   return modelCalls + toolCalls === 0 ? 'none' : counts.join(', ')
 }
 
-function stepWords(step: Step | undefined): string {
+function describeStep(step: Step | undefined): string {
   if (!step) return 'no further step'
   if (step.kind === 'model') return `${step.path} a model call`
   const outcome = step.outcome === 'result' ? '' : step.outcome === 'none' ? ', not made' : `, ${step.outcome}`
-  return `${step.path} ${callWords(step.tool, step.input)}${outcome}`
+  return `${step.path} ${describeCall(step.tool, step.input)}${outcome}`
 }
 
-function callWords(tool: string, input: unknown): string {
+function describeCall(tool: string, input: unknown): string {
   const text = JSON.stringify(input)
   return `${tool}(${text.length > 120 ? `${cutToWidth(text.slice(0, 500), 119)}…` : text})`
 }
 
 function outputLines({ in: where, text, changes }: OutputDiff, context: number): DiffLine[] {
-  if (changes?.length === 0) return note('output: the same values, written otherwise')
+  if (changes?.length === 0) return noteLines('output: the same values, written otherwise')
   if (changes && where === 'both') return changeSection('output', changes, context)
   // what only one run has is not compared: its beginning tells what it is
-  return [...note('output'), ...textLines(text, context, where === 'both' ? undefined : 6)]
+  return [...noteLines('output'), ...textLines(text, context, where === 'both' ? undefined : 6)]
 }
 
 function textSection(name: string, text: TextDiff | undefined, context: number): DiffLine[] {
-  return text ? [...note(name), ...textLines(text, context)] : []
+  return text ? [...noteLines(name), ...textLines(text, context)] : []
 }
 
 function changeSection(name: string, changes: Parameters<typeof changeLines>[0], context: number): DiffLine[] {
-  return changes.length > 0 ? [...note(name), ...changeLines(changes, context)] : []
+  return changes.length > 0 ? [...noteLines(name), ...changeLines(changes, context)] : []
 }
 
 function pair(name: string, a: string, b: string): DiffLine[] {
-  return [...marked('removed', `${name}: ${a}`), ...marked('added', `${name}: ${b}`)]
+  return [...markedLines('removed', `${name}: ${a}`), ...markedLines('added', `${name}: ${b}`)]
 }

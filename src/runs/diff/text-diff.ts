@@ -31,12 +31,12 @@ const pairedLength = 50_000
  */
 export function textDiff(a: string, b: string): TextDiff | undefined {
   if (a === b) return undefined
-  const [linesA, linesB] = [linesOf(a), linesOf(b)]
+  const [linesA, linesB] = [splitLines(a), splitLines(b)]
   const found = diffArrays(linesA, linesB, { maxEditLength: lineLimit })
-  if (!found) return { parts: replaced(linesA, linesB), coarse: true }
+  if (!found) return { parts: replacedLines(linesA, linesB), coarse: true }
   const parts: TextPart[] = []
   const [removed, added]: [string[], string[]] = [[], []]
-  const close = (): void => void parts.push(...paired(removed.splice(0), added.splice(0)))
+  const close = (): void => void parts.push(...pairLines(removed.splice(0), added.splice(0)))
   for (const part of found) {
     if (part.removed) removed.push(...part.value)
     else if (part.added) added.push(...part.value)
@@ -50,12 +50,12 @@ export function textDiff(a: string, b: string): TextDiff | undefined {
 }
 
 /** An empty text has no line, not an empty one: against it, a text is added and nothing else. */
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   return text === '' ? [] : text.split('\n')
 }
 
 /** Finds for each removed line the next added one that is still alike. */
-function paired(removed: readonly string[], added: readonly string[]): TextPart[] {
+function pairLines(removed: readonly string[], added: readonly string[]): TextPart[] {
   const length = [...removed, ...added].reduce((sum, line) => sum + line.length, 0)
   if (removed.length * added.length > pairLimit ** 2 || length > pairedLength) return block(removed, added)
   const parts: TextPart[] = []
@@ -71,7 +71,7 @@ function paired(removed: readonly string[], added: readonly string[]): TextPart[
   return [...parts, ...block(removed.slice(fromA), added.slice(fromB))]
 }
 
-function replaced(a: readonly string[], b: readonly string[]): TextPart[] {
+function replacedLines(a: readonly string[], b: readonly string[]): TextPart[] {
   const shorter = Math.min(a.length, b.length)
   let start = 0
   while (start < shorter && a[start] === b[start]) start++

@@ -1,7 +1,7 @@
 // A changed text as lines with - and +: long equal stretches are cut, between lines and inside of them.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plural } from '../../text/words.ts'
-import { marked, note, same, type DiffLine } from './diff-lines.ts'
+import { markedLines, noteLines, sameLine, type DiffLine } from './diff-lines.ts'
 import type { TextDiff, TextPart } from './text-diff.ts'
 import type { WordPart } from './word-parts.ts'
 
@@ -11,11 +11,11 @@ const textLimit = 120
 
 /** `context` equal lines are kept around each change. */
 export function textLines({ parts, coarse }: TextDiff, context: number, limit: number = stretchLimit): DiffLine[] {
-  const lines: DiffLine[] = coarse ? note('too much changed to compare it line by line') : []
+  const lines: DiffLine[] = coarse ? noteLines('too much changed to compare it line by line') : []
   for (const [index, part] of parts.entries()) {
     if (lines.length > textLimit) {
       const left = parts.slice(index).filter(({ kind }) => kind !== 'same').length
-      return left === 0 ? lines : [...lines, ...note(`⋮ ${plural(left, 'more change')}`)]
+      return left === 0 ? lines : [...lines, ...noteLines(`⋮ ${plural(left, 'more change')}`)]
     }
     lines.push(...partLines(part, limit, index === 0 ? 0 : context, index === parts.length - 1 ? 0 : context))
   }
@@ -27,13 +27,16 @@ function partLines(part: TextPart, limit: number, before: number, behind: number
     case 'same':
       return sameLines(part.lines, before, behind)
     case 'changed':
-      return [...marked('removed', sideOf(part.words, 'removed')), ...marked('added', sideOf(part.words, 'added'))]
+      return [
+        ...markedLines('removed', changedLine(part.words, 'removed')),
+        ...markedLines('added', changedLine(part.words, 'added')),
+      ]
     case 'removed':
     case 'added': {
       const { kind, lines } = part
       const left = lines.length - limit
-      const shown = lines.slice(0, limit).flatMap((line) => marked(kind, line))
-      return left > 0 ? [...shown, ...note(`⋮ ${plural(left, `more ${kind} line`)}`)] : shown
+      const shown = lines.slice(0, limit).flatMap((line) => markedLines(kind, line))
+      return left > 0 ? [...shown, ...noteLines(`⋮ ${plural(left, `more ${kind} line`)}`)] : shown
     }
   }
 }
@@ -41,20 +44,20 @@ function partLines(part: TextPart, limit: number, before: number, behind: number
 function sameLines(lines: readonly string[], before: number, behind: number): DiffLine[] {
   const left = lines.length - before - behind
   // the note takes a line too
-  if (left <= 1) return lines.map(same)
+  if (left <= 1) return lines.map(sameLine)
   const end = lines.slice(lines.length - behind)
-  return [...lines.slice(0, before).map(same), ...note(`⋮ ${left} equal lines`), ...end.map(same)]
+  return [...lines.slice(0, before).map(sameLine), ...noteLines(`⋮ ${left} equal lines`), ...end.map(sameLine)]
 }
 
 /** A line of one side, whole when it is short; else each change with the words around it. */
-function sideOf(words: readonly WordPart[], kind: 'removed' | 'added'): string {
+function changedLine(words: readonly WordPart[], kind: 'removed' | 'added'): string {
   const parts = words.filter((part) => part.kind === 'same' || part.kind === kind)
   const whole = parts.map((part) => part.text).join('')
   if (columns(whole) <= 150) return whole
   return words
     .map((part, index) => {
       if (part.kind !== 'same') return part.kind === kind ? part.text : ''
-      const [start, end] = [index > 0 ? beginning(part.text) : '', index < words.length - 1 ? ending(part.text) : '']
+      const [start, end] = [index > 0 ? firstPart(part.text) : '', index < words.length - 1 ? lastPart(part.text) : '']
       // a space that does not break, so that no … stands alone on a line
       return start.length + end.length + 10 >= part.text.length
         ? part.text
@@ -63,17 +66,17 @@ function sideOf(words: readonly WordPart[], kind: 'removed' | 'added'): string {
     .join('')
 }
 
-const around = 40
+const wordsAround = 40
 const segmenter = new Intl.Segmenter('en')
 
-function beginning(text: string): string {
-  const start = cutToWidth(text.slice(0, around * 4), around)
+function firstPart(text: string): string {
+  const start = cutToWidth(text.slice(0, wordsAround * 4), wordsAround)
   const space = start.lastIndexOf(' ')
   return space > 0 ? start.slice(0, space + 1) : start
 }
 
-function ending(text: string): string {
-  const end = [...segmenter.segment(text.slice(-around * 4))].slice(-around).map(({ segment }) => segment)
+function lastPart(text: string): string {
+  const end = [...segmenter.segment(text.slice(-wordsAround * 4))].slice(-wordsAround).map(({ segment }) => segment)
   const tail = end.join('')
   const space = tail.indexOf(' ')
   return space >= 0 && space < tail.length - 1 ? tail.slice(space) : tail

@@ -13,7 +13,7 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'word' })
 
 /** Undefined when too many words changed for it to be worth showing. */
 export function wordParts(a: string, b: string): WordPart[] | undefined {
-  return diffArrays(wordsOf(a), wordsOf(b), { maxEditLength: wordLimit })?.map(({ added, removed, value }) => ({
+  return diffArrays(splitWords(a), splitWords(b), { maxEditLength: wordLimit })?.map(({ added, removed, value }) => ({
     kind: added ? 'added' : removed ? 'removed' : 'same',
     text: value.join(''),
   }))
@@ -41,7 +41,7 @@ function plainWords(line: string): string[] {
 /**
  * With the white space behind them: as words of their own, spaces would be kept and the words around them torn apart.
  */
-function wordsOf(line: string): string[] {
+function splitWords(line: string): string[] {
   const words: string[] = []
   for (const { segment } of segmenter.segment(line)) {
     if (segment.trim() === '' && words.length > 0) words.push(`${words.pop()}${segment}`)

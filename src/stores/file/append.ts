@@ -1,15 +1,15 @@
 // Appending to a journal. A change that makes a run ready sooner than the table of roots says is announced there first:
 // a kill between the two leaves a run that is looked at for nothing, never one that nothing looks at.
-import { callerOf } from '../../journal/paths.ts'
+import { parentRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { dueTime, neverTried, recordsMessages } from '../rules/ready.ts'
-import { checkInbox, checkOpen, checkSeq, checkUnit, runNotFound } from '../rules/refusals.ts'
+import { checkInbox, checkOpen, checkSeq, checkTree, unknownRunError } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
 import { unsureFirst, type FolderAccess } from './folder-access.ts'
 import { appendLines, lastSeq } from './journal.ts'
 import { checkLease } from './leases.ts'
-import { settle, waitingMessages } from './root-files.ts'
-import { differ, isReadySooner, type StoredRoot } from './roots.ts'
+import { refreshRoot, waitingMessages } from './root-files.ts'
+import { differsFrom, isReadySooner, type StoredRoot } from './roots.ts'
 
 /** How many messages wait for the unit. */
 export async function appendBatch(access: FolderAccess, lease: Lease, after: number, batch: Batch): Promise<number> {
@@ -18,8 +18,8 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
   const { waiting } = await access.lockedAfter<StoredRoot>(lease.run, async (roots, root) => {
     const state = await access.undamaged(run)
     checkLease(roots, lease, run !== lease.run || state !== undefined)
-    checkUnit(lease, run)
-    if (state === undefined) throw runNotFound(run, url)
+    checkTree(lease, run)
+    if (state === undefined) throw unknownRunError(run, url)
     checkSeq(run, lastSeq(state), after, batch)
     checkOpen(run, state.row.status, batch)
     // asked for only where it matters: that reads a file
@@ -36,9 +36,9 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
     await files.addBlobs(run, batch.blobs ?? [])
     await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run }, now())
     await files.note(state)
-    if (root.unsure) return settle(files, roots, lease.run)
+    if (root.unsure) return refreshRoot(files, roots, lease.run)
     // a plain step, and a row that changes nothing here, write no table
-    if (differ(next, root, now())) roots.put(lease.run, next)
+    if (differsFrom(next, root, now())) roots.put(lease.run, next)
     return next
   })
   return waiting
@@ -48,7 +48,7 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
 function rootAfter(root: StoredRoot, run: RunId, batch: Batch, gone: number, now: number): StoredRoot {
   const waiting = root.waiting - gone
   const counted = batch.progress ? neverTried : {}
-  if (batch.row === undefined || callerOf(run) !== undefined) return { ...root, waiting, ...counted }
+  if (batch.row === undefined || parentRunId(run) !== undefined) return { ...root, waiting, ...counted }
   const { crew, version, format, priority, status } = batch.row
   const lane = { crew, version, format }
   return { ...root, lane, priority, ended: isEnded(status), dueAt: dueTime(batch, now), waiting, ...counted }

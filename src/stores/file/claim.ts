@@ -1,14 +1,14 @@
 // Claiming under the lock. The table finds what is ready; before a run is given away, its files are asked whether that
 // is so. What the table cannot know is found out first: journals that people put there, and runs whose last change may
 // not have reached it.
-import { rootRun } from '../../journal/paths.ts'
-import { isGone } from '../owner.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { isOwnerDead } from '../owner.ts'
 import { highestFirst, isSameLane } from '../rules/claim-order.ts'
 import { afterDeath } from '../rules/ready.ts'
-import { crewsOf, placesIn } from '../rules/room.ts'
-import type { Lane, Lease, Owner, Priority, Room, RunId } from '../store.ts'
-import { take } from './leases.ts'
-import { settle } from './root-files.ts'
+import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
+import type { Lane, Lease, Owner, Priority, ClaimLimits, RunId } from '../store.ts'
+import { grantLease } from './leases.ts'
+import { refreshRoot } from './root-files.ts'
 import { manyDeaths, type Roots, type StoredRoot } from './roots.ts'
 import type { RunFolder } from './run-folder.ts'
 
@@ -16,7 +16,7 @@ export interface Claim {
   readonly owner: Owner
   readonly ttlMs: number
   readonly lanes: readonly Lane[]
-  readonly room: Room
+  readonly room: ClaimLimits
 }
 
 export async function claimRoots(
@@ -25,28 +25,28 @@ export async function claimRoots(
   { owner, ttlMs, lanes, room }: Claim,
   now: () => number,
 ): Promise<Lease[]> {
-  const units = Map.groupBy(await files.ids(), rootRun)
+  const units = Map.groupBy(await files.ids(), rootRunId)
   const known = roots.known()
   const strangers = [...units.keys()].filter((run) => !known.has(run))
-  for (const run of new Set([...strangers, ...roots.unsure()])) await settle(files, roots, run, units.get(run))
-  for (const run of roots.heldByGone(isGone)) {
+  for (const run of new Set([...strangers, ...roots.unsure()])) await refreshRoot(files, roots, run, units.get(run))
+  for (const run of roots.heldByGone(isOwnerDead)) {
     const root = roots.get(run)
     roots.put(run, { ...root, ...afterDeath(root), holding: undefined })
   }
-  const { has = new Set() } = room
-  const places = placesIn(room, () => roots.held(crewsOf(lanes), has))
+  const { exclude: has = new Set() } = room
+  const places = claimableCount(room, () => roots.held(laneCrews(lanes), has))
   let deaths = roots.holdsSuspect(owner) ? 0 : manyDeaths
   const claimed: Lease[] = []
   /** By what its files say, which may be something else than the table: then the next search does not find it again. */
   async function takeIfWanted(run: RunId, priority?: Priority): Promise<void> {
-    const root = await settle(files, roots, run, units.get(run))
+    const root = await refreshRoot(files, roots, run, units.get(run))
     const isOther = priority !== undefined && root.priority !== priority
     if (isOther || !isWanted(root, lanes, now())) return
     if (root.deaths > 0) deaths = 0
-    claimed.push(take(roots, run, owner, now() + ttlMs, root.tries + 1))
+    claimed.push(grantLease(roots, run, owner, now() + ttlMs, root.tries + 1))
   }
 
-  const { only } = room
+  const { runId: only } = room
   if (only !== undefined) {
     const isGiven = places > 0 && !has.has(only) && roots.get(only).deaths <= deaths
     if (isGiven && roots.isReady(lanes, only)) await takeIfWanted(only)

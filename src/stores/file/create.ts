@@ -1,16 +1,16 @@
 // A run with its first batch. A child run has no lease of its own: it is created under that of its root.
-import { callerOf, rootRun } from '../../journal/paths.ts'
-import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
+import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
 import { neverTried } from '../rules/ready.ts'
-import { checkNumbers, checkUnit } from '../rules/refusals.ts'
+import { checkNumbers, checkTree } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { unsureFirst, type FolderAccess } from './folder-access.ts'
 import { appendLines, type JournalState } from './journal.ts'
-import { acquireRoot, checkLease, take } from './leases.ts'
-import { saidBy } from './root-files.ts'
+import { acquireRoot, checkLease, grantLease } from './leases.ts'
+import { readReadiness } from './root-files.ts'
 import type { Roots } from './roots.ts'
 
-interface Created {
+interface CreateResult {
   readonly created: boolean
   readonly lease?: Lease
 }
@@ -19,19 +19,19 @@ export function createRun(
   access: FolderAccess,
   first: RunRow,
   batch: Batch,
-  asked: Asked | Lease | undefined,
-): Promise<Created> {
-  return access.lockedAfter<Created>(rootRun(first.run), async (roots, root) => {
+  asked: LeaseRequest | Lease | undefined,
+): Promise<CreateResult> {
+  return access.lockedAfter<CreateResult>(rootRunId(first.run), async (roots, root) => {
     if ((await access.files.load(first.run)) !== undefined) return { created: false }
     checkNumbers(first.run, 0, batch)
-    if (callerOf(first.run) !== undefined || isLease(asked)) return createChild(access, roots, first, batch, asked)
+    if (parentRunId(first.run) !== undefined || isLease(asked)) return createChild(access, roots, first, batch, asked)
     // a run that the table does not know is looked at anyway
     if (root.lane !== undefined && !root.unsure) return unsureFirst
-    const said = saidBy(await writeFirst(access, first, batch))
+    const said = readReadiness(await writeFirst(access, first, batch))
     roots.put(first.run, { ...said, ...neverTried, token: root.token, holding: undefined, waiting: 0, unsure: false })
     return asked === undefined
       ? { created: true }
-      : { created: true, lease: take(roots, first.run, asked.owner, access.now() + asked.ttlMs, 0) }
+      : { created: true, lease: grantLease(roots, first.run, asked.owner, access.now() + asked.ttlMs, 0) }
   })
 }
 
@@ -40,16 +40,16 @@ async function createChild(
   roots: Roots,
   first: RunRow,
   batch: Batch,
-  asked: Asked | Lease | undefined,
-): Promise<Created> {
+  asked: LeaseRequest | Lease | undefined,
+): Promise<CreateResult> {
   const lease = asked && (await underLease(access, roots, first.run, asked))
   await writeFirst(access, first, batch)
   return lease === undefined ? { created: true } : { created: true, lease }
 }
 
-async function underLease(access: FolderAccess, roots: Roots, run: RunId, asked: Asked | Lease): Promise<Lease> {
+async function underLease(access: FolderAccess, roots: Roots, run: RunId, asked: LeaseRequest | Lease): Promise<Lease> {
   if (!isLease(asked)) return acquireRoot(access, roots, run, asked.owner, asked.ttlMs)
-  checkUnit(asked, run)
+  checkTree(asked, run)
   checkLease(roots, asked, (await access.undamaged(asked.run)) !== undefined)
   return asked
 }

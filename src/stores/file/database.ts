@@ -4,7 +4,7 @@
 // does not work.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
-import { storeClosed, storeNewer, storeOlder } from '../rules/refusals.ts'
+import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { whileBusy } from '../sqlite/errors.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
@@ -40,7 +40,7 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
   }
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) return Promise.reject(storeClosed(url))
+    if (closed) return Promise.reject(storeClosedError(url))
     const mine = turn.then(work)
     turn = mine.catch(() => {})
     return mine
@@ -74,7 +74,7 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
 /** Makes the table in a new database. STORE_NEWER, and STORE_INVALID for the layout of an earlier build. */
 function bringUpToDate(db: DatabaseSync, path: string): void {
   const layout = layoutOf(db, path)
-  if (layout > formatNumber) throw storeNewer(path, layout, formatNumber)
+  if (layout > formatNumber) throw storeNewerError(path, layout, formatNumber)
   db.exec('pragma synchronous = full')
   if (layout !== 0) return
   db.exec('begin immediate')
@@ -90,6 +90,6 @@ function bringUpToDate(db: DatabaseSync, path: string): void {
 /** The number of its layout; 0 for a new database. STORE_INVALID for the layout of an earlier build. */
 export function layoutOf(db: DatabaseSync, path: string): number {
   const layout = Number(db.prepare('pragma user_version').get()?.['user_version'])
-  if (layout !== 0 && layout < formatNumber) throw storeOlder(path, layout, formatNumber, 'or use another folder')
+  if (layout !== 0 && layout < formatNumber) throw storeOlderError(path, layout, formatNumber, 'or use another folder')
   return layout
 }

@@ -15,13 +15,13 @@ export interface Tail {
 }
 
 /** When a file was last seen: another state of it means that it has to be read again. */
-export interface Seen {
+export interface FileStamp {
   readonly size: number
   readonly modified: bigint
   readonly inode: bigint
 }
 
-export async function seen(handle: FileHandle): Promise<Seen> {
+export async function readStamp(handle: FileHandle): Promise<FileStamp> {
   const { size, mtimeNs, ino } = await handle.stat({ bigint: true })
   return { size: Number(size), modified: mtimeNs, inode: ino }
 }
@@ -30,7 +30,7 @@ export async function seen(handle: FileHandle): Promise<Seen> {
  * Adds `data` by one write and syncs it. Everything before it is on disk by then, so whatever a power cut leaves of the
  * file, only the last write is unfinished. STORE_FAILED: nothing of it is there.
  */
-export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<Seen> {
+export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<FileStamp> {
   const handle = await open(path, 'a', 0o600)
   try {
     if (!tail.synced) await syncTail(handle, path, tail)
@@ -38,9 +38,9 @@ export async function appendDurably(path: string, tail: Tail, data: Uint8Array):
       await writeWhole(handle, data)
       await handle.datasync()
     } catch (error) {
-      await takeBack(handle, path, tail, error)
+      await undoAppend(handle, path, tail, error)
     }
-    return await seen(handle)
+    return await readStamp(handle)
   } finally {
     await handle.close()
   }
@@ -109,17 +109,17 @@ export function isMissing(error: unknown): boolean {
 /** File-system errors as what the port promises. */
 export function fileError(error: unknown, path: string): RepriseError {
   if (RepriseError.isInstance(error)) return error
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'EISDIR') return notFile(path, error)
+  if ((error as NodeJS.ErrnoException | undefined)?.code === 'EISDIR') return notFileError(path, error)
   return new RepriseError('STORE_FAILED', `${path} could not be read or written: ${messageOf(error)}`, { cause: error })
 }
 
 /** A folder has the name of a journal, or of what belongs to one. */
-function notFile(path: string, cause: unknown): RepriseError {
+function notFileError(path: string, cause: unknown): RepriseError {
   const words = `a folder below ${path} has the name of a file of a run: move it away, or put a copy of the file in its place`
   return new RepriseError('JOURNAL_DAMAGED', words, { cause })
 }
 
-async function takeBack(handle: FileHandle, path: string, tail: Tail, error: unknown): Promise<never> {
+async function undoAppend(handle: FileHandle, path: string, tail: Tail, error: unknown): Promise<never> {
   try {
     await handle.truncate(tail.goodLength)
     await handle.datasync()

@@ -13,14 +13,14 @@ const noteEnding = '.end'
 export const leasesName = 'leases.db'
 
 /** File systems take 255 bytes; endings and temporary names need some of them. */
-const longest = 150
+const nameLimit = 150
 
 /** A long name is cut and told apart by a hash after `~`; the id is then found in the file itself. */
 export function encodeName(id: string): string {
   const encoded = Buffer.from(id)
     .toString('latin1')
     .replaceAll(/[^A-Za-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
-  if (encoded.length <= longest) return encoded
+  if (encoded.length <= nameLimit) return encoded
   return `${encoded.slice(0, 100)}~${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 
@@ -67,7 +67,7 @@ export function runPart(file: string): string | undefined {
  * Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at
  * the end, and a note follows the change of its journal.
  */
-export function isAside(file: string): boolean {
+export function isSideFile(file: string): boolean {
   return file.startsWith(leasesName) || file.endsWith(temporaryEnding) || file.endsWith(noteEnding)
 }
 

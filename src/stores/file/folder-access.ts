@@ -1,6 +1,6 @@
 // The open folder, for what works on it: its files, the lock, and the order in which the two may be written.
 import { join } from 'node:path'
-import { runNotFound, storeClosed } from '../rules/refusals.ts'
+import { unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
 import { openLeaseDatabase } from './database.ts'
 import { fileError } from './durable-files.ts'
@@ -20,7 +20,10 @@ export interface FolderAccess {
    * The files and the table of roots commit apart. So `work` may ask for something to be in the table before it writes
    * a file: that is committed, and the work begins anew.
    */
-  lockedAfter<T extends object>(root: RunId, work: (roots: Roots, root: StoredRoot) => Promise<T | First>): Promise<T>
+  lockedAfter<T extends object>(
+    root: RunId,
+    work: (roots: Roots, root: StoredRoot) => Promise<T | FirstCommit>,
+  ): Promise<T>
   look<T>(work: (roots: Roots) => T): Promise<T>
   /** JOURNAL_DAMAGED. */
   undamaged(run: RunId): Promise<JournalState | undefined>
@@ -30,12 +33,12 @@ export interface FolderAccess {
 }
 
 /** To be committed to the row of the root before anything else is done. */
-export interface First {
+export interface FirstCommit {
   readonly first: Partial<StoredRoot>
 }
 
 /** Whatever happens next, whoever claims looks at the files of this root. */
-export const unsureFirst: First = { first: { unsure: true } }
+export const unsureFirst: FirstCommit = { first: { unsure: true } }
 
 export async function openFolder(folder: string, now: () => number): Promise<FolderAccess> {
   const url = `file:${folder}`
@@ -48,7 +51,7 @@ export async function openFolder(folder: string, now: () => number): Promise<Fol
     files,
     now,
     async guarded(work) {
-      if (closed) throw storeClosed(url)
+      if (closed) throw storeClosedError(url)
       try {
         return await work()
       } catch (error) {
@@ -71,7 +74,7 @@ export async function openFolder(folder: string, now: () => number): Promise<Fol
     },
     async existing(run) {
       const state = await access.undamaged(run)
-      if (state === undefined) throw runNotFound(run, url)
+      if (state === undefined) throw unknownRunError(run, url)
       return state
     },
     async close() {

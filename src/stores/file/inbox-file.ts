@@ -7,26 +7,26 @@ import type { Message } from '../store.ts'
 import { appendDurably, isMissing } from './durable-files.ts'
 import { readNote, writeNote } from './end-note.ts'
 import { notePath } from './file-names.ts'
-import { scanLines, type Scanned } from './json-lines.ts'
+import { scanLines, type ScanResult } from './json-lines.ts'
 
 /** JOURNAL_DAMAGED, naming the line. Without a file there are no messages. */
 export async function loadInbox(path: string): Promise<Message[]> {
-  return messagesOf(path, await scanInbox(path))
+  return readMessages(path, await scanInbox(path))
 }
 
 /** The caller holds the lock and has looked that the id is new. */
 export async function appendMessage(path: string, message: Message): Promise<void> {
   const scanned = await scanInbox(path)
-  messagesOf(path, scanned)
+  readMessages(path, scanned)
   const { id, at, body } = message
   const line = Buffer.from(`${JSON.stringify({ id, at, body })}\n`)
   await appendDurably(path, { ...scanned, synced: false }, line)
   await writeNote(notePath(path), { seq: scanned.lines.length + 1, hash: hashBytes(line) })
 }
 
-async function scanInbox(path: string): Promise<Scanned<Message>> {
+async function scanInbox(path: string): Promise<ScanResult<Message>> {
   const noted = (await readNote(notePath(path)))?.seq ?? 0
-  return scanLines<Message>(await bytesOf(path), {
+  return scanLines<Message>(await readBytes(path), {
     decode: decodeMessage,
     hasMore: () => false,
     // each message is a write of its own
@@ -35,7 +35,7 @@ async function scanInbox(path: string): Promise<Scanned<Message>> {
   })
 }
 
-async function bytesOf(path: string): Promise<Uint8Array> {
+async function readBytes(path: string): Promise<Uint8Array> {
   let handle
   try {
     handle = await open(path, 'r')
@@ -50,7 +50,7 @@ async function bytesOf(path: string): Promise<Uint8Array> {
   }
 }
 
-function messagesOf(path: string, scanned: Scanned<Message>): Message[] {
+function readMessages(path: string, scanned: ScanResult<Message>): Message[] {
   if (scanned.damagedLine === undefined) return scanned.lines.map((line) => line.value)
   throw new RepriseError(
     'JOURNAL_DAMAGED',

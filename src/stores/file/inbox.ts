@@ -1,23 +1,23 @@
 // Messages for runs: leaving one, which wakes the root, and those that no line of the journal has taken.
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Message, RunId } from '../store.ts'
 import { unsureFirst, type FolderAccess } from './folder-access.ts'
-import { settle, waitingMessages as waitingIn } from './root-files.ts'
+import { refreshRoot, waitingMessages as waitingIn } from './root-files.ts'
 
-type Posted = 'posted' | 'exists' | 'ended'
+type PostResult = 'posted' | 'exists' | 'ended'
 
-export async function postMessage(access: FolderAccess, run: RunId, message: Message): Promise<Posted> {
+export async function postMessage(access: FolderAccess, run: RunId, message: Message): Promise<PostResult> {
   const { files } = access
-  const { is } = await access.lockedAfter<{ is: Posted }>(rootRun(run), async (roots, root) => {
+  const { is } = await access.lockedAfter<{ is: PostResult }>(rootRunId(run), async (roots, root) => {
     const state = await access.existing(run)
-    const top = await access.existing(rootRun(run))
+    const top = await access.existing(rootRunId(run))
     const known = await files.messages(run)
     if (state.taken.has(message.id) || known.some(({ id }) => id === message.id)) return { is: 'exists' }
     if (isEnded(state.row.status) || isEnded(top.row.status)) return { is: 'ended' }
     if (!root.unsure) return unsureFirst
     await files.post(run, message)
-    await settle(files, roots, rootRun(run))
+    await refreshRoot(files, roots, rootRunId(run))
     return { is: 'posted' }
   })
   return is

@@ -3,13 +3,13 @@
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../base/errors.ts'
-import { endOf } from '../rules/noted-end.ts'
+import { lastEntryOf } from '../rules/last-entry.ts'
 import { dueTime } from '../rules/ready.ts'
-import type { Batch, Line, NotedEnd, OutputKey, RunId, RunRow } from '../store.ts'
-import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
+import type { Batch, Line, LastEntryNote, OutputKey, RunId, RunRow } from '../store.ts'
+import { appendDurably, isMissing, readStamp, type FileStamp } from './durable-files.ts'
 import { readNote } from './end-note.ts'
 import { notePath } from './file-names.ts'
-import { scanLines, type Scanned } from './json-lines.ts'
+import { scanLines, type ScanResult } from './json-lines.ts'
 import { decodeLine, encodeBatch, type FileLine, type FileOutput, type StoreData } from './line-format.ts'
 
 /** Bytes of a journal that are read at a time. */
@@ -17,7 +17,7 @@ const chunkBytes = 1024 * 1024
 
 export interface JournalState {
   readonly path: string
-  seen: Seen
+  seen: FileStamp
   goodLength: number
   endsLine: boolean
   synced: boolean
@@ -32,7 +32,7 @@ export interface JournalState {
   readonly outputs: FileOutput[]
   readonly taken: Set<string>
   /** The last line that is noted beside the file. */
-  noted: Required<NotedEnd> | undefined
+  noted: Required<LastEntryNote> | undefined
   readonly damage: RepriseError | undefined
 }
 
@@ -53,10 +53,10 @@ export async function loadJournal(
     throw error
   }
   try {
-    if (before !== undefined && sameFile(before.seen, await seen(handle))) return before
+    if (before !== undefined && sameFile(before.seen, await readStamp(handle))) return before
     // before the lines: what is appended while they are read must not look lost
     const noted = await readNote(notePath(path))
-    const now = await seen(handle)
+    const now = await readStamp(handle)
     const bytes = Buffer.alloc(now.size)
     const { bytesRead } = await handle.read(bytes, 0, now.size, 0)
     return { ...(await foldFile(path, run, now, bytes.subarray(0, bytesRead), noted?.seq)), noted }
@@ -104,7 +104,7 @@ export async function appendLines(
   state.endsLine = true
   state.synced = true
   foldStore(state, store)
-  state.noted = endOf(batch)
+  state.noted = lastEntryOf(batch)
 }
 
 /** The lines after `after`, as they were when `state` was loaded. */
@@ -163,7 +163,7 @@ export function dueIn(state: JournalState): number | undefined {
 async function foldFile(
   path: string,
   run: RunId | undefined,
-  now: Seen,
+  now: FileStamp,
   bytes: Uint8Array,
   noted = 0,
 ): Promise<JournalState> {
@@ -188,7 +188,7 @@ async function foldFile(
 
 function findDamage(
   state: JournalState,
-  { lines, damagedLine, unfinishedLine, firstLine }: Scanned<FileLine>,
+  { lines, damagedLine, unfinishedLine, firstLine }: ScanResult<FileLine>,
 ): RepriseError | undefined {
   const { path, seqs } = state
   if (damagedLine !== undefined) return damaged(path, damagedLine, 'cannot be read')
@@ -240,7 +240,7 @@ function changedFields(before: Partial<RunRow>, after: RunRow): [string, string 
     .map((field) => [field, after[field] ?? null] as [string, string | null])
 }
 
-function sameFile(a: Seen, b: Seen): boolean {
+function sameFile(a: FileStamp, b: FileStamp): boolean {
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode
 }
 

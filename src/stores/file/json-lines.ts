@@ -12,7 +12,7 @@ export interface ScannedLine<T> {
   readonly start: number
 }
 
-export interface Scanned<T> extends Omit<Tail, 'synced'> {
+export interface ScanResult<T> extends Omit<Tail, 'synced'> {
   readonly lines: readonly ScannedLine<T>[]
   /** The number, from 1, of the first line that cannot be read and is no tear. */
   readonly damagedLine: number | undefined
@@ -33,7 +33,7 @@ export interface LineRules<T> {
   hasSyncedAfter(good: readonly T[]): boolean
 }
 
-interface FoundLine<T> extends Omit<ScannedLine<T>, 'value'> {
+interface RawLine<T> extends Omit<ScannedLine<T>, 'value'> {
   readonly value: T | undefined
   readonly end: number
   /** What a page that never reached the disk leaves of a line that has its newline. */
@@ -45,8 +45,8 @@ interface FoundLine<T> extends Omit<ScannedLine<T>, 'value'> {
 const turnBytes = 1024 * 1024
 const newline = 0x0a
 
-export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Promise<Scanned<T>> {
-  const found: FoundLine<T>[] = []
+export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Promise<ScanResult<T>> {
+  const found: RawLine<T>[] = []
   let turn = turnBytes
   for (let start = 0, number = 1; start < bytes.length; number++) {
     const at = bytes.indexOf(newline, start)
@@ -63,10 +63,10 @@ export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Prom
       await nextTurn()
     }
   }
-  return judge(bytes, found, rules)
+  return classifyLines(bytes, found, rules)
 }
 
-function judge<T>(bytes: Uint8Array, found: readonly FoundLine<T>[], rules: LineRules<T>): Scanned<T> {
+function classifyLines<T>(bytes: Uint8Array, found: readonly RawLine<T>[], rules: LineRules<T>): ScanResult<T> {
   const unreadable = found.findIndex(({ value }) => value === undefined)
   const before = (unreadable === -1 ? found : found.slice(0, unreadable)).filter(isReadable)
   const finished = before.findLastIndex(({ value }) => !rules.hasMore(value))
@@ -95,7 +95,7 @@ function judge<T>(bytes: Uint8Array, found: readonly FoundLine<T>[], rules: Line
  * Whether this is what a power cut left of one write that began right after the good lines. The write after it would
  * have begun only when this one was synced.
  */
-function isTear<T>(rest: readonly FoundLine<T>[], good: readonly T[], rules: LineRules<T>): boolean {
+function isTear<T>(rest: readonly RawLine<T>[], good: readonly T[], rules: LineRules<T>): boolean {
   const [first] = rest
   // only the end of the file is missing, as after a kill
   if (rest.length === 1 && first?.hasNewline === false) return true
@@ -107,7 +107,7 @@ function isTear<T>(rest: readonly FoundLine<T>[], good: readonly T[], rules: Lin
   })
 }
 
-function isReadable<T>(line: FoundLine<T>): line is FoundLine<T> & ScannedLine<T> {
+function isReadable<T>(line: RawLine<T>): line is RawLine<T> & ScannedLine<T> {
   return line.value !== undefined
 }
 

@@ -1,12 +1,12 @@
 // Who holds a run: taking, renewing and returning the lease of a root, and deleting a run that nobody holds.
-import { rootRun, worksFor } from '../../journal/paths.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
 import { checkFree, checkToken, isLive } from '../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
+import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
 import type { FolderAccess } from './folder-access.ts'
-import { settle } from './root-files.ts'
-import { nothingSaid, type Roots, type StoredRoot } from './roots.ts'
+import { refreshRoot } from './root-files.ts'
+import { notReady, type Roots, type StoredRoot } from './roots.ts'
 
 export function acquireLease(access: FolderAccess, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   return access.locked(async (roots) => {
@@ -23,14 +23,14 @@ export async function acquireRoot(
   owner: Owner,
   ttlMs: number,
 ): Promise<Lease> {
-  const root = rootRun(run)
+  const root = rootRunId(run)
   await existing(root)
   checkFree(run, roots.get(root).holding, now(), owner)
-  const { tries } = await settle(files, roots, root)
-  return take(roots, root, owner, now() + ttlMs, Math.max(1, tries))
+  const { tries } = await refreshRoot(files, roots, root)
+  return grantLease(roots, root, owner, now() + ttlMs, Math.max(1, tries))
 }
 
-export function take(roots: Roots, run: RunId, owner: Owner, expiresAt: number, tries: number): Lease {
+export function grantLease(roots: Roots, run: RunId, owner: Owner, expiresAt: number, tries: number): Lease {
   const root = roots.get(run)
   const died = root.holding && !sameOwner(root.holding.owner, owner) ? afterDeath(root) : {}
   const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
@@ -47,7 +47,7 @@ export function renewLeases(
   { locked, now }: FolderAccess,
   leases: readonly Lease[],
   ttlMs: number,
-): Promise<Renewed[]> {
+): Promise<RenewedLease[]> {
   return locked((roots) =>
     leases.flatMap((lease) => {
       const root = heldRoot(roots, lease)
@@ -67,7 +67,7 @@ export async function releaseLease({ files, locked }: FolderAccess, lease: Lease
       if (alive.deaths !== undefined) roots.put(lease.run, { ...root, ...alive })
       return undefined
     }
-    const root = await settle(files, roots, lease.run)
+    const root = await refreshRoot(files, roots, lease.run)
     roots.put(lease.run, { ...root, holding: undefined })
     return root
   })
@@ -80,13 +80,13 @@ function heldRoot(roots: Roots, { run, token, id }: Lease): StoredRoot | undefin
 }
 
 export async function findHolder({ look, now }: FolderAccess, run: RunId): Promise<Owner | undefined> {
-  const { holding } = await look((roots) => roots.get(rootRun(run)))
+  const { holding } = await look((roots) => roots.get(rootRunId(run)))
   return isLive(holding, now()) ? holding?.owner : undefined
 }
 
 export function findTries({ look }: FolderAccess, run: RunId): Promise<Tries> {
   return look((roots) => {
-    const { tries, deaths } = roots.get(rootRun(run))
+    const { tries, deaths } = roots.get(rootRunId(run))
     return { tries, deaths }
   })
 }
@@ -96,16 +96,16 @@ const untried = { ...neverTried, holding: undefined, unsure: false } as const
 /** All runs that are gone. */
 export function deleteRun({ files, locked, now }: FolderAccess, run: RunId): Promise<RunId[]> {
   return locked(async (roots) => {
-    const root = roots.get(rootRun(run))
+    const root = roots.get(rootRunId(run))
     checkFree(run, root.holding, now())
-    const there = (await files.ids()).filter((id) => worksFor(id, run))
+    const there = (await files.ids()).filter((id) => isInTreeOf(id, run))
     // Itself first: without it, its child runs belong to no root, and no other run of this id takes them for its own.
     const unit = [run, ...there.filter((id) => id !== run)]
     for (const id of unit) await files.remove(id)
     // The token stays, so that a new run of this id continues after it and an old holder stays fenced out.
-    if (rootRun(run) !== run && there.length > 0) await settle(files, roots, rootRun(run))
-    else if (rootRun(run) === run && (root.token > 0 || root.lane !== undefined))
-      roots.put(run, { ...root, ...nothingSaid, ...untried })
+    if (rootRunId(run) !== run && there.length > 0) await refreshRoot(files, roots, rootRunId(run))
+    else if (rootRunId(run) === run && (root.token > 0 || root.lane !== undefined))
+      roots.put(run, { ...root, ...notReady, ...untried })
     return unit
   })
 }

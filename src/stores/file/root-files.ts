@@ -1,18 +1,18 @@
 // What the files say of a root and the runs that work for it. People put files there, change them and take them away,
 // so a file that cannot be read says nothing, and is looked at again the next time.
 import { isDeepStrictEqual } from 'node:util'
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { recordsMessages } from '../rules/ready.ts'
 import type { Message, RunId } from '../store.ts'
 import { completeRow, dueIn, type JournalState } from './journal.ts'
-import { nothingSaid, type Roots, type Said, type StoredRoot } from './roots.ts'
+import { notReady, type Roots, type Readiness, type StoredRoot } from './roots.ts'
 import type { RunFolder } from './run-folder.ts'
 
 /** All but the messages. */
-export function saidBy(state: JournalState): Omit<Said, 'waiting'> {
+export function readReadiness(state: JournalState): Omit<Readiness, 'waiting'> {
   const row = completeRow(state)
-  if (row === undefined || state.damage !== undefined) return nothingSaid
+  if (row === undefined || state.damage !== undefined) return notReady
   const { crew, version, format, priority, status } = row
   return { lane: { crew, version, format }, priority, ended: isEnded(status), dueAt: dueIn(state) }
 }
@@ -24,7 +24,12 @@ export async function waitingMessages(files: RunFolder, run: RunId, state: Journ
 }
 
 /** Makes the row of a root say what its files say. `unit`: it and the runs that work for it, where they are known. */
-export async function settle(files: RunFolder, roots: Roots, run: RunId, unit?: readonly RunId[]): Promise<StoredRoot> {
+export async function refreshRoot(
+  files: RunFolder,
+  roots: Roots,
+  run: RunId,
+  unit?: readonly RunId[],
+): Promise<StoredRoot> {
   let unsure = false
   async function readable<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -43,10 +48,10 @@ export async function settle(files: RunFolder, roots: Roots, run: RunId, unit?: 
 
   const state = await readable(() => files.load(run))
   if (state?.damage !== undefined) unsure = true
-  const said = state === undefined ? nothingSaid : saidBy(state)
+  const said = state === undefined ? notReady : readReadiness(state)
   let waiting = 0
   if (said.lane !== undefined) {
-    const all = unit ?? (await files.ids()).filter((id) => rootRun(id) === run)
+    const all = unit ?? (await files.ids()).filter((id) => rootRunId(id) === run)
     for (const id of all) waiting += (await readable(() => waitingFor(id))) ?? 0
   }
   const stored = roots.get(run)

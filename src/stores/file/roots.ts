@@ -4,12 +4,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { readOwner } from '../owner.ts'
 import { byClaim, highestFirst, isSameLane } from '../rules/claim-order.ts'
-import { neverTried, readyAt, type Counted } from '../rules/ready.ts'
+import { neverTried, readyAt, type DeathCount } from '../rules/ready.ts'
 import type { Holding } from '../rules/refusals.ts'
 import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
 /** What the files say of a root and the runs that work for it. */
-export interface Said {
+export interface Readiness {
   /** Undefined when there is no such run. */
   readonly lane: Lane | undefined
   readonly priority: Priority
@@ -18,7 +18,7 @@ export interface Said {
   readonly waiting: number
 }
 
-export interface StoredRoot extends Said, Counted {
+export interface StoredRoot extends Readiness, DeathCount {
   /** 0 when the run was never leased. */
   readonly token: number
   readonly holding: Holding | undefined
@@ -27,38 +27,38 @@ export interface StoredRoot extends Said, Counted {
 }
 
 /** Of a run that is not there. */
-export const nothingSaid: Said = { lane: undefined, priority: 0, ended: false, dueAt: undefined, waiting: 0 }
+export const notReady: Readiness = { lane: undefined, priority: 0, ended: false, dueAt: undefined, waiting: 0 }
 
 /** Whether a worker would take the run up earlier, or another would, than by what was said before. */
-export function isReadySooner(next: Said, before: Said, now: number): boolean {
+export function isReadySooner(next: Readiness, before: Readiness, now: number): boolean {
   const at = wantedAt(next, now)
-  return at < wantedAt(before, now) || (at < Infinity && !isForSame(next, before))
+  return at < wantedAt(before, now) || (at < Infinity && !isSameLaneAndPriority(next, before))
 }
 
 /**
  * Whether there is anything new to say. That a run which is due became due later isn't: somebody has it. That it became
  * due while a message waits is: the message will be taken.
  */
-export function differ(next: Said, before: Said, now: number): boolean {
+export function differsFrom(next: Readiness, before: Readiness, now: number): boolean {
   return (
     dueFrom(next, now) !== dueFrom(before, now) ||
     next.waiting !== before.waiting ||
     next.ended !== before.ended ||
-    !isForSame(next, before)
+    !isSameLaneAndPriority(next, before)
   )
 }
 
-function wantedAt(said: Said, now: number): number {
+function wantedAt(said: Readiness, now: number): number {
   if (said.lane === undefined || said.ended) return Infinity
   return said.waiting > 0 ? now : dueFrom(said, now)
 }
 
-function dueFrom({ dueAt = Infinity }: Said, now: number): number {
+function dueFrom({ dueAt = Infinity }: Readiness, now: number): number {
   return Math.max(dueAt, now)
 }
 
 /** Whether the same workers are offered both, at the same priority. */
-function isForSame({ lane: a, priority }: Said, { lane: b, ...other }: Said): boolean {
+function isSameLaneAndPriority({ lane: a, priority }: Readiness, { lane: b, ...other }: Readiness): boolean {
   return priority === other.priority && (a && b ? isSameLane(a, b) : a === b)
 }
 
@@ -136,14 +136,14 @@ export const manyDeaths: number = Number.MAX_SAFE_INTEGER
 type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
 
 export function rootTable(db: DatabaseSync, now: () => number): Roots {
-  const sql = prepared(db)
+  const sql = statementCache(db)
   const upsert = `insert into roots (run, ${columns.join()}) values (?, ${columns.map(() => '?').join()})
     on conflict (run) do update set ${columns.map((column) => `${column} = excluded.${column}`).join()}`
 
   return {
     get(run) {
       const row = sql(`select ${columns.join()} from roots where run = ?`).get(run) as Row | undefined
-      return row === undefined ? unknownRoot : rootOf(row)
+      return row === undefined ? unknownRoot : toRoot(row)
     },
     put(run, root) {
       const { token, holding, lane, priority, ended, dueAt, waiting, tries, deaths, died, unsure } = root
@@ -169,8 +169,8 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         ready ?? null,
       )
     },
-    known: () => new Set(runsIn(sql('select run from roots where crew is not null').all())),
-    unsure: () => runsIn(sql('select run from roots where unsure = 1').all()),
+    known: () => new Set(runColumn(sql('select run from roots where crew is not null').all())),
+    unsure: () => runColumn(sql('select run from roots where unsure = 1').all()),
     heldByGone(isGone) {
       const found: RunId[] = []
       let last = ''
@@ -180,12 +180,12 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         last = String(next['owner'])
         const owner = readOwner(last)
         if (owner === undefined || isGone(owner)) {
-          found.push(...runsIn(sql('select run from roots where owner = ?').all(last)))
+          found.push(...runColumn(sql('select run from roots where owner = ?').all(last)))
         }
       }
     },
     held(crews, has) {
-      const live = runsIn(
+      const live = runColumn(
         sql('select run, crew from roots where owner is not null and expires_at > ?')
           .all(now())
           .filter((row) => crews.has(String(row['crew']))),
@@ -230,9 +230,9 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
   }
 }
 
-const unknownRoot: StoredRoot = { ...nothingSaid, ...neverTried, token: 0, holding: undefined, unsure: false }
+const unknownRoot: StoredRoot = { ...notReady, ...neverTried, token: 0, holding: undefined, unsure: false }
 
-function rootOf(row: Row): StoredRoot {
+function toRoot(row: Row): StoredRoot {
   const { crew, version, format, due_at } = row
   const owner = readOwner(row.owner as string | null)
   return {
@@ -250,11 +250,11 @@ function rootOf(row: Row): StoredRoot {
   }
 }
 
-function runsIn(rows: readonly { readonly [column: string]: unknown }[]): RunId[] {
+function runColumn(rows: readonly { readonly [column: string]: unknown }[]): RunId[] {
   return rows.map((row) => String(row['run']))
 }
 
-function prepared(db: DatabaseSync): (text: string) => StatementSync {
+function statementCache(db: DatabaseSync): (text: string) => StatementSync {
   const statements = new Map<string, StatementSync>()
   return (text) => {
     const statement = statements.get(text) ?? db.prepare(text)

@@ -90,7 +90,7 @@ export function runFolder(folder: string): RunFolder {
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
-        const id = decodeName(name) ?? (await loadNamed(file, undefined).catch(ofFolder))?.row.run
+        const id = decodeName(name) ?? (await loadNamed(file, undefined).catch(ignoreFolder))?.row.run
         if (id !== undefined) found.push(id)
       }
       return found
@@ -101,7 +101,7 @@ export function runFolder(folder: string): RunFolder {
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
-        const state = await loadNamed(file, decodeName(name)).catch(ofFolder)
+        const state = await loadNamed(file, decodeName(name)).catch(ignoreFolder)
         const row = state && completeRow(state)
         if (state !== undefined && row !== undefined) found.push({ row, state })
       }
@@ -123,7 +123,7 @@ export function runFolder(folder: string): RunFolder {
       if ((await mkdir(place, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
       for (const { hash, bytes } of blobs) {
         const path = join(place, encodeName(hash))
-        if (!(await exists(path))) await writeSynced(path, bytes)
+        if (!(await pathExists(path))) await writeSynced(path, bytes)
       }
       // also for those that are there: the process that wrote them may have been killed before it came to that
       await syncFolder(place)
@@ -144,11 +144,11 @@ export function runFolder(folder: string): RunFolder {
 }
 
 /** A folder that has the name of a journal hides no other run. */
-function ofFolder(error: unknown): undefined {
+function ignoreFolder(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error
 }
 
-async function exists(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   try {
     await stat(path)
     return true

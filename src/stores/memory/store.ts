@@ -1,12 +1,20 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one
 // synchronous step, which makes it the plainest statement of what the port means.
-import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
+import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { isGone, sameOwner } from '../owner.ts'
-import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { isOwnerDead, sameOwner } from '../owner.ts'
+import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
 import { byClaim, isSameLane } from '../rules/claim-order.ts'
 import { listPage } from '../rules/list-page.ts'
-import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages, type Counted } from '../rules/ready.ts'
+import {
+  afterDeath,
+  afterReturn,
+  dueTime,
+  neverTried,
+  readyAt,
+  recordsMessages,
+  type DeathCount,
+} from '../rules/ready.ts'
 import {
   checkFree,
   checkInbox,
@@ -14,13 +22,13 @@ import {
   checkOpen,
   checkSeq,
   checkToken,
-  checkUnit,
+  checkTree,
   isLive,
-  runNotFound,
-  storeClosed,
+  unknownRunError,
+  storeClosedError,
   type Holding,
 } from '../rules/refusals.ts'
-import { crewsOf, placesIn } from '../rules/room.ts'
+import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
 import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 
@@ -39,7 +47,7 @@ interface StoredRun {
 }
 
 /** A root with the runs that work for it: their lease, and what decides when the root is offered to a worker. */
-interface Unit {
+interface StoredTree {
   readonly root: StoredRun
   token: number
   holding: Holding | undefined
@@ -66,7 +74,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const url = options.url ?? 'memory:'
   const runs = new Map<RunId, StoredRun>()
   /** By the id of the root. */
-  const units = new Map<RunId, Unit>()
+  const units = new Map<RunId, StoredTree>()
   let outputs: StoredOutput[] = []
   // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced
   // out.
@@ -76,20 +84,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   /** Keeps the promise of promises: even a refusal comes as a rejection. */
   async function step<T>(work: () => T): Promise<T> {
-    if (closed) throw storeClosed(url)
+    if (closed) throw storeClosedError(url)
     return work()
   }
   function existing(run: RunId): StoredRun {
     const found = runs.get(run)
-    if (found === undefined) throw runNotFound(run, url)
+    if (found === undefined) throw unknownRunError(run, url)
     return found
   }
-  function unitOf(run: RunId): Unit {
-    const unit = units.get(rootRun(run))
-    if (unit === undefined) throw runNotFound(rootRun(run), url)
+  function unitOf(run: RunId): StoredTree {
+    const unit = units.get(rootRunId(run))
+    if (unit === undefined) throw unknownRunError(rootRunId(run), url)
     return unit
   }
-  function change(unit: Unit, changes: Partial<Unit>): void {
+  function change(unit: StoredTree, changes: Partial<StoredTree>): void {
     Object.assign(unit, changes)
     const { root, dueAt, waiting, tries, holding } = unit
     const { run, status } = root.row
@@ -98,9 +106,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
   function write(found: StoredRun, batch: Batch): void {
     if (batch.row !== undefined) found.row = { ...batch.row, run: found.row.run }
-    for (const { seq, bytes } of batch.lines) found.lines.push({ seq, bytes: copy(bytes) })
+    for (const { seq, bytes } of batch.lines) found.lines.push({ seq, bytes: copyBytes(bytes) })
     for (const { hash, bytes } of batch.blobs ?? []) {
-      if (!found.blobs.has(hash)) found.blobs.set(hash, copy(bytes))
+      if (!found.blobs.has(hash)) found.blobs.set(hash, copyBytes(bytes))
     }
     const { run, crew } = found.row
     for (const output of batch.outputs ?? []) {
@@ -114,7 +122,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const posted of taken) posted.taken = true
     return taken.length
   }
-  function take(unit: Unit, owner: Owner, ttlMs: number, tries: number): Lease {
+  function take(unit: StoredTree, owner: Owner, ttlMs: number, tries: number): Lease {
     const id = crypto.randomUUID()
     const died = unit.holding && !sameOwner(owner, unit.holding.owner) ? afterDeath(unit) : {}
     change(unit, { ...died, token: unit.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
@@ -128,21 +136,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function checkLease(lease: Lease, run: RunId): void {
     const unit = units.get(lease.run)
     checkToken(lease, unit?.token, unit?.holding)
-    checkUnit(lease, run)
+    checkTree(lease, run)
   }
-  function held({ run, token, id }: Lease): Unit | undefined {
+  function held({ run, token, id }: Lease): StoredTree | undefined {
     const unit = units.get(run)
     return unit?.token === token && unit.holding?.id === id ? unit : undefined
   }
   /** The lease of the root that a run is created under, which works for it. */
-  function underLease(run: RunId, asked: Lease | Asked): Lease {
+  function underLease(run: RunId, asked: Lease | LeaseRequest): Lease {
     if (!isLease(asked)) return acquire(run, asked.owner, asked.ttlMs)
     checkLease(asked, run)
     return asked
   }
-  function createRoot(root: StoredRun, batch: Batch, asked: Asked | undefined): Lease | undefined {
+  function createRoot(root: StoredRun, batch: Batch, asked: LeaseRequest | undefined): Lease | undefined {
     const { run } = root.row
-    const unit: Unit = {
+    const unit: StoredTree = {
       root,
       token: tokenFloor,
       holding: undefined,
@@ -156,7 +164,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return asked && take(unit, asked.owner, asked.ttlMs, 0)
   }
   /** In the order in which they are claimed. */
-  function readyIn(lanes: readonly Lane[], among: Iterable<Unit> = units.values()): ReadyRun[] {
+  function readyIn(lanes: readonly Lane[], among: Iterable<StoredTree> = units.values()): ReadyRun[] {
     return [...among]
       .flatMap(({ root: { row }, readyAt: at = Infinity }) => {
         if (at > now() || !lanes.some((lane) => isSameLane(lane, row))) return []
@@ -180,7 +188,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           messages: new Map(),
         }
         const lease =
-          callerOf(run) === undefined && !isLease(asked)
+          parentRunId(run) === undefined && !isLease(asked)
             ? createRoot(found, batch, asked)
             : asked && underLease(run, asked)
         runs.set(run, found)
@@ -196,12 +204,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const unit = unitOf(run)
         checkSeq(run, found.lines.length, after, batch)
         checkOpen(run, found.row.status, batch)
-        checkInbox(run, batch, () => waitingIn(found).map(({ id }) => id))
+        checkInbox(run, batch, () => waitingMessages(found).map(({ id }) => id))
         write(found, batch)
         const taken = takeMessages(found, batch.taken ?? [])
-        const left = recordsMessages(found.row.status) ? 0 : waitingIn(found).length
+        const left = recordsMessages(found.row.status) ? 0 : waitingMessages(found).length
         const waiting = unit.waiting - taken - left
-        const counted: Partial<Counted> = batch.progress ? neverTried : {}
+        const counted: Partial<DeathCount> = batch.progress ? neverTried : {}
         if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, ...counted })
         else if (waiting !== unit.waiting || (batch.progress && unit.tries > 0)) change(unit, { waiting, ...counted })
         return unit.waiting
@@ -209,7 +217,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async *read(run, after = 0) {
       const lines = await step(() => runs.get(run)?.lines.slice(Math.max(after, 0)) ?? [])
-      for (const { seq, bytes } of lines) yield { seq, bytes: copy(bytes) }
+      for (const { seq, bytes } of lines) yield { seq, bytes: copyBytes(bytes) }
     },
 
     // what is in memory is there as a whole
@@ -218,7 +226,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     blob: (run, hash) =>
       step(() => {
         const bytes = runs.get(run)?.blobs.get(hash)
-        return bytes && copy(bytes)
+        return bytes && copyBytes(bytes)
       }),
 
     row: (run) => step(() => runs.get(run)?.row),
@@ -250,15 +258,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     claim: (owner, ttlMs, lanes, room) =>
       step(() => {
         for (const unit of units.values()) {
-          if (unit.holding && isGone(unit.holding.owner)) change(unit, { ...afterDeath(unit), holding: undefined })
+          if (unit.holding && isOwnerDead(unit.holding.owner)) change(unit, { ...afterDeath(unit), holding: undefined })
         }
-        const has = room.has ?? new Set()
-        const crews = crewsOf(lanes)
-        const isHeld = ({ root: { row }, holding }: Unit): boolean =>
+        const has = room.exclude ?? new Set()
+        const crews = laneCrews(lanes)
+        const isHeld = ({ root: { row }, holding }: StoredTree): boolean =>
           crews.has(row.crew) && (has.has(row.run) || isLive(holding, now()))
-        const places = placesIn(room, () => [...units.values()].filter(isHeld).length)
+        const places = claimableCount(room, () => [...units.values()].filter(isHeld).length)
         const asked =
-          room.only === undefined ? units.values() : [units.get(room.only)].filter((unit) => unit !== undefined)
+          room.runId === undefined ? units.values() : [units.get(room.runId)].filter((unit) => unit !== undefined)
         let suspects = [...units.values()].filter(
           ({ deaths, holding }) => deaths > 0 && holding && isLive(holding, now()) && sameOwner(holding.owner, owner),
         ).length
@@ -298,13 +306,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     now: () => step(now),
     tries: (run) =>
       step(() => {
-        const { tries, deaths } = units.get(rootRun(run)) ?? neverTried
+        const { tries, deaths } = units.get(rootRunId(run)) ?? neverTried
         return { tries, deaths }
       }),
 
     holder: (run) =>
       step(() => {
-        const holding = units.get(rootRun(run))?.holding
+        const holding = units.get(rootRunId(run))?.holding
         return isLive(holding, now()) ? holding?.owner : undefined
       }),
 
@@ -323,19 +331,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     inbox: (run) =>
       step(() => {
         const found = runs.get(run)
-        return found === undefined ? [] : waitingIn(found)
+        return found === undefined ? [] : waitingMessages(found)
       }),
 
     watch: (run, signal, only) => watchers.watch(run, signal, only),
 
     delete: (run) =>
       step(() => {
-        const unit = units.get(rootRun(run))
+        const unit = units.get(rootRunId(run))
         checkFree(run, unit?.holding, now())
-        for (const [id, found] of [...runs].filter(([each]) => worksFor(each, run))) {
+        for (const [id, found] of [...runs].filter(([each]) => isInTreeOf(each, run))) {
           runs.delete(id)
           outputs = outputs.filter((output) => output.run !== id)
-          const left = recordsMessages(found.row.status) ? waitingIn(found).length : 0
+          const left = recordsMessages(found.row.status) ? waitingMessages(found).length : 0
           if (unit) change(unit, { waiting: unit.waiting - left })
           watchers.changed(id)
         }
@@ -349,11 +357,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-function waitingIn(found: StoredRun): Message[] {
+function waitingMessages(found: StoredRun): Message[] {
   return [...found.messages.values()].filter((posted) => !posted.taken).map((posted) => posted.message)
 }
 
 // Not slice(): a Buffer's shares its memory with the original.
-function copy(bytes: Uint8Array): Uint8Array {
+function copyBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
 }

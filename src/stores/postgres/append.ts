@@ -2,7 +2,7 @@
 // more than both, so appends of many runs share one statement: whatever comes while the one before is under way. When
 // the server refuses a statement, each is made by itself, so that none fails its neighbours.
 import { RepriseError } from '../../base/errors.ts'
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isAway } from '../patient/patience.ts'
 import {
   checkInbox,
@@ -10,9 +10,9 @@ import {
   checkOpen,
   checkSeq,
   checkToken,
-  checkUnit,
-  runNotFound,
-  storeClosed,
+  checkTree,
+  unknownRunError,
+  storeClosedError,
 } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunStatus } from '../store.ts'
 import { appendStatements } from './append-statement.ts'
@@ -129,7 +129,7 @@ export function groupAppends(database: Database): Appends {
     append(lease, after, batch) {
       const run = batch.run ?? lease.run
       return new Promise((resolve, reject) => {
-        if (closed) throw storeClosed(database.url)
+        if (closed) throw storeClosedError(database.url)
         checkNumbers(run, after, batch)
         const bytes = sizeOf(batch)
         queue.push({ lease, run, after, batch, bytes, resolve, reject })
@@ -164,13 +164,13 @@ function sizeOf({ lines, blobs = [], row }: Batch): number {
 async function whyRefused(database: Database, { lease, run, after, batch }: Append): Promise<void> {
   const root = await findRoot(database, lease.run)
   checkToken(lease, root?.token, root && holdingOf(root))
-  checkUnit(lease, run)
+  checkTree(lease, run)
   const [found] = await database.read<{ id: number; seq: number; status: RunStatus }>(
     `select id, status, greatest(seq, (select max(e.seq) from ${database.schema}.entries e where e.run_id = h.id)) as seq
      from ${database.schema}.heads h where run = $1`,
     [run],
   )
-  if (found === undefined) throw runNotFound(run, database.url)
+  if (found === undefined) throw unknownRunError(run, database.url)
   checkSeq(run, found.seq, after, batch)
   checkOpen(run, found.status, batch)
   const waiting = await database.read<{ message: string }>(
@@ -187,7 +187,7 @@ async function whyRefused(database: Database, { lease, run, after, batch }: Appe
  */
 async function recountUnit(database: Database, run: RunId): Promise<void> {
   const { schema } = database
-  const root = rootRun(run)
+  const root = rootRunId(run)
   const lastSeq = `(select coalesce(max(e.seq), 0) from ${schema}.entries e where e.run_id = h.id)`
   const messages = `(select count(*) from ${schema}.messages m where m.run_id = h.id and not m.taken)::int`
   const waiting = `(select coalesce(sum(h.inbox), 0) from ${schema}.listing l join ${schema}.heads h on h.id = l.id

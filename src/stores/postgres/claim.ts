@@ -1,8 +1,8 @@
 // Claiming: the runs of a lane that are ready are one range of an index. Those that another claim has locked are passed
 // over, so that no two get the same run and none waits for another.
-import { goneAmong, ownersHere, writtenOwner } from '../owner.ts'
-import { crewsOf, placesIn } from '../rules/room.ts'
-import type { Lane, Lease, Owner, ReadyRun, Room } from '../store.ts'
+import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
+import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
+import type { Lane, Lease, Owner, ReadyRun, ClaimLimits } from '../store.ts'
 import { binaryArray, binaryColumn } from './binary-arrays.ts'
 import type { Statements } from './connection.ts'
 import { nowSql, type Database } from './database.ts'
@@ -16,17 +16,17 @@ export async function claimRuns(
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  room: Room,
+  room: ClaimLimits,
 ): Promise<Lease[]> {
-  const { limit, has = new Set(), most, only } = room
+  const { limit, exclude: has = new Set(), crewLimit: most, runId: only } = room
   await freeGone(database)
-  const crews = [...crewsOf(lanes)].toSorted()
+  const crews = [...laneCrews(lanes)].toSorted()
   const claim = async (query: Statements['query'], places: number): Promise<Lease[]> => {
     const text = claimSql(database.schema, only === undefined ? 'any' : 'only')
     const claimed = await query<{ run: string; token: number; lease: string }>(text, [
       database.now(),
       Math.ceil(ttlMs),
-      writtenOwner(owner),
+      encodeOwner(owner),
       ...laneArrays(lanes),
       binaryArray('text', [...has]),
       wholeUpTo(places, mostAtOnce),
@@ -50,7 +50,7 @@ export async function claimRuns(
         wholeUpTo(most, Number.MAX_SAFE_INTEGER),
       ],
     )
-    const places = placesIn(room, () => held?.count ?? 0)
+    const places = claimableCount(room, () => held?.count ?? 0)
     return claim(query, places)
   })
 }
@@ -140,10 +140,10 @@ function lanesSql(crews: string, versions: string, formats: string): string {
 
 /** Takes the leases of processes of this machine that are provably gone. */
 async function freeGone(database: Database): Promise<void> {
-  const range = ownersHere()
+  const range = localOwnerRange()
   if (range === undefined) return
   const owners = await database.read<{ owner: string }>(ownersSql(database.schema), range)
-  const gone = goneAmong(owners.map(({ owner }) => owner))
+  const gone = deadOwners(owners.map(({ owner }) => owner))
   if (gone.length === 0) return
   await database.write(
     `with gone as (select id from ${database.schema}.heads where owner = any($2::text[]) order by run for no key update)

@@ -1,6 +1,6 @@
 // What of a group of appends goes to the server, as columns: each becomes one array, so that a statement has as many
 // parameters for a hundred runs as for one.
-import { endOf } from '../rules/noted-end.ts'
+import { lastEntryOf } from '../rules/last-entry.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
 import { binaryColumn, type Element, type ElementType } from './binary-arrays.ts'
 import type { Value } from './connection.ts'
@@ -22,7 +22,7 @@ export const ofAll: Columns<Append> = {
   lease: ['text', ({ lease }) => lease.id],
   after: ['int8', ({ after }) => after],
   last: ['int8', ({ after, batch }) => after + batch.lines.length],
-  hash: ['text', ({ batch }) => endOf(batch).hash],
+  hash: ['text', ({ batch }) => lastEntryOf(batch).hash],
   progress: ['bool', ({ batch }) => batch.progress ?? false],
 }
 

@@ -5,7 +5,7 @@ import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
 import type { Sent } from '../patient/away-error.ts'
-import { storeClosed } from '../rules/refusals.ts'
+import { storeClosedError } from '../rules/refusals.ts'
 import { isAnswer, postgresError, sqlState } from './errors.ts'
 import { spareConnection } from './spare-connection.ts'
 import type { PostgresPlace } from './url.ts'
@@ -102,7 +102,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
   }
 
   async function connect(): Promise<PoolClient> {
-    if (closed) throw storeClosed(url)
+    if (closed) throw storeClosedError(url)
     const atHand = spare.take()
     if (atHand) return atHand
     try {
@@ -169,7 +169,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
         }
       }),
     async session() {
-      if (closed) throw storeClosed(url)
+      if (closed) throw storeClosedError(url)
       const client = new pg.Client(settings)
       client.on('error', () => undefined)
       try {
@@ -182,7 +182,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
       // closed meanwhile: one that is connecting cannot be ended
       if (closed || !direct.has(client)) {
         void client.end()
-        if (closed) throw storeClosed(url)
+        if (closed) throw storeClosedError(url)
         return undefined
       }
       sessions.add(client)

@@ -1,11 +1,11 @@
 // A run with its first batch, in one statement. One that works for another has no lease of its own: it is created under
 // that of its root.
 import { randomUUID } from 'node:crypto'
-import { callerOf, rootRun } from '../../journal/paths.ts'
-import { writtenOwner } from '../owner.ts'
-import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { endOf } from '../rules/noted-end.ts'
-import { checkNumbers, checkToken, checkUnit } from '../rules/refusals.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
+import { encodeOwner } from '../owner.ts'
+import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
+import { lastEntryOf } from '../rules/last-entry.ts'
+import { checkNumbers, checkToken, checkTree } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { ofBlobs, ofLines, ofOutputs, Parameters } from './columns.ts'
 import { nowSql, type Database } from './database.ts'
@@ -20,19 +20,19 @@ export async function createRun(
   database: Database,
   row: RunRow,
   batch: Batch,
-  asked: Asked | Lease | undefined,
+  asked: LeaseRequest | Lease | undefined,
 ): Created {
   checkNumbers(row.run, 0, batch)
   if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (callerOf(row.run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
+  if (parentRunId(row.run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
   if (await isThere(database, row.run)) return { created: false }
-  const lease = await acquireLease(database, rootRun(row.run), asked.owner, asked.ttlMs)
+  const lease = await acquireLease(database, rootRunId(row.run), asked.owner, asked.ttlMs)
   const result = await createUnder(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createFree(database: Database, row: RunRow, batch: Batch, asked: Asked | undefined): Created {
+async function createFree(database: Database, row: RunRow, batch: Batch, asked: LeaseRequest | undefined): Created {
   const id = randomUUID()
   const made = await insert(database, row, batch, { asked: asked && { ...asked, id } })
   if (made) {
@@ -46,7 +46,7 @@ async function createFree(database: Database, row: RunRow, batch: Batch, asked: 
 }
 
 async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
-  checkUnit(lease, row.run)
+  checkTree(lease, row.run)
   if ((await insert(database, row, batch, { under: lease })) !== undefined) return { created: true, lease }
   if (await isThere(database, row.run)) return { created: false }
   const root = await findRoot(database, lease.run)
@@ -60,7 +60,7 @@ async function isThere({ schema, read }: Database, run: RunId): Promise<boolean>
 }
 
 interface Held {
-  readonly asked?: (Asked & { readonly id: string }) | undefined
+  readonly asked?: (LeaseRequest & { readonly id: string }) | undefined
   readonly under?: Lease
 }
 
@@ -75,8 +75,8 @@ async function insert(
   const shown = batch.row ?? row
   const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = shown
   const values = new Parameters(database.now())
-  const root = rootRun(row.run)
-  const isRoot = callerOf(row.run) === undefined
+  const root = rootRunId(row.run)
+  const isRoot = parentRunId(row.run) === undefined
   const due = !isRoot
     ? 'null'
     : batch.due === 'now'
@@ -88,11 +88,11 @@ async function insert(
     run,
     root: values.add(root, 'text'),
     seq: values.add(batch.lines.length, 'int8'),
-    hash: values.add(endOf(batch).hash, 'text'),
+    hash: values.add(lastEntryOf(batch).hash, 'text'),
     status: values.add(status, 'text'),
     token: asked ? nextToken(schema) : '0',
     lease: values.add(asked?.id ?? null, 'text'),
-    owner: values.add(asked ? writtenOwner(asked.owner) : null, 'text'),
+    owner: values.add(asked ? encodeOwner(asked.owner) : null, 'text'),
     expires_at: expires,
     due_at: due,
     ready_at: readySql({

@@ -1,7 +1,7 @@
 // Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { runNotFound } from '../rules/refusals.ts'
+import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId, RunStatus } from '../store.ts'
 import { nowSql, type Database } from './database.ts'
 import { noticeOf, notifySql } from './notices.ts'
@@ -22,13 +22,13 @@ export async function postMessage(
   const [result] = await database.write<Posted>(postSql(database), [
     database.now(),
     run,
-    rootRun(run),
+    rootRunId(run),
     id,
     at,
     body,
     noticeOf(run, 'posted'),
   ])
-  if (result === undefined) throw runNotFound(run, database.url)
+  if (result === undefined) throw unknownRunError(run, database.url)
   if (result.posted) return 'posted'
   if (!isEnded(result.status) && !isEnded(result.top)) return 'exists'
   return (await isKnown(database, run, id)) ? 'exists' : 'ended'

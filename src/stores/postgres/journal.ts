@@ -1,5 +1,5 @@
 // Reading a run back: its lines, its blobs, and the end that its head has noted.
-import type { Line, NotedEnd, RunId } from '../store.ts'
+import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
 /** How many lines one answer has. A line seldom has more than 64 KB, since larger values are blobs. */
@@ -34,7 +34,7 @@ export async function* readLines({ read, schema }: Database, run: RunId, after: 
   }
 }
 
-export async function findNoted({ read, schema }: Database, run: RunId): Promise<NotedEnd | undefined> {
+export async function findNoted({ read, schema }: Database, run: RunId): Promise<LastEntryNote | undefined> {
   const [head] = await read<{ seq: number; hash: string | null; last: number | null }>(
     `select seq, hash, (select max(e.seq) from ${schema}.entries e where e.run_id = h.id) as last
      from ${schema}.heads h where run = $1`,

@@ -1,10 +1,10 @@
 // Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
-import { rootRun, worksFor } from '../../journal/paths.ts'
-import { sameOwner, writtenOwner } from '../owner.ts'
-import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
+import { sameOwner, encodeOwner } from '../owner.ts'
+import { checkFree, isLive, unknownRunError } from '../rules/refusals.ts'
+import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
 import { binaryColumn } from './binary-arrays.ts'
 import { nowSql, type Database } from './database.ts'
 import { noticeOf, notifySql } from './notices.ts'
@@ -24,15 +24,15 @@ export const freed: string = `owner = null, lease = null, expires_at = null,
 
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   const { schema } = database
-  const root = rootRun(run)
+  const root = rootRunId(run)
   for (;;) {
     const [found] = await database.read<RootRecord>(
       `select ${rootColumns} from ${schema}.heads h left join ${schema}.heads r on r.run = $3
        where h.run = $2`,
       [database.now(), run, root],
     )
-    if (found === undefined) throw runNotFound(run, database.url)
-    if ((found.id as number | null) === null) throw runNotFound(root, database.url)
+    if (found === undefined) throw unknownRunError(run, database.url)
+    if ((found.id as number | null) === null) throw unknownRunError(root, database.url)
     const holding = holdingOf(found)
     checkFree(run, holding, found.now, owner)
     const died = holding !== undefined && !sameOwner(holding.owner, owner)
@@ -44,7 +44,7 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
          ${deathSql(String(died))}, tries = ${tries}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
        where h.run = $5 and h.token = $6 and h.lease is not distinct from $7 and h.expires_at is not distinct from $8
        returning h.token`,
-      [database.now(), Math.ceil(ttlMs), id, writtenOwner(owner), root, found.token, found.lease, found.expires_at],
+      [database.now(), Math.ceil(ttlMs), id, encodeOwner(owner), root, found.token, found.lease, found.expires_at],
     )
     if (taken) return { run: root, token: taken.token, id, owner }
   }
@@ -54,7 +54,11 @@ export function nextToken(schema: string): string {
   return `nextval('${schema.replaceAll("'", "''")}.tokens')`
 }
 
-export async function renewLeases(database: Database, leases: readonly Lease[], ttlMs: number): Promise<Renewed[]> {
+export async function renewLeases(
+  database: Database,
+  leases: readonly Lease[],
+  ttlMs: number,
+): Promise<RenewedLease[]> {
   const expiresAt = `${nowSql} + $2::int8`
   const renewed = await database.write<{ n: number; waiting: number }>(
     `with held as (
@@ -103,12 +107,12 @@ async function takeBackDeath(database: Database, { run, token }: Lease): Promise
 }
 
 export async function findTries(database: Database, run: RunId): Promise<Tries> {
-  const root = await findRoot(database, rootRun(run))
+  const root = await findRoot(database, rootRunId(run))
   return { tries: root?.tries ?? 0, deaths: root?.deaths ?? 0 }
 }
 
 export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
-  const root = await findRoot(database, rootRun(run))
+  const root = await findRoot(database, rootRunId(run))
   const holding = root && holdingOf(root)
   return root && isLive(holding, root.now) ? holding?.owner : undefined
 }
@@ -126,11 +130,11 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
   return database.transaction(async ({ query }) => {
     const [root] = await query<RootRecord>(
       `select ${rootColumns} from ${schema}.heads r where r.run = $2 for no key update`,
-      [database.now(), rootRun(run)],
+      [database.now(), rootRunId(run)],
     )
     checkFree(run, root && holdingOf(root), root?.now ?? 0)
-    const unit = await query<{ id: number; run: string; inbox: number }>(unitSql(schema), [rootRun(run), run])
-    const gone = unit.filter((each) => worksFor(each.run, run))
+    const unit = await query<{ id: number; run: string; inbox: number }>(unitSql(schema), [rootRunId(run), run])
+    const gone = unit.filter((each) => isInTreeOf(each.run, run))
     // nothing is deleted, and the root stays ready since when it is
     if (gone.length === 0) return []
     const ids = binaryColumn('int8', gone, ({ id }) => id)
@@ -144,7 +148,7 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
       `update ${schema}.heads h set waiting = ${waiting},
          ready_at = ${readySql({ ...unchanged, waiting, expiresAt: 'h.expires_at' })}
        where h.run = $2`,
-      [database.now(), rootRun(run), left],
+      [database.now(), rootRunId(run), left],
     )
     return gone.map((each) => each.run)
   })

@@ -2,8 +2,8 @@
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
-import { pageOf } from '../rules/list-page.ts'
-import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
+import { cutPage } from '../rules/list-page.ts'
+import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Value } from './connection.ts'
 import type { Database } from './database.ts'
@@ -20,7 +20,7 @@ export async function findRow({ read, schema, url }: Database, run: RunId): Prom
   )
   if (record === undefined) return undefined
   const why = record.run === null ? 'has no row in listing' : statusDamage(record)
-  if (why === undefined) return rowOf(record as ListRecord)
+  if (why === undefined) return toRow(record as ListRecord)
   throw new RepriseError('JOURNAL_DAMAGED', `run ${run} in ${url} ${why}: restore the database from a copy`, {
     runId: run,
   })
@@ -43,7 +43,7 @@ export async function listRows(
   const asked = [...values, Math.min(limit, Number.MAX_SAFE_INTEGER - 1) + 1]
   const select = selectRows(schema, filter, statuses, conditions, `$${asked.length}`)
   const records = await read<ListRecord>(select, asked)
-  return pageOf(records.map(rowOf), limit)
+  return cutPage(records.map(toRow), limit)
 }
 
 /**

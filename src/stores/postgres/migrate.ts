@@ -2,8 +2,8 @@
 // are not ours. To look takes no lock that anybody waits for; only when something is missing is it applied, in one
 // transaction, under a lock by which the second of two that start at once finds the work done.
 import { RepriseError } from '../../base/errors.ts'
-import { lackingIn, lastNumber, type Migration } from '../rules/migration.ts'
-import { storeNewer } from '../rules/refusals.ts'
+import { migrationsToApply, lastNumber, type Migration } from '../rules/migration.ts'
+import { storeNewerError } from '../rules/refusals.ts'
 import { escapeName, type PostgresPool, type Statements } from './connection.ts'
 import { sqlState } from './errors.ts'
 import { migrations } from './migrations.ts'
@@ -101,8 +101,8 @@ async function pendingIn(
     `select number, checksum, (select format from ${escapeName(schema)}.oldest_writer) as oldest from ${table}`,
   )
   const oldest = applied[0]?.oldest ?? 0
-  if (oldest > lastNumber(known)) throw storeNewer(url, oldest, lastNumber(known))
-  return lackingIn(known, new Map(applied.map(({ number, checksum }) => [number, checksum])), {
+  if (oldest > lastNumber(known)) throw storeNewerError(url, oldest, lastNumber(known))
+  return migrationsToApply(known, new Map(applied.map(({ number, checksum }) => [number, checksum])), {
     store: `schema ${schema} of ${url}`,
     instead: 'or use another schema by ?schema=name',
   })

@@ -1,6 +1,6 @@
 // The rule of rules/ready.ts as an expression of SQL, since one statement checks a lease, writes and says when the run
 // is offered next. A test holds the two equal.
-import { mostDoublings } from '../rules/ready.ts'
+import { doublingLimit } from '../rules/ready.ts'
 
 /** Each is an expression. */
 export interface ReadySql {
@@ -19,7 +19,7 @@ export function readySql({ run = 'h.run', status, dueAt, waiting, tries, expires
   const offered = `case when ${tries} < 2
     then greatest(${due}, ${expiresAt})
     else greatest(${due}, ${now}, ${expiresAt})
-      + (2 ^ least(${tries} - 2, ${mostDoublings}))::int8 * (1000 + ${jitterSql(run)}) end`
+      + (2 ^ least(${tries} - 2, ${doublingLimit}))::int8 * (1000 + ${jitterSql(run)}) end`
   return `case when ${isEndedSql(status)} or (${waiting} = 0 and ${dueAt} is null)
     then null else ${offered} end`
 }

@@ -1,17 +1,25 @@
 // Appending to a journal: a script checks and writes, or answers with what is in the way, which is put here into the
 // words that every store has.
 import { RepriseError } from '../../base/errors.ts'
-import { rootRun } from '../../journal/paths.ts'
-import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import {
+  checkInbox,
+  checkNumbers,
+  checkOpen,
+  checkSeq,
+  checkToken,
+  checkTree,
+  unknownRunError,
+} from '../rules/refusals.ts'
 import type { Batch, Lease, RunStatus } from '../store.ts'
 import { batchArguments } from './batch-arguments.ts'
 import type { Database } from './database.ts'
 import { checkBlobs, runTooLarge } from './limits.ts'
-import { findRoot, holdingOf, refuse, type Refused } from './roots.ts'
+import { findRoot, toHolding, refuse, type RefusedReply } from './roots.ts'
 
-type Appended =
+type AppendReply =
   | ['appended', waiting: number]
-  | Refused
+  | RefusedReply
   | ['unknown']
   | ['seq', last: number]
   | ['ended', status: RunStatus]
@@ -24,12 +32,12 @@ export async function appendBatch(database: Database, lease: Lease, after: numbe
   const run = batch.run ?? lease.run
   checkNumbers(run, after, batch)
   checkBlobs(database, run, batch)
-  if (rootRun(run) !== lease.run) {
+  if (rootRunId(run) !== lease.run) {
     const root = await findRoot(database, lease.run)
-    checkToken(lease, root?.token, root && holdingOf(root))
-    checkUnit(lease, run)
+    checkToken(lease, root?.token, root && toHolding(root))
+    checkTree(lease, run)
   }
-  const reply = await database.script<Appended>('append', [
+  const reply = await database.script<AppendReply>('append', [
     ...batchArguments(run, batch),
     String(lease.token),
     lease.id,
@@ -43,7 +51,7 @@ export async function appendBatch(database: Database, lease: Lease, after: numbe
     case 'lease':
       return refuse(lease, reply)
     case 'unknown':
-      throw runNotFound(run, url)
+      throw unknownRunError(run, url)
     case 'seq':
       checkSeq(run, reply[1], after, batch)
       break

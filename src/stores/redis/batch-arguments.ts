@@ -1,6 +1,6 @@
 // A batch as the scripts read it (scripts/batch.lua): each part after how many there are of it.
-import { rootRun } from '../../journal/paths.ts'
-import { endOf } from '../rules/noted-end.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { lastEntryOf } from '../rules/last-entry.ts'
 import { rowValues } from '../rules/run-record.ts'
 import type { Batch, RunId, RunRow } from '../store.ts'
 import type { Argument } from './connection.ts'
@@ -9,14 +9,14 @@ export function batchArguments(run: RunId, batch: Batch, row: RunRow | undefined
   const { lines, taken = [], blobs = [], outputs = [], due } = batch
   return [
     run,
-    rootRun(run),
-    endOf(batch).hash,
-    String(bytesOf(batch)),
+    rootRunId(run),
+    lastEntryOf(batch).hash,
+    String(batchSize(batch)),
     due === undefined ? '' : due === 'now' ? due : String(Math.ceil(due)),
     ...list(row === undefined ? [] : [row], (each) => rowValues(each).map((value) => String(value ?? ''))),
-    ...list(lines, ({ bytes }) => [bufferOf(bytes)]),
+    ...list(lines, ({ bytes }) => [toBuffer(bytes)]),
     ...list(taken, (message) => [message]),
-    ...list(blobs, ({ hash, bytes }) => [hash, bufferOf(bytes)]),
+    ...list(blobs, ({ hash, bytes }) => [hash, toBuffer(bytes)]),
     ...list(outputs, ({ task, fingerprint, seq, completedAt }) => [
       task,
       fingerprint,
@@ -31,10 +31,10 @@ export function list<Item>(items: readonly Item[], each: (item: Item) => readonl
 }
 
 /** What it adds to what a run has. */
-function bytesOf({ lines, blobs = [] }: Batch): number {
+function batchSize({ lines, blobs = [] }: Batch): number {
   return [...lines, ...blobs].reduce((sum, part) => sum + part.bytes.length, 0)
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
+function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

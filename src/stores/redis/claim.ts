@@ -1,24 +1,24 @@
 // Claiming: the runs of a lane that are ready are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
-import { goneAmong, ownersHere, writtenOwner } from '../owner.ts'
-import type { Lane, Lease, Owner, Priority, ReadyRun, Room, RunId } from '../store.ts'
+import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
+import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
 import { list } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
 
 /** The most that a claim gives. */
-const mostAtOnce = 10_000
+const readyLimit = 10_000
 
 export async function claimRuns(
   database: Database,
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  { limit, has = new Set(), most, only }: Room,
+  { limit, exclude: has = new Set(), crewLimit: most, runId: only }: ClaimLimits,
 ): Promise<Lease[]> {
-  await freeGone(database)
+  await freeDeadLeases(database)
   const claimed = await database.script<[run: RunId, token: number, id: string][]>('claim', [
-    writtenOwner(owner),
+    encodeOwner(owner),
     String(Math.ceil(ttlMs)),
     randomUUID(),
     String(wholeUpTo(limit)),
@@ -46,7 +46,7 @@ export async function findReady(database: Database, lanes: readonly Lane[], limi
 }
 
 function wholeUpTo(count: number): number {
-  return Math.min(Math.max(Math.ceil(count), 0), mostAtOnce)
+  return Math.min(Math.max(Math.ceil(count), 0), readyLimit)
 }
 
 function laneArguments(lanes: readonly Lane[]): Argument[] {
@@ -54,11 +54,11 @@ function laneArguments(lanes: readonly Lane[]): Argument[] {
 }
 
 /** Takes the leases of processes of this machine that are provably gone. */
-async function freeGone(database: Database): Promise<void> {
-  const range = ownersHere()
+async function freeDeadLeases(database: Database): Promise<void> {
+  const range = localOwnerRange()
   if (range === undefined) return
   const bounds = range.map((text) => `[${text}`)
-  const gone = goneAmong(await database.read(['ZRANGE', `${database.prefix}owners`, ...bounds, 'BYLEX']))
+  const gone = deadOwners(await database.read(['ZRANGE', `${database.prefix}owners`, ...bounds, 'BYLEX']))
   if (gone.length > 0)
     await database.script(
       'free',

@@ -6,7 +6,7 @@ import type { RedisClient } from 'redis'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
 import type { Sent } from '../patient/away-error.ts'
-import { storeClosed } from '../rules/refusals.ts'
+import { storeClosedError } from '../rules/refusals.ts'
 import { isAnswer, redisError, replyCode } from './errors.ts'
 import { scriptText, type ScriptName } from './scripts.ts'
 import type { RedisAddress, RedisPlace } from './url.ts'
@@ -140,7 +140,7 @@ export async function openConnection(
   }
 
   async function connected(): Promise<Client> {
-    if (closed) throw storeClosed(url)
+    if (closed) throw storeClosedError(url)
     if (current) return current
     const lost = (): void => {
       // another one may be under way already
@@ -188,7 +188,7 @@ export async function openConnection(
       }),
     script: (name, given) =>
       using('write', async (client) => {
-        const { text, sha } = prepared(name)
+        const { text, sha } = scriptSource(name)
         const rest = ['1', prefix, ...given]
         try {
           return await client.sendCommand(['EVALSHA', sha, ...rest])
@@ -240,13 +240,13 @@ async function stillThere(client: Client): Promise<void> {
   await Promise.race([client.ping(), promise]).finally(() => clearTimeout(timer))
 }
 
-interface Prepared {
+interface ScriptSource {
   readonly text: string
   readonly sha: string
 }
-const known = new Map<ScriptName, Prepared>()
+const known = new Map<ScriptName, ScriptSource>()
 
-function prepared(name: ScriptName): Prepared {
+function scriptSource(name: ScriptName): ScriptSource {
   const found = known.get(name)
   if (found) return found
   const text = scriptText(name)

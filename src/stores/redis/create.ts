@@ -1,50 +1,55 @@
 // A run with its first batch, by one script, which writes or answers with what is in the way. A child run has no lease
 // of its own: it is created under that of its root.
 import { randomUUID } from 'node:crypto'
-import { callerOf, rootRun } from '../../journal/paths.ts'
-import { writtenOwner } from '../owner.ts'
-import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { checkNumbers, checkUnit } from '../rules/refusals.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
+import { encodeOwner } from '../owner.ts'
+import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
+import { checkNumbers, checkTree } from '../rules/refusals.ts'
 import type { Batch, Lease, RunRow } from '../store.ts'
 import { batchArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
 import { acquireLease, releaseLease } from './leases.ts'
 import { checkBlobs, runTooLarge } from './limits.ts'
-import { refuse, type Refused } from './roots.ts'
+import { refuse, type RefusedReply } from './roots.ts'
 
-type Created = Promise<{ created: boolean; lease?: Lease }>
+type CreateResult = Promise<{ created: boolean; lease?: Lease }>
 
 export async function createRun(
   database: Database,
   row: RunRow,
   batch: Batch,
-  asked: Asked | Lease | undefined,
-): Created {
+  asked: LeaseRequest | Lease | undefined,
+): CreateResult {
   const { run } = row
   checkNumbers(run, 0, batch)
   checkBlobs(database, run, batch)
   if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (callerOf(run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
+  if (parentRunId(run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
   if ((await database.read<number>(['EXISTS', database.key('run', run)])) > 0) return { created: false }
-  const lease = await acquireLease(database, rootRun(run), asked.owner, asked.ttlMs)
+  const lease = await acquireLease(database, rootRunId(run), asked.owner, asked.ttlMs)
   const result = await createUnder(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createFree(database: Database, row: RunRow, batch: Batch, asked: Asked | undefined): Created {
+async function createFree(
+  database: Database,
+  row: RunRow,
+  batch: Batch,
+  asked: LeaseRequest | undefined,
+): CreateResult {
   const { run } = row
   const id = randomUUID()
-  const lease = asked ? ['lease', writtenOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
+  const lease = asked ? ['lease', encodeOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
   const reply = await create(database, row, batch, lease)
   if (reply[0] === 'full') throw runTooLarge(database, run, reply[1])
   if (reply[0] === 'exists') return { created: false }
   return asked ? { created: true, lease: { run, token: Number(reply[1]), id, owner: asked.owner } } : { created: true }
 }
 
-async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
-  checkUnit(lease, row.run)
+async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): CreateResult {
+  checkTree(lease, row.run)
   const reply = await create(database, row, batch, ['under', String(lease.token), lease.id])
   if (reply[0] === 'lease') refuse(lease, reply)
   if (reply[0] === 'full') throw runTooLarge(database, row.run, reply[1])
@@ -56,7 +61,7 @@ function create(
   row: RunRow,
   batch: Batch,
   asked: readonly Argument[],
-): Promise<['created', token: number] | ['exists'] | ['full', bytes: number] | Refused> {
+): Promise<['created', token: number] | ['exists'] | ['full', bytes: number] | RefusedReply> {
   const given = [...batchArguments(row.run, batch, batch.row ?? row), String(database.limits.maxRunBytes)]
   return database.script('create', [...given, ...asked])
 }

@@ -12,7 +12,11 @@ export interface Database extends RedisConnection {
   readonly now: (() => number) | undefined
 }
 
-export function databaseOf(connection: RedisConnection, place: RedisPlace, now: (() => number) | undefined): Database {
+export function createDatabase(
+  connection: RedisConnection,
+  place: RedisPlace,
+  now: (() => number) | undefined,
+): Database {
   const { prefix } = place
   return {
     ...connection,

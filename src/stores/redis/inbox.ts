@@ -1,6 +1,6 @@
 // Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
-import { rootRun } from '../../journal/paths.ts'
-import { runNotFound } from '../rules/refusals.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
@@ -9,9 +9,9 @@ export async function postMessage(
   run: RunId,
   { id, at, body }: Message,
 ): Promise<'posted' | 'exists' | 'ended'> {
-  const given = [run, rootRun(run), id, JSON.stringify([at, body])]
+  const given = [run, rootRunId(run), id, JSON.stringify([at, body])]
   const reply = await script<['posted' | 'exists' | 'ended'] | ['unknown', run: RunId]>('post', given)
-  if (reply[0] === 'unknown') throw runNotFound(reply[1], url)
+  if (reply[0] === 'unknown') throw unknownRunError(reply[1], url)
   return reply[0]
 }
 

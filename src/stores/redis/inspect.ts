@@ -1,7 +1,7 @@
 // Looking at a Redis store without opening it as one: what its server is like, and whether there are runs of ours.
 import { isAway } from '../patient/patience.ts'
 import { openConnection } from './connection.ts'
-import { askServer, cautionOf, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
+import { askServer, serverCaution, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
 import { readRedisUrl } from './url.ts'
 
 export interface RedisInspection extends RedisServer {
@@ -27,7 +27,7 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
     return {
       ...found,
       url: connection.url,
-      caution: cautionOf(found),
+      caution: serverCaution(found),
       layout: layout === null ? undefined : Number(layout),
       newest: formatNumber,
     }
@@ -37,7 +37,7 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
 }
 
 /** Of a store that nobody has opened yet: what it is called. Undefined when it is there, or its server is away. */
-export async function unmadeRedis(url: string): Promise<string | undefined> {
+export async function missingRedis(url: string): Promise<string | undefined> {
   const place = readRedisUrl(url)
   const connection = await openConnection(place, async () => {})
   try {

@@ -1,5 +1,5 @@
 // Reading a run back: its lines, its blobs, and the end that is noted beside them.
-import type { Line, NotedEnd, RunId } from '../store.ts'
+import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
 /** How many lines one answer has. A line seldom has more than 64 KB, since larger values are blobs. */
@@ -31,7 +31,7 @@ export async function* readLines({ readBytes, key }: Database, run: RunId, last:
   }
 }
 
-export async function findNoted({ read, key }: Database, run: RunId): Promise<NotedEnd | undefined> {
+export async function findNoted({ read, key }: Database, run: RunId): Promise<LastEntryNote | undefined> {
   const [seq, hash] = await read<(string | null)[]>(['HMGET', key('run', run), 'seq', 'hash'])
   return seq == null ? undefined : { seq: Number(seq), ...(hash != null && { hash }) }
 }

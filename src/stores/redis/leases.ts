@@ -1,27 +1,27 @@
 // Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
-import { rootRun, worksFor } from '../../journal/paths.ts'
-import { writtenOwner } from '../owner.ts'
-import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId, Tries } from '../store.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
+import { encodeOwner } from '../owner.ts'
+import { checkFree, isLive, unknownRunError } from '../rules/refusals.ts'
+import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
 import { list } from './batch-arguments.ts'
 import { findTime, type Database } from './database.ts'
-import { findRoot, holdingOf } from './roots.ts'
+import { findRoot, toHolding } from './roots.ts'
 
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
-  const root = rootRun(run)
+  const root = rootRunId(run)
   for (;;) {
     const [found, now, isThere] = await Promise.all([
       findRoot(database, root),
       findTime(database),
       database.read<number>(['EXISTS', database.key('run', run)]),
     ])
-    if (isThere === 0) throw runNotFound(run, database.url)
-    if (found === undefined) throw runNotFound(root, database.url)
-    checkFree(run, holdingOf(found), now, owner)
+    if (isThere === 0) throw unknownRunError(run, database.url)
+    if (found === undefined) throw unknownRunError(root, database.url)
+    checkFree(run, toHolding(found), now, owner)
     const id = randomUUID()
-    const given = [root, ...found.read, writtenOwner(owner), String(Math.ceil(ttlMs)), id]
+    const given = [root, ...found.read, encodeOwner(owner), String(Math.ceil(ttlMs)), id]
     const token = await database.script<number>('acquire', given)
     if (token > 0) return { run: root, token, id, owner }
   }
@@ -30,8 +30,12 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
 /** How many are renewed at once: nobody else is served meanwhile. */
 const renewedAtOnce = 500
 
-export async function renewLeases(database: Database, leases: readonly Lease[], ttlMs: number): Promise<Renewed[]> {
-  const renewed: Renewed[] = []
+export async function renewLeases(
+  database: Database,
+  leases: readonly Lease[],
+  ttlMs: number,
+): Promise<RenewedLease[]> {
+  const renewed: RenewedLease[] = []
   for (let first = 0; first < leases.length; first += renewedAtOnce) {
     const some = leases.slice(first, first + renewedAtOnce)
     const waiting = await database.script<number[]>('renew', [
@@ -51,29 +55,29 @@ export async function releaseLease(database: Database, { run, token, id }: Lease
 }
 
 export async function findTries({ read, key }: Database, run: RunId): Promise<Tries> {
-  const found = await read<(string | null)[]>(['HMGET', key('run', rootRun(run)), 'tries', 'deaths'])
+  const found = await read<(string | null)[]>(['HMGET', key('run', rootRunId(run)), 'tries', 'deaths'])
   const [tries = 0, deaths = 0] = found.map(Number)
   return { tries, deaths }
 }
 
 export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
-  const [root, now] = await Promise.all([findRoot(database, rootRun(run)), findTime(database)])
-  const holding = root && holdingOf(root)
+  const [root, now] = await Promise.all([findRoot(database, rootRunId(run)), findTime(database)])
+  const holding = root && toHolding(root)
   return isLive(holding, now) ? holding?.owner : undefined
 }
 
 /** Those that were deleted: the run, and the runs that worked for it. */
 export async function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
-  const top = rootRun(run)
+  const top = rootRunId(run)
   for (;;) {
     const [root, now, places] = await Promise.all([
       findRoot(database, top),
       findTime(database),
       database.read<string[]>(['ZRANGE', database.key('unit', top), '0', '-1']),
     ])
-    checkFree(run, root && holdingOf(root), now)
+    checkFree(run, root && toHolding(root), now)
     const unit = places.map((place) => place.slice(place.indexOf('\0') + 1))
-    const gone = unit.filter((each) => worksFor(each, run))
+    const gone = unit.filter((each) => isInTreeOf(each, run))
     const expected = root?.read ?? ['', '', '']
     const given = [top, ...expected, String(places.length), ...list(gone, (each) => [each])]
     if ((await database.script<number>('delete', given)) > 0) return gone

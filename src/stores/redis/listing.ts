@@ -2,8 +2,8 @@
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
-import { pageOf } from '../rules/list-page.ts'
-import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
+import { cutPage } from '../rules/list-page.ts'
+import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import { list } from './batch-arguments.ts'
 import type { Database } from './database.ts'
@@ -11,16 +11,16 @@ import type { Database } from './database.ts'
 export async function findRow({ read, key, url }: Database, run: RunId): Promise<RunRow | undefined> {
   const values = await read<(string | null)[]>(['HMGET', key('run', run), ...rowColumns])
   if (values.every((value) => value === null)) return undefined
-  const row = rowFrom(run, values)
+  const row = parseRow(run, values)
   if (runStatuses.includes(row.status)) return row
   const words = `run ${run} in ${url} has the status "${row.status}": restore the store from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
 }
 
-function rowFrom(run: RunId, values: readonly (string | null)[]): RunRow {
+function parseRow(run: RunId, values: readonly (string | null)[]): RunRow {
   const named = Object.fromEntries(rowColumns.map((name, index) => [name, values[index] ?? '']))
   const record = { ...named, run, format: Number(named['format']), priority: Number(named['priority']) }
-  return rowOf({ ...record, parent: named['parent'] || null } as RunRecord)
+  return toRow({ ...record, parent: named['parent'] || null } as RunRecord)
 }
 
 /** How many rows the server looks at in one go: nobody else is served meanwhile. */
@@ -34,8 +34,8 @@ export async function listRows(
   // One more than asked for tells whether there is a next page.
   const wanted = Math.max(page.limit, 0) + 1
   const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
-  const lists = listsOf(filter, statuses)
-  const { from, before } = rangeOf(filter, page.before)
+  const lists = listKeys(filter, statuses)
+  const { from, before } = listRange(filter, page.before)
   const rows: RunRow[] = []
   for (let to: string | undefined = before; to !== undefined && lists.length > 0 && rows.length < wanted;) {
     const [found, last]: [string[][], string] = await database.script('list', [
@@ -48,32 +48,35 @@ export async function listRows(
       filter.crew ?? '',
       filter.parent ?? '',
     ])
-    rows.push(...found.map(([run = '', ...values]) => rowFrom(run, values)))
+    rows.push(...found.map(([run = '', ...values]) => parseRow(run, values)))
     to = last === '' ? undefined : `(${last}`
   }
-  return pageOf(rows, page.limit)
+  return cutPage(rows, page.limit)
 }
 
 /**
  * Those that have all runs that may fit. The runs made from one run, or working for it, are few, and are looked at
  * whatever else they are.
  */
-function listsOf({ crew, parent, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
+function listKeys({ crew, parent, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
   if (root !== undefined) return statuses.length === 0 ? [] : [`unit:${root}`]
   if (parent !== undefined) return statuses.length === 0 ? [] : [`made-from:${parent}`]
-  return statuses.map((status) => (crew === undefined ? `list:${status}` : `list:${joined(status, crew)}`))
+  return statuses.map((status) => (crew === undefined ? `list:${status}` : `list:${joinKey(status, crew)}`))
 }
 
 /** As the scripts do it (scripts/common.lua). */
-function joined(...names: readonly string[]): string {
+function joinKey(...names: readonly string[]): string {
   return names.map((name) => `${Buffer.byteLength(name)}:${name}`).join('')
 }
 
 /** As bounds of a list that is ordered by the time of creation and then by id. */
-function rangeOf({ createdFrom, createdTo }: RunFilter, before: Cursor | undefined): { from: string; before: string } {
+function listRange(
+  { createdFrom, createdTo }: RunFilter,
+  before: Cursor | undefined,
+): { from: string; before: string } {
   const ends = [
     ...(createdTo === undefined ? [] : [createdTo]),
-    ...(before === undefined ? [] : [placeOf(decodeCursor(before))]),
+    ...(before === undefined ? [] : [listPosition(decodeCursor(before))]),
   ].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   return {
     from: createdFrom === undefined ? '-' : `[${createdFrom}`,
@@ -81,7 +84,7 @@ function rangeOf({ createdFrom, createdTo }: RunFilter, before: Cursor | undefin
   }
 }
 
-function placeOf({ createdAt, run }: { readonly createdAt: string; readonly run: string }): string {
+function listPosition({ createdAt, run }: { readonly createdAt: string; readonly run: string }): string {
   return `${createdAt}\0${run}`
 }
 
@@ -92,7 +95,7 @@ export async function findOutput(
   fingerprint: string,
   since: number,
 ): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
-  const outputs = key('outputs', joined(crew, task, fingerprint))
+  const outputs = key('outputs', joinKey(crew, task, fingerprint))
   const range = ['+inf', String(since), 'BYSCORE', 'REV', 'LIMIT', '0', '1', 'WITHSCORES']
   const [found, completedAt] = (await read<string[]>(['ZRANGE', outputs, ...range])).flat()
   const [, seq, run] = /^\d+:(\d+):(.*)$/s.exec(found ?? '') ?? []

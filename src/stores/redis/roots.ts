@@ -20,25 +20,25 @@ export interface Root {
 export async function findRoot({ read, key }: Database, root: RunId): Promise<Root | undefined> {
   const fields = ['token', 'lease', 'owner', 'expires_at']
   const [token, ...rest] = await read<(string | null)[]>(['HMGET', key('run', root), ...fields])
-  return token == null ? undefined : rootOf([token, ...rest.map((value) => value ?? '')] as RootValues)
+  return token == null ? undefined : toRoot([token, ...rest.map((value) => value ?? '')] as RootValues)
 }
 
-export function rootOf([token, lease, owner, expiresAt]: RootValues): Root {
+export function toRoot([token, lease, owner, expiresAt]: RootValues): Root {
   const read = [String(token), lease, String(expiresAt)]
   return { token: Number(token), lease, owner, expiresAt: Number(expiresAt), read }
 }
 
-export function holdingOf({ owner: text, lease, expiresAt }: Root): Holding | undefined {
+export function toHolding({ owner: text, lease, expiresAt }: Root): Holding | undefined {
   const owner = readOwner(text)
   return owner && { owner, id: lease, expiresAt }
 }
 
 /** Who may write instead, of a root; nothing when there is none. */
-export type Refused = ['lease', ...values: RootValues | []]
+export type RefusedReply = ['lease', ...values: RootValues | []]
 
 /** LEASE_LOST. */
-export function refuse(lease: Lease, [, ...values]: Refused): never {
-  const root = values.length === 0 ? undefined : rootOf(values)
-  checkToken(lease, root?.token, root && holdingOf(root))
+export function refuse(lease: Lease, [, ...values]: RefusedReply): never {
+  const root = values.length === 0 ? undefined : toRoot(values)
+  checkToken(lease, root?.token, root && toHolding(root))
   throw new RepriseError('STORE_FAILED', `the lease of run ${lease.run} was refused although it counts: try again`)
 }

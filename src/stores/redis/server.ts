@@ -1,7 +1,7 @@
 // What a server is like, and what that means for what it keeps. One that throws keys away when it is full is no place
 // for journals, and neither is one that keeps nothing on disk, unless that is asked for.
 import { RepriseError } from '../../base/errors.ts'
-import { storeNewer } from '../rules/refusals.ts'
+import { storeNewerError } from '../rules/refusals.ts'
 import type { Client } from './connection.ts'
 import { clusterAdvice } from './errors.ts'
 import { scriptText } from './scripts.ts'
@@ -81,7 +81,7 @@ export function checkServer(server: RedisServer, { shown: url, allowVolatile }: 
 }
 
 /** What may be lost of what was confirmed, in one sentence; undefined when nothing is. */
-export function cautionOf({ appendonly, appendfsync, snapshots }: RedisServer): string | undefined {
+export function serverCaution({ appendonly, appendfsync, snapshots }: RedisServer): string | undefined {
   if (appendonly && appendfsync === 'always') return undefined
   if (!appendonly && !snapshots) return 'the server keeps nothing on disk: all runs are gone when it ends'
   if (!appendonly)
@@ -100,7 +100,7 @@ export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: Re
   if ((await client.sendCommand(layoutCommand(place))) === null)
     await client.sendCommand(['HSETNX', key, field, String(formatNumber)])
   const oldest = Number(await client.sendCommand(layoutCommand(place)))
-  if (oldest > formatNumber) throw storeNewer(place.shown, oldest, formatNumber)
+  if (oldest > formatNumber) throw storeNewerError(place.shown, oldest, formatNumber)
 }
 
 /** STORE_INVALID, by what the server says, for a user who may not do all that the scripts do. */

@@ -7,12 +7,12 @@ import { appendBatch } from './append.ts'
 import { claimRuns, findReady } from './claim.ts'
 import { openConnection } from './connection.ts'
 import { createRun } from './create.ts'
-import { databaseOf, findTime, type Database } from './database.ts'
+import { createDatabase, findTime, type Database } from './database.ts'
 import { postMessage, waitingMessages } from './inbox.ts'
 import { findNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
-import { askServer, cautionOf, checkLayout, checkRights, checkServer } from './server.ts'
+import { askServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
 import { readRedisUrl, type RedisOptions } from './url.ts'
 import { lookAt } from './watch.ts'
 
@@ -33,10 +33,10 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     checkServer(server, place)
     await checkLayout(client, place)
     await checkRights(client, place)
-    caution = cautionOf(server)
+    caution = serverCaution(server)
   })
-  const database = databaseOf(connection, place, options.now)
-  await opened(database)
+  const database = createDatabase(connection, place, options.now)
+  await checkOpened(database)
   const watchers = watchServer({
     look: (runs) => lookAt(database, runs),
     listen: (hear, begin, signal) => database.listen(`${place.prefix}told`, hear, begin, signal),
@@ -91,7 +91,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
 }
 
 /** Rejects when the server cannot be used; not when it is away. */
-async function opened(database: Database): Promise<void> {
+async function checkOpened(database: Database): Promise<void> {
   try {
     await database.read(['PING'])
   } catch (error) {

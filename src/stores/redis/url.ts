@@ -49,40 +49,42 @@ export interface RedisOptions {
   readonly allowVolatile?: boolean | undefined
 }
 
-const usual = { prefix: 'reprise', timeoutMs: 30_000, maxBlobBytes: 16_000_000, maxRunBytes: 256_000_000 }
+const defaults = { prefix: 'reprise', timeoutMs: 30_000, maxBlobBytes: 16_000_000, maxRunBytes: 256_000_000 }
 const usualPort = 6379
 const usualSentinelPort = 26_379
 
 /** STORE_INVALID. */
 export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPlace {
   rememberAddress(text)
-  const url = parse(text)
+  const url = parseUrl(text)
   const given = url.searchParams
-  const unknown = [...given.keys()].find((name) => !known.has(name))
-  if (unknown !== undefined) throw invalid(text, `it has no option "${unknown}"`, `give ${[...known].join(', ')}`)
-  const prefix = options.prefix ?? given.get('prefix') ?? usual.prefix
+  const unknown = [...given.keys()].find((name) => !knownOptions.has(name))
+  if (unknown !== undefined)
+    throw invalid(text, `it has no option "${unknown}"`, `give ${[...knownOptions].join(', ')}`)
+  const prefix = options.prefix ?? given.get('prefix') ?? defaults.prefix
   if (!/^[^{}\0]+$/.test(prefix)) throw invalid(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
   const sentinel = given.get('sentinel') ?? undefined
-  const addresses = addressesOf(text, url, sentinel !== undefined)
+  const addresses = readAddresses(text, url, sentinel !== undefined)
   return {
     shown: shownUrl(url, addresses[0]?.port ?? usualPort, prefix, sentinel),
     addresses,
     sentinel,
     sentinelPassword: given.get('sentinelPassword') ?? undefined,
-    username: decoded(text, url.username),
-    password: decoded(text, url.password),
-    database: databaseOf(text, url),
-    tls: url.protocol === 'rediss:' ? tlsOf(text, given) : undefined,
+    username: decodePart(text, url.username),
+    password: decodePart(text, url.password),
+    database: readDatabase(text, url),
+    tls: url.protocol === 'rediss:' ? readTls(text, given) : undefined,
     prefix: `{${prefix}}:`,
     allowVolatile: options.allowVolatile ?? isTrue(text, 'allowVolatile', given.get('allowVolatile') ?? 'false'),
-    timeoutMs: options.timeoutMs ?? number(text, 'timeoutMs', given.get('timeoutMs') ?? usual.timeoutMs),
-    maxBlobBytes: options.maxBlobBytes ?? number(text, 'maxBlobBytes', given.get('maxBlobBytes') ?? usual.maxBlobBytes),
-    maxRunBytes: options.maxRunBytes ?? number(text, 'maxRunBytes', given.get('maxRunBytes') ?? usual.maxRunBytes),
+    timeoutMs: options.timeoutMs ?? number(text, 'timeoutMs', given.get('timeoutMs') ?? defaults.timeoutMs),
+    maxBlobBytes:
+      options.maxBlobBytes ?? number(text, 'maxBlobBytes', given.get('maxBlobBytes') ?? defaults.maxBlobBytes),
+    maxRunBytes: options.maxRunBytes ?? number(text, 'maxRunBytes', given.get('maxRunBytes') ?? defaults.maxRunBytes),
   }
 }
 
 const tlsFiles = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const
-const known: ReadonlySet<string> = new Set([
+const knownOptions: ReadonlySet<string> = new Set([
   'prefix',
   'allowVolatile',
   'timeoutMs',
@@ -94,7 +96,7 @@ const known: ReadonlySet<string> = new Set([
   ...Object.values(tlsFiles),
 ])
 
-function parse(text: string): URL {
+function parseUrl(text: string): URL {
   try {
     const url = new URL(text)
     if ((url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '') return url
@@ -104,7 +106,7 @@ function parse(text: string): URL {
   throw invalid(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
 }
 
-function decoded(text: string, part: string): string | undefined {
+function decodePart(text: string, part: string): string | undefined {
   try {
     return part === '' ? undefined : decodeURIComponent(part)
   } catch {
@@ -118,12 +120,12 @@ function shownUrl(url: URL, port: number, prefix: string, sentinel: string | und
   shown.password = ''
   shown.port = String(port)
   if (shown.pathname.length <= 1) shown.pathname = '/0'
-  const parts = { ...(prefix !== usual.prefix && { prefix }), ...(sentinel !== undefined && { sentinel }) }
+  const parts = { ...(prefix !== defaults.prefix && { prefix }), ...(sentinel !== undefined && { sentinel }) }
   shown.search = new URLSearchParams(parts).toString()
   return shown.href
 }
 
-function addressesOf(text: string, url: URL, areSentinels: boolean): RedisAddress[] {
+function readAddresses(text: string, url: URL, areSentinels: boolean): RedisAddress[] {
   const port = areSentinels ? usualSentinelPort : usualPort
   const first = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port) }
   const others = (url.searchParams.get('sentinels') ?? '').split(',').filter((each) => each !== '')
@@ -140,13 +142,13 @@ function addressesOf(text: string, url: URL, areSentinels: boolean): RedisAddres
   ]
 }
 
-function databaseOf(text: string, url: URL): number {
+function readDatabase(text: string, url: URL): number {
   const [, digits = '0'] = /^\/?(\d{1,4})?$/.exec(url.pathname) ?? []
   if (/^\/?\d{0,4}$/.test(url.pathname)) return Number(digits)
   throw invalid(text, `"${url.pathname.slice(1)}" is not the number of a database`, 'end it in /0')
 }
 
-function tlsOf(text: string, given: URLSearchParams): RedisTls {
+function readTls(text: string, given: URLSearchParams): RedisTls {
   const files = Object.entries(tlsFiles).flatMap(([name, option]) => {
     const file = given.get(option)
     return file === null ? [] : [[name, readText(text, option, file)]]

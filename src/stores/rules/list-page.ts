@@ -1,5 +1,5 @@
 // One page of a listing, for stores that have all their rows at hand.
-import { callerOf, rootRun } from '../../journal/paths.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { decodeCursor, encodeCursor, newestFirst } from './cursor.ts'
 import type { RunFilter, RunRow, Store } from '../store.ts'
 
@@ -12,18 +12,18 @@ export function listPage(
   const found = rows
     .filter((row) => filter.crew === undefined || row.crew === filter.crew)
     .filter((row) => filter.parent === undefined || row.parent === filter.parent)
-    .filter((row) => !filter.roots || callerOf(row.run) === undefined)
-    .filter((row) => filter.root === undefined || rootRun(row.run) === filter.root)
+    .filter((row) => !filter.roots || parentRunId(row.run) === undefined)
+    .filter((row) => filter.root === undefined || rootRunId(row.run) === filter.root)
     .filter((row) => filter.status === undefined || filter.status.includes(row.status))
     .filter((row) => filter.createdFrom === undefined || row.createdAt >= filter.createdFrom)
     .filter((row) => filter.createdTo === undefined || row.createdAt < filter.createdTo)
     .filter((row) => before === undefined || newestFirst(before, row) < 0)
     .toSorted(newestFirst)
-  return pageOf(found, page.limit)
+  return cutPage(found, page.limit)
 }
 
 /** The first `limit` of the rows that are left, and where the next page starts if there are more. */
-export function pageOf(left: readonly RunRow[], limit: number): Awaited<ReturnType<Store['list']>> {
+export function cutPage(left: readonly RunRow[], limit: number): Awaited<ReturnType<Store['list']>> {
   const rows = left.slice(0, Math.max(limit, 0))
   const last = rows.at(-1)
   return left.length > rows.length && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }

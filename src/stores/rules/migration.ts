@@ -1,7 +1,7 @@
 // A step from one layout of a database to the next. A layout is known by the number of its last migration. Released
 // migrations never change; until the first release there is one per database, and a change of it raises its number.
 import { RepriseError } from '../../base/errors.ts'
-import { storeOlder } from './refusals.ts'
+import { storeOlderError } from './refusals.ts'
 
 export interface Migration {
   readonly number: number
@@ -18,14 +18,14 @@ export type AppliedMigrations = ReadonlyMap<number, string>
  * The migrations that a database lacks. STORE_INVALID when it has some that this code does not know: it cannot be
  * brought up to date. Later ones are no reason, as long as they let this code write.
  */
-export function lackingIn(
+export function migrationsToApply(
   known: readonly Migration[],
   applied: AppliedMigrations,
   { store, instead }: { readonly store: string; readonly instead: string },
 ): readonly Migration[] {
   const first = known[0]?.number ?? 0
   const earlier = [...applied.keys()].filter((number) => number < first)
-  if (earlier.length > 0) throw storeOlder(store, Math.max(...earlier), lastNumber(known), instead)
+  if (earlier.length > 0) throw storeOlderError(store, Math.max(...earlier), lastNumber(known), instead)
   const other = known.find(({ number, checksum }) => applied.has(number) && applied.get(number) !== checksum)
   if (other === undefined) return known.filter(({ number }) => !applied.has(number))
   throw new RepriseError(

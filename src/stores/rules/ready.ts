@@ -22,7 +22,7 @@
 import type { Batch, RunId, RunStatus } from '../store.ts'
 
 /** What a store knows of a root. */
-export interface Waiting {
+export interface ReadinessFacts {
   readonly run: RunId
   /** Completed or cancelled. */
   readonly ended: boolean
@@ -45,7 +45,7 @@ export function recordsMessages(status: RunStatus | undefined): boolean {
  * Undefined: it isn't offered. Always a whole number: with the run's name it identifies a wake.
  */
 export function readyAt(
-  { run, ended, dueAt, messages, tries, expiresAt = 0 }: Waiting,
+  { run, ended, dueAt, messages, tries, expiresAt = 0 }: ReadinessFacts,
   now: number,
 ): number | undefined {
   if (ended) return undefined
@@ -58,44 +58,44 @@ export function readyAt(
 }
 
 /** With so many deaths, the next holder puts a run aside instead of executing it. */
-export const mostDeaths = 5
+export const deathLimit = 5
 
 /** Whether the pauses before the next claim have grown as long as they get. */
-export function isStuck({ tries }: Pick<Counted, 'tries'>): boolean {
-  return tries >= mostDoublings + 2
+export function isStuck({ tries }: Pick<DeathCount, 'tries'>): boolean {
+  return tries >= doublingLimit + 2
 }
 
 /** The exponent of the longest pause: 512 to 1,024 seconds. */
-export const mostDoublings = 9
+export const doublingLimit = 9
 
 /** None after the first try, then 1 s, 2 s, 4 s …, or up to twice that: runs that were tried together drift apart. */
 function pauseMs(run: RunId, tries: number): number {
-  return tries < 2 ? 0 : 2 ** Math.min(tries - 2, mostDoublings) * (1_000 + jitterOf(run))
+  return tries < 2 ? 0 : 2 ** Math.min(tries - 2, doublingLimit) * (1_000 + runJitter(run))
 }
 
 /** 0 to 999, by the bytes of the name: every store computes the same, in its own language. */
-function jitterOf(run: RunId): number {
+function runJitter(run: RunId): number {
   const bytes = new TextEncoder().encode(run)
   return (bytes.reduce((sum, byte, index) => sum + byte * (index + 1), 0) * 619) % 1_000
 }
 
 /** What is counted of a root. */
-export interface Counted {
+export interface DeathCount {
   readonly tries: number
   readonly deaths: number
   /** The token of the lease that the last death was counted for. */
   readonly died: number
 }
 
-export const neverTried: Counted = { tries: 0, deaths: 0, died: 0 }
+export const neverTried: DeathCount = { tries: 0, deaths: 0, died: 0 }
 
 /** After the holder of the lease `token` ended without a release, or seems to have. */
-export function afterDeath({ tries, deaths, token }: Counted & { readonly token: number }): Partial<Counted> {
+export function afterDeath({ tries, deaths, token }: DeathCount & { readonly token: number }): Partial<DeathCount> {
   return tries > 0 ? { deaths: deaths + 1, died: token } : {}
 }
 
 /** After a release under the lease `token`, which is another process's by now. */
-export function afterReturn({ deaths, died }: Counted, token: number): Partial<Counted> {
+export function afterReturn({ deaths, died }: DeathCount, token: number): Partial<DeathCount> {
   return died === token && deaths > 0 ? { deaths: deaths - 1, died: 0 } : {}
 }
 

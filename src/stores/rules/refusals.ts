@@ -1,7 +1,7 @@
 // What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
 import { RepriseError } from '../../base/errors.ts'
-import { describeOwner, isGone, sameOwner } from '../owner.ts'
-import { rootRun } from '../../journal/paths.ts'
+import { describeOwner, isOwnerDead, sameOwner } from '../owner.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Batch, Lease, Owner, RunId, RunStatus } from '../store.ts'
 
@@ -16,7 +16,7 @@ export interface Holding {
 
 /** Whether a lease still keeps others out. */
 export function isLive(holding: Holding | undefined, now: number): boolean {
-  return holding !== undefined && holding.expiresAt > now && !isGone(holding.owner)
+  return holding !== undefined && holding.expiresAt > now && !isOwnerDead(holding.owner)
 }
 
 /** RUN_HELD unless `owner` may take the lease now. */
@@ -48,11 +48,11 @@ export function checkToken(lease: Lease, token: number | undefined, holding: Hol
 }
 
 /** LEASE_LOST unless the run belongs to the unit that is leased: no lease of another says anything of it. */
-export function checkUnit(lease: Lease, run: RunId): void {
-  if (rootRun(run) === lease.run) return
+export function checkTree(lease: Lease, run: RunId): void {
+  if (rootRunId(run) === lease.run) return
   throw new RepriseError(
     'LEASE_LOST',
-    `the lease of run ${lease.run} does not count for run ${run}: acquire ${rootRun(run)} before writing to it`,
+    `the lease of run ${lease.run} does not count for run ${run}: acquire ${rootRunId(run)} before writing to it`,
     { runId: run },
   )
 }
@@ -99,23 +99,23 @@ export function checkInbox(run: RunId, batch: Batch, waiting: () => readonly str
   )
 }
 
-export function runNotFound(run: RunId, url: string): RepriseError {
+export function unknownRunError(run: RunId, url: string): RepriseError {
   return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}`, { runId: run, next: { act: 'runs' } })
 }
 
-export function storeClosed(url: string): RepriseError {
+export function storeClosedError(url: string): RepriseError {
   return new RepriseError('STORE_FAILED', `the store ${url} is closed: open it again`)
 }
 
 /** Until the first release, nothing is brought up to date. */
-export function storeOlder(store: string, layout: number, format: number, instead: string): RepriseError {
+export function storeOlderError(store: string, layout: number, format: number, instead: string): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
     `${store} has layout ${layout}, of an earlier build, and this build has layout ${format}: finish or delete its runs with the build that made it, ${instead}`,
   )
 }
 
-export function storeNewer(path: string, oldest: number, format: number): RepriseError {
+export function storeNewerError(path: string, oldest: number, format: number): RepriseError {
   return new RepriseError(
     'STORE_NEWER',
     `${path} may only be written by code of format ${oldest} or later, and this is format ${format}: update reprise, or use another store`,

@@ -35,23 +35,23 @@ export function rowValues(row: RunRow): (string | number | null)[] {
 }
 
 /** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
-export function rowOf(record: RunRecord): RunRow {
+export function toRow(record: RunRecord): RunRow {
   const { run, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary } = record
   return {
-    run: textOf(run),
-    crew: textOf(crew),
-    version: textOf(version),
+    run: requireText(run),
+    crew: requireText(crew),
+    version: requireText(version),
     format,
     priority,
     status,
-    createdAt: textOf(created_at),
-    updatedAt: textOf(updated_at),
-    ...(parent === null ? {} : { parent: textOf(parent) }),
-    inputs: textOf(inputs),
-    summary: textOf(summary),
+    createdAt: requireText(created_at),
+    updatedAt: requireText(updated_at),
+    ...(parent === null ? {} : { parent: requireText(parent) }),
+    inputs: requireText(inputs),
+    summary: requireText(summary),
   }
 }
 
-function textOf(value: unknown): string {
+function requireText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

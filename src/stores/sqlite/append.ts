@@ -1,6 +1,6 @@
 // Appending to a journal, in one transaction with all that changes with it.
 import { dueTime, recordsMessages } from '../rules/ready.ts'
-import { checkInbox, checkNumbers, checkOpen, checkSeq, checkUnit, runNotFound } from '../rules/refusals.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, checkTree, unknownRunError } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { takeMessages, waitingIds } from './inbox.ts'
@@ -21,7 +21,7 @@ const selectOpenChild = `select runs.id as run_id, ${openColumns.map((name) => `
   where runs.run = ? and top.run = ? and top.token = ? and top.lease = ? and ${isOpen}`
 
 /** A run that may be appended to: its own id, and the record of its root. */
-interface Open extends ReadyRecord, Pick<RootRecord, 'deaths'> {
+interface OpenRun extends ReadyRecord, Pick<RootRecord, 'deaths'> {
   readonly run_id: number
 }
 
@@ -61,20 +61,20 @@ function rootReady({ now }: Connection, root: ReadyRecord, batch: Batch, row: Ru
   return { due_at, waiting, tries, ready_at: readyOf({ ...root, status: row.status, due_at }, at) }
 }
 
-function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number): Open | undefined {
+function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number): OpenRun | undefined {
   const found =
     run === lease.run
       ? sql(selectOpen).get(run, lease.token, lease.id, after)
       : sql(selectOpenChild).get(run, lease.run, lease.token, lease.id, after)
-  return found as Open | undefined
+  return found as OpenRun | undefined
 }
 
 /** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
-function lookCloser(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): Open {
+function lookCloser(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): OpenRun {
   const root = heldRoot(connection, lease)
-  checkUnit(lease, run)
+  checkTree(lease, run)
   const found = findRun(connection, run)
-  if (found === undefined) throw runNotFound(run, connection.url)
+  if (found === undefined) throw unknownRunError(run, connection.url)
   checkSeq(run, findEnd(connection, run)?.given ?? 0, after, batch)
   checkOpen(run, found.status, batch)
   return { ...root, run_id: found.id }

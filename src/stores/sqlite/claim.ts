@@ -1,11 +1,11 @@
 // Claiming: what is ready in a lane is one range of an index, searched and leased under the database's write lock.
-import { isGone, readOwner } from '../owner.ts'
+import { isOwnerDead, readOwner } from '../owner.ts'
 import { highestFirst, isSameLane } from '../rules/claim-order.ts'
 import { afterDeath } from '../rules/ready.ts'
-import { crewsOf, placesIn } from '../rules/room.ts'
-import type { Lane, Lease, Owner, Priority, ReadyRun, Room, RunId } from '../store.ts'
+import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
+import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { noLease, take } from './leases.ts'
+import { noLease, grantLease } from './leases.ts'
 import { changeRoot, rootColumns, type RootRecord } from './roots.ts'
 
 export function claimRuns(
@@ -13,12 +13,12 @@ export function claimRuns(
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  room: Room,
+  room: ClaimLimits,
 ): Promise<Lease[]> {
   return connection.write(() => {
-    freeGone(connection)
-    const { has = new Set() } = room
-    const places = placesIn(room, () => countHeld(connection, lanes, room))
+    freeDeadLeases(connection)
+    const { exclude: has = new Set() } = room
+    const places = claimableCount(room, () => countHeld(connection, lanes, room))
     let suspects: number | undefined
     const isGiven = ({ run, deaths }: ReadyRoot): boolean => {
       if (has.has(run)) return false
@@ -27,12 +27,12 @@ export function claimRuns(
       return suspects++ === 0
     }
     const ready =
-      room.only === undefined
+      room.runId === undefined
         ? readyRoots(connection, lanes, places, { most: places + has.size, isGiven })
         : places > 0
-          ? readyRoot(connection, lanes, room.only).filter(isGiven)
+          ? readyRoot(connection, lanes, room.runId).filter(isGiven)
           : []
-    return ready.map((root) => take(connection, root, owner, ttlMs, root.tries + 1))
+    return ready.map((root) => grantLease(connection, root, owner, ttlMs, root.tries + 1))
   })
 }
 
@@ -48,7 +48,7 @@ export const selectSuspects: string = `select ${readyRootColumns} from runs
 export const selectHeldSuspects: string = 'select 1 from runs where owner = ? and deaths > 0 and expires_at > ? limit 1'
 export const selectOnly: string = `select ${readyRootColumns} from runs where run = ? and ready_at <= ?`
 
-interface Among {
+interface Selection {
   /** How many are looked at of each lane: more than the limit, where not all are given. */
   readonly most: number
   /** Asked in the order in which they are claimed. */
@@ -60,7 +60,7 @@ function readyRoots(
   { sql, now }: Connection,
   lanes: readonly Lane[],
   limit: number,
-  { most, isGiven }: Among = { most: limit, isGiven: () => true },
+  { most, isGiven }: Selection = { most: limit, isGiven: () => true },
 ): ReadyRoot[] {
   const ready: ReadyRoot[] = []
   const time = now()
@@ -104,9 +104,9 @@ export const selectHeld = 'select run from runs where crew = ? and owner is not 
 function countHeld(
   { sql, now }: Connection,
   lanes: readonly Lane[],
-  { has = new Set(), most = Infinity }: Room,
+  { exclude: has = new Set(), crewLimit: most = Infinity }: ClaimLimits,
 ): number {
-  const crews = crewsOf(lanes)
+  const crews = laneCrews(lanes)
   const enough = Math.min(Math.ceil(Math.max(most, 0)), Number.MAX_SAFE_INTEGER)
   const live = new Set(
     [...crews].flatMap((crew) =>
@@ -126,7 +126,7 @@ export const selectNextOwner = 'select owner from runs where owner > ? order by 
 export const selectHeldBy: string = `select ${rootColumns} from runs where owner = ?`
 
 /** Takes the leases of processes that are provably gone, and those that nobody can read. */
-function freeGone(connection: Connection): void {
+function freeDeadLeases(connection: Connection): void {
   const { sql } = connection
   let last = ''
   for (;;) {
@@ -134,7 +134,7 @@ function freeGone(connection: Connection): void {
     if (next === undefined) return
     last = next.owner
     const owner = readOwner(last)
-    if (owner !== undefined && !isGone(owner)) continue
+    if (owner !== undefined && !isOwnerDead(owner)) continue
     for (const root of sql(selectHeldBy).all(last) as unknown as RootRecord[])
       changeRoot(connection, root, { ...noLease, ...afterDeath(root) })
   }

@@ -3,7 +3,7 @@
 import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
-import { storeClosed } from '../rules/refusals.ts'
+import { storeClosedError } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { whileBusy } from './errors.ts'
 import { groupCommit } from './group-commit.ts'
@@ -82,7 +82,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
   })
 
   function write<T>(work: () => T): Promise<T> {
-    return closed ? Promise.reject(storeClosed(url)) : writes.write(work)
+    return closed ? Promise.reject(storeClosedError(url)) : writes.write(work)
   }
 
   return {
@@ -92,7 +92,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
     sql,
     async read(work) {
       return whileBusy(path, () => {
-        if (closed) throw storeClosed(url)
+        if (closed) throw storeClosedError(url)
         // Left open only when a rollback failed: what was not committed is not to be read.
         if (db.isTransaction) sql('rollback').run()
         return work()

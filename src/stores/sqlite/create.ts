@@ -1,9 +1,9 @@
 // A run with its first batch. One that works for another has no lease of its own: it is created under that of its root.
 import { randomUUID } from 'node:crypto'
-import { callerOf, rootRun } from '../../journal/paths.ts'
-import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
+import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
 import { dueTime } from '../rules/ready.ts'
-import { checkNumbers, checkUnit } from '../rules/refusals.ts'
+import { checkNumbers, checkTree } from '../rules/refusals.ts'
 import { rowColumns, rowValues } from '../rules/run-record.ts'
 import type { Batch, Lease, RunRow } from '../store.ts'
 import { insertBatch } from './append.ts'
@@ -29,20 +29,25 @@ export function createRun(
   connection: Connection,
   row: RunRow,
   batch: Batch,
-  asked: Asked | Lease | undefined,
+  asked: LeaseRequest | Lease | undefined,
 ): Promise<{ created: boolean; lease?: Lease }> {
   return connection.write(() => {
     if (findRun(connection, row.run) !== undefined) return { created: false }
     checkNumbers(row.run, 0, batch)
     const lease =
-      callerOf(row.run) === undefined && !isLease(asked)
+      parentRunId(row.run) === undefined && !isLease(asked)
         ? insertRoot(connection, row, batch, asked)
         : insertChild(connection, row, batch, asked)
     return lease === undefined ? { created: true } : { created: true, lease }
   })
 }
 
-function insertRoot(connection: Connection, row: RunRow, batch: Batch, asked: Asked | undefined): Lease | undefined {
+function insertRoot(
+  connection: Connection,
+  row: RunRow,
+  batch: Batch,
+  asked: LeaseRequest | undefined,
+): Lease | undefined {
   const now = connection.now()
   const { status } = batch.row ?? row
   const { floor } = connection.sql('select floor from tokens').get() as unknown as { floor: number }
@@ -64,16 +69,16 @@ function insertChild(
   connection: Connection,
   row: RunRow,
   batch: Batch,
-  asked: Asked | Lease | undefined,
+  asked: LeaseRequest | Lease | undefined,
 ): Lease | undefined {
   const lease = asked && underLease(connection, row, asked)
   insertRun(connection, row, batch, [0, null, null, null, null, null])
   return lease
 }
 
-function underLease(connection: Connection, { run }: RunRow, asked: Asked | Lease): Lease {
+function underLease(connection: Connection, { run }: RunRow, asked: LeaseRequest | Lease): Lease {
   if (!isLease(asked)) return acquireRoot(connection, run, asked.owner, asked.ttlMs)
-  checkUnit(asked, run)
+  checkTree(asked, run)
   heldRoot(connection, asked)
   return asked
 }
@@ -81,6 +86,6 @@ function underLease(connection: Connection, { run }: RunRow, asked: Asked | Leas
 function insertRun(connection: Connection, row: RunRow, batch: Batch, lease: LeaseValues): void {
   const { lastInsertRowid } = connection
     .sql(insert)
-    .run(row.run, rootRun(row.run), ...rowValues(batch.row ?? row), ...endValues(batch), ...lease)
+    .run(row.run, rootRunId(row.run), ...rowValues(batch.row ?? row), ...endValues(batch), ...lease)
   insertBatch(connection, Number(lastInsertRowid), batch)
 }

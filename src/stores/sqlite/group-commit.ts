@@ -14,7 +14,7 @@ interface Job {
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
-type Settle = () => void
+type SettleJob = () => void
 
 export interface GroupCommit {
   /** Runs `work` in a transaction; what it throws rolls back just its own changes. It must not be async. */
@@ -94,8 +94,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
    * The usual case, in which nobody fails: without savepoints, which cost as much as the work itself. Undefined when
    * one did: then nothing is written, and the group comes again, each within a savepoint of its own.
    */
-  function commitTogether(jobs: readonly Job[]): Settle[] | undefined {
-    const settles: Settle[] = []
+  function commitTogether(jobs: readonly Job[]): SettleJob[] | undefined {
+    const settles: SettleJob[] = []
     try {
       for (const job of jobs) {
         const value = job.work()
@@ -108,8 +108,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     return commit(jobs, settles)
   }
 
-  function commitApart(jobs: readonly Job[]): Settle[] {
-    const settles: Settle[] = []
+  function commitApart(jobs: readonly Job[]): SettleJob[] {
+    const settles: SettleJob[] = []
     for (const job of jobs) {
       try {
         settles.push(attempt(job))
@@ -123,7 +123,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     return commit(jobs, settles)
   }
 
-  function commit(jobs: readonly Job[], settles: Settle[]): Settle[] {
+  function commit(jobs: readonly Job[], settles: SettleJob[]): SettleJob[] {
     try {
       sql('commit').run()
       return settles
@@ -135,7 +135,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   /** Throws when not the work but the savepoint around it fails: then the work cannot be told from its neighbours'. */
-  function attempt(job: Job): Settle {
+  function attempt(job: Job): SettleJob {
     sql('savepoint job').run()
     let value: unknown
     try {
@@ -163,7 +163,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   return { write, idle: () => whenIdle.promise }
 }
 
-function failAll(jobs: readonly Job[], error: RepriseError): Settle[] {
+function failAll(jobs: readonly Job[], error: RepriseError): SettleJob[] {
   return jobs.map((job) => () => job.reject(error))
 }
 

@@ -1,6 +1,6 @@
 // Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
 import { isEnded } from '../../journal/state/state.ts'
-import { runNotFound } from '../rules/refusals.ts'
+import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findRun } from './records.ts'
@@ -15,7 +15,7 @@ export function postMessage(
   return connection.write(() => {
     const found = findRun(connection, run)
     const root = findRoot(connection, run)
-    if (found === undefined || root === undefined) throw runNotFound(run, url)
+    if (found === undefined || root === undefined) throw unknownRunError(run, url)
     if (sql('select 1 from messages where run_id = ? and message = ?').get(found.id, id) !== undefined) return 'exists'
     if (isEnded(found.status) || isEnded(root.status)) return 'ended'
     sql('insert into messages (run_id, message, at, body) values (?, ?, ?, ?)').run(found.id, id, at, body)

@@ -1,6 +1,6 @@
 // Reading a run back: its lines, its blobs, and the end that is noted beside them.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Line, NotedEnd, RunId } from '../store.ts'
+import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { damagedRow } from './records.ts'
 
@@ -30,7 +30,7 @@ export function findEnd({ sql }: Connection, run: RunId): End | undefined {
   return sql(selectEnd).get(run) as End | undefined
 }
 
-export function findNoted(connection: Connection, run: RunId): Promise<NotedEnd | undefined> {
+export function findNoted(connection: Connection, run: RunId): Promise<LastEntryNote | undefined> {
   return connection.read(() => {
     const end = findEnd(connection, run)
     if (end === undefined) return undefined
@@ -57,11 +57,11 @@ function linesBetween({ sql }: Connection, run: RunId, end: End, after: number):
   const select = sql(selectLines)
   select.setReturnArrays(true)
   const rows = select.all(end.id, after, end.line) as unknown as [number, unknown][]
-  return rows.map(([seq, bytes]) => ({ seq, bytes: bytesOf(bytes, `entry ${seq} of run ${run}`) }))
+  return rows.map(([seq, bytes]) => ({ seq, bytes: requireBytes(bytes, `entry ${seq} of run ${run}`) }))
 }
 
 /** SQLite keeps values of any type in any column. */
-function bytesOf(value: unknown, what: string): Uint8Array {
+function requireBytes(value: unknown, what: string): Uint8Array {
   if (value instanceof Uint8Array) return value
   throw damagedRow(what)
 }
@@ -72,5 +72,5 @@ export async function readBlob(connection: Connection, run: RunId, hash: string)
       .sql('select b.bytes from blobs b join runs r on r.id = b.run_id where r.run = ? and b.hash = ?')
       .get(run, hash),
   )
-  return row && bytesOf(row['bytes'], `the stored value ${hash} of run ${run}`)
+  return row && requireBytes(row['bytes'], `the stored value ${hash} of run ${run}`)
 }

@@ -1,11 +1,11 @@
 // Who may write to a run. Everything here runs under the database's write lock, so two processes never see the same
 // free run.
 import { randomUUID } from 'node:crypto'
-import { rootRun, worksFor } from '../../journal/paths.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, recordsMessages } from '../rules/ready.ts'
-import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId, RunStatus, Tries } from '../store.ts'
+import { checkFree, isLive, unknownRunError } from '../rules/refusals.ts'
+import type { Lease, Owner, RenewedLease, RunId, RunStatus, Tries } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './inbox.ts'
 import { findRun } from './records.ts'
@@ -16,7 +16,7 @@ export const noLease = { owner: null, expires_at: null, lease: null } as const
 
 export function acquireLease(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   return connection.write(() => {
-    if (findRun(connection, run) === undefined) throw runNotFound(run, connection.url)
+    if (findRun(connection, run) === undefined) throw unknownRunError(run, connection.url)
     return acquireRoot(connection, run, owner, ttlMs)
   })
 }
@@ -24,12 +24,12 @@ export function acquireLease(connection: Connection, run: RunId, owner: Owner, t
 /** Within a write. RUN_HELD, and RUN_NOT_FOUND for a run whose root is not there. */
 export function acquireRoot(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Lease {
   const root = findRoot(connection, run)
-  if (root === undefined) throw runNotFound(rootRun(run), connection.url)
+  if (root === undefined) throw unknownRunError(rootRunId(run), connection.url)
   checkFree(run, holdingOf(root), connection.now(), owner)
-  return take(connection, root, owner, ttlMs, Math.max(1, root.tries))
+  return grantLease(connection, root, owner, ttlMs, Math.max(1, root.tries))
 }
 
-export function renewLeases(connection: Connection, leases: readonly Lease[], ttlMs: number): Promise<Renewed[]> {
+export function renewLeases(connection: Connection, leases: readonly Lease[], ttlMs: number): Promise<RenewedLease[]> {
   return connection.write(() => {
     const expires_at = connection.now() + ttlMs
     return leases.flatMap((lease) => {
@@ -46,7 +46,7 @@ export function releaseLease(connection: Connection, lease: Lease): Promise<numb
   return connection.write(() => {
     const root = stillHeld(connection, lease)
     if (root === undefined) {
-      takeBackDeath(connection, lease)
+      undoDeath(connection, lease)
       return undefined
     }
     changeRoot(connection, root, noLease)
@@ -61,7 +61,7 @@ function stillHeld(connection: Connection, { run, token, id }: Lease): RootRecor
   return found as RootRecord | undefined
 }
 
-function takeBackDeath(connection: Connection, { run, token }: Lease): void {
+function undoDeath(connection: Connection, { run, token }: Lease): void {
   const root = findRoot(connection, run)
   const { deaths } = root ? afterReturn(root, token) : {}
   if (root && deaths !== undefined)
@@ -79,7 +79,7 @@ export async function findHolder(connection: Connection, run: RunId): Promise<Ow
   return isLive(holding, connection.now()) ? holding?.owner : undefined
 }
 
-interface UnitRecord {
+interface TreeRecord {
   readonly id: number
   readonly run: string
   readonly status: RunStatus
@@ -91,8 +91,8 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
   return connection.write(() => {
     const root = findRoot(connection, run)
     checkFree(run, root && holdingOf(root), connection.now())
-    const ids = sql('select id, run, status from runs where root = ?').all(rootRun(run)) as unknown as UnitRecord[]
-    const unit = ids.filter((each) => worksFor(each.run, run))
+    const ids = sql('select id, run, status from runs where root = ?').all(rootRunId(run)) as unknown as TreeRecord[]
+    const unit = ids.filter((each) => isInTreeOf(each.run, run))
     const counted = unit.filter(({ status }) => recordsMessages(status))
     const left = counted.reduce((count, { id }) => count + waitingIds(connection, id).length, 0)
     for (const { id } of unit) sql('delete from runs where id = ?').run(id)
@@ -102,7 +102,13 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
   })
 }
 
-export function take(connection: Connection, root: RootRecord, owner: Owner, ttlMs: number, tries: number): Lease {
+export function grantLease(
+  connection: Connection,
+  root: RootRecord,
+  owner: Owner,
+  ttlMs: number,
+  tries: number,
+): Lease {
   const before = holdingOf(root)
   const died = before && !sameOwner(before.owner, owner) ? afterDeath(root) : {}
   const lease = { run: root.run, token: root.token + 1, id: randomUUID(), owner }

@@ -1,8 +1,8 @@
 // What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
-import { pageOf } from '../rules/list-page.ts'
-import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
+import { cutPage } from '../rules/list-page.ts'
+import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { damagedRow } from './records.ts'
@@ -12,7 +12,7 @@ const columns = ['run', ...rowColumns].join()
 export async function findRow(connection: Connection, run: RunId): Promise<RunRow | undefined> {
   const record = await connection.read(() => connection.sql(`select ${columns} from runs where run = ?`).get(run))
   if (record === undefined) return undefined
-  const row = rowOf(record as unknown as RunRecord)
+  const row = toRow(record as unknown as RunRecord)
   if (!runStatuses.includes(row.status)) throw damagedRow(`the status of run ${run}`)
   return row
 }
@@ -30,7 +30,7 @@ export async function listRows(
   const records = await connection.read(() =>
     connection.sql(selectRows(filter, statuses, conditions)).all({ ...values, limit: limit + 1 }),
   )
-  return pageOf((records as unknown as RunRecord[]).map(rowOf), limit)
+  return cutPage((records as unknown as RunRecord[]).map(toRow), limit)
 }
 
 /**

@@ -3,8 +3,8 @@
 // processes which open a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
-import { lackingIn, lastNumber, type AppliedMigrations, type Migration } from '../rules/migration.ts'
-import { storeNewer } from '../rules/refusals.ts'
+import { migrationsToApply, lastNumber, type AppliedMigrations, type Migration } from '../rules/migration.ts'
+import { storeNewerError } from '../rules/refusals.ts'
 import { migrations } from './migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
@@ -33,7 +33,7 @@ export function migrate(db: DatabaseSync, path: string, known: readonly Migratio
 export function layoutOf(db: DatabaseSync, path: string): number | undefined {
   if (numberOf(db, 'pragma application_id') !== applicationId) return undefined
   const applied = appliedTo(db)
-  lackingIn(migrations, applied, named(path))
+  migrationsToApply(migrations, applied, named(path))
   return Math.max(...applied.keys())
 }
 
@@ -47,8 +47,8 @@ function pendingIn(db: DatabaseSync, path: string, known: readonly Migration[]):
     )
   }
   const oldest = numberOf(db, 'select format from oldest_writer')
-  if (oldest > lastNumber(known)) throw storeNewer(path, oldest, lastNumber(known))
-  return lackingIn(known, appliedTo(db), named(path))
+  if (oldest > lastNumber(known)) throw storeNewerError(path, oldest, lastNumber(known))
+  return migrationsToApply(known, appliedTo(db), named(path))
 }
 
 function named(path: string): { readonly store: string; readonly instead: string } {

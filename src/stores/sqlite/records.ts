@@ -1,6 +1,6 @@
 // How the rows of the run table are written and found.
 import { RepriseError } from '../../base/errors.ts'
-import { endOf } from '../rules/noted-end.ts'
+import { lastEntryOf } from '../rules/last-entry.ts'
 import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { ReadyRecord } from './roots.ts'
@@ -9,7 +9,7 @@ import type { ReadyRecord } from './roots.ts'
 export const endColumns: readonly string[] = ['last_seq', 'last_hash']
 
 export function endValues(batch: Batch): [number, string] {
-  const { seq, hash } = endOf(batch)
+  const { seq, hash } = lastEntryOf(batch)
   return [seq, hash]
 }
 

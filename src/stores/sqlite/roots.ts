@@ -1,9 +1,9 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit, and what decides when it is offered
 // to a worker; whoever changes one of these writes `ready_at` anew, which is why all of them do it here.
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { readOwner } from '../owner.ts'
-import { readyAt, type Counted } from '../rules/ready.ts'
+import { readyAt, type DeathCount } from '../rules/ready.ts'
 import { checkToken, type Holding } from '../rules/refusals.ts'
 import type { Lease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -20,7 +20,7 @@ export interface ReadyRecord {
   readonly expires_at: number | null
 }
 
-export interface RootRecord extends ReadyRecord, Counted {
+export interface RootRecord extends ReadyRecord, DeathCount {
   readonly token: number
   readonly owner: string | null
   readonly lease: string | null
@@ -40,7 +40,7 @@ export const rootColumns: string = ['id', ...readyColumns, 'token', 'owner', 'le
 
 /** The root of a run's unit. */
 export function findRoot(connection: Connection, run: RunId): RootRecord | undefined {
-  const found = connection.sql(`select ${rootColumns} from runs where run = ?`).get(rootRun(run))
+  const found = connection.sql(`select ${rootColumns} from runs where run = ?`).get(rootRunId(run))
   return found as RootRecord | undefined
 }
 

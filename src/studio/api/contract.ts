@@ -9,13 +9,13 @@
 // - A field that is `undefined` in a type is left out of the JSON. Times are ISO 8601, money is in dollars.
 // - What goes wrong is a `Problem` with a fitting status: 400 what is asked is wrong, 401 no token, 403 a role that may
 //   not, or a foreign Origin or Host, 404, 405, 409 the run is not in a state for it, 413, 415, 503 store away.
-import type { Rest } from '../../engine/follow/follow.ts'
-import type { CaughtUp, Delta } from '../../engine/follow/listeners.ts'
-import type { DecisionForm } from '../../engine/people/questions.ts'
+import type { RestStatus } from '../../engine/follow/follow.ts'
+import type { CaughtUpEvent, Delta } from '../../engine/follow/listeners.ts'
+import type { DecisionForm } from '../../engine/inbox/questions.ts'
 import type { Answer, Entry, Failure } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
-import type { Next } from '../../base/next.ts'
+import type { NextStep } from '../../base/next.ts'
 import type { RunDiff } from '../../runs/diff/diff-runs.ts'
 import type { Lineage } from '../../runs/lineage.ts'
 import type { RunView } from '../../runs/run-view.ts'
@@ -60,7 +60,7 @@ export interface Endpoints {
 
   'GET /questions': { query: { readonly crew?: string }; response: Questions }
   /** Role answer. QUESTION_ANSWERED (409) when somebody was first, ANSWER_INVALID (400). */
-  'POST /runs/{run}/questions/{question}': { body: AnswerBody; response: Answered }
+  'POST /runs/{run}/questions/{question}': { body: AnswerBody; response: AnswerResult }
 
   'GET /runs': { query: RunsQuery; response: RunPage }
   'GET /runs/{run}': { response: RunDetail }
@@ -121,7 +121,7 @@ export interface Problem {
   readonly code: string
   readonly message: string
   /** What can be done about it. */
-  readonly next?: Next
+  readonly next?: NextStep
 }
 
 /** What this studio is, and what the caller may do. */
@@ -156,7 +156,7 @@ export type QuestionView = WaitingQuestion & {
 /** The decision with its fields, `note` and `by`: see `Answers` of the journal. */
 export type AnswerBody = Answer
 
-export interface Answered {
+export interface AnswerResult {
   readonly runId: string
   readonly question: string
   /** Those of the run that are still open. */
@@ -207,11 +207,11 @@ export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 
   /** Whether this studio executes it: then its events have what models say. */
   readonly here: boolean
   /** What the caller may do to it now: nothing that this leaves out would be taken. */
-  readonly can: readonly RunAct[]
+  readonly can: readonly RunAction[]
 }
 
 /** resume: here. requeue: by a worker; both are `POST …/resume`. */
-export type RunAct = 'answer' | 'resume' | 'requeue' | 'cancel' | 'replay' | 'fork' | 'refresh'
+export type RunAction = 'answer' | 'resume' | 'requeue' | 'cancel' | 'replay' | 'fork' | 'refresh'
 
 export interface TaskDetail extends Omit<TaskView, 'messages'> {
   /** Names of the tasks whose outputs it is given; undefined where the code is not at hand. */
@@ -229,12 +229,12 @@ export interface TaskDetail extends Omit<TaskView, 'messages'> {
  * When the run rests, `end` is the last: nothing comes before somebody continues it, which `changes` hints at. 204
  * when there is nothing after `after` and never will be.
  */
-export type RunStream = Entry | Delta | CaughtUp | EndEvent | ({ readonly type: 'error' } & Failure)
+export type RunStream = Entry | Delta | CaughtUpEvent | EndEvent | ({ readonly type: 'error' } & Failure)
 
 /** The data of `end`. */
 export interface EndEvent {
   readonly type: 'end'
-  readonly status: Rest
+  readonly status: RestStatus
 }
 
 /**

@@ -48,26 +48,29 @@ export function notFound(message: string): StudioProblem {
 /** Errors that are not ours may quote addresses and queries, so they are only said to have happened. */
 export function problemResponse(error: unknown): Response {
   if (error instanceof StudioProblem)
-    return answer({ code: error.code, message: redact(error.message) }, studioCodes[error.code], error.headers)
+    return problemJson({ code: error.code, message: redact(error.message) }, studioCodes[error.code], error.headers)
   if (!RepriseError.isInstance(error))
-    return answer({ code: 'INTERNAL', message: 'the studio could not answer this; try again' }, studioCodes.INTERNAL)
+    return problemJson(
+      { code: 'INTERNAL', message: 'the studio could not answer this; try again' },
+      studioCodes.INTERNAL,
+    )
   const { code, facts, next } = error
-  return answer({ code, message: redact(facts), ...defined({ next }) }, statusOf(code))
+  return problemJson({ code, message: redact(facts), ...defined({ next }) }, statusOf(code))
 }
 
-function answer(problem: Problem, status: number, headers: { readonly [name: string]: string } = {}): Response {
+function problemJson(problem: Problem, status: number, headers: { readonly [name: string]: string } = {}): Response {
   return Response.json(problem, { status, headers })
 }
 
 export function statusOf(code: ErrorCode): number {
   if (code.endsWith('_NOT_FOUND')) return 404
-  if (wrong.has(code)) return 400
-  if (conflicts.has(code)) return 409
-  if (away.has(code)) return 503
+  if (invalidCodes.has(code)) return 400
+  if (conflictCodes.has(code)) return 409
+  if (awayCodes.has(code)) return 503
   return 500
 }
 
-const wrong: ReadonlySet<ErrorCode> = new Set([
+const invalidCodes: ReadonlySet<ErrorCode> = new Set([
   'ANSWER_INVALID',
   'INPUT_INVALID',
   'INPUT_MISSING',
@@ -75,7 +78,7 @@ const wrong: ReadonlySet<ErrorCode> = new Set([
   'OPTION_INVALID',
   'OPTION_UNKNOWN',
 ])
-const conflicts: ReadonlySet<ErrorCode> = new Set([
+const conflictCodes: ReadonlySet<ErrorCode> = new Set([
   'DEFINITION_CHANGED',
   'INBOX_WAITING',
   'INPUTS_DIFFER',
@@ -95,4 +98,4 @@ const conflicts: ReadonlySet<ErrorCode> = new Set([
   'SEQ_CONFLICT',
   'TASKS_CHANGED',
 ])
-const away: ReadonlySet<ErrorCode> = new Set(['DISPATCHER_FAILED', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE'])
+const awayCodes: ReadonlySet<ErrorCode> = new Set(['DISPATCHER_FAILED', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE'])

@@ -35,7 +35,7 @@ export async function readBody({ body }: AnyRoute, request: Request): Promise<un
   // a form of another page can send the types that it may choose from; this is none of them
   if (!/^application\/json\s*(;|$)/i.test(type))
     throw new StudioProblem('TYPE_REFUSED', `the body is ${JSON.stringify(type)}; send application/json`)
-  const read = parsed(await textOf(request))
+  const read = parseJson(await readBodyText(request))
   if (!isRecord(read)) throw new StudioProblem('BODY_INVALID', 'the body is not a JSON object')
   if (!body.open) checkKeys('the body', read, Object.keys(body.fields))
   checkFields(body.fields, body.required ?? [], read)
@@ -57,7 +57,7 @@ function checkFields(fields: Fields, required: readonly string[], read: { readon
 }
 
 /** Nothing is read beyond the limit, whatever the request says of its length. */
-async function textOf(request: Request): Promise<string> {
+async function readBodyText(request: Request): Promise<string> {
   const tooLarge = new StudioProblem('BODY_TOO_LARGE', `the body has more than ${bodyLimit} bytes`, {
     // what is left of it is not read
     connection: 'close',
@@ -73,7 +73,7 @@ async function textOf(request: Request): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(pieces))
 }
 
-function parsed(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {

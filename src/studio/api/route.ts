@@ -1,6 +1,6 @@
 // What a route is: one row of the table from which requests are answered and the OpenAPI description is made.
-import type { KnownTokens } from '../guard/tokens.ts'
-import type { Place } from '../place.ts'
+import type { TokenTable } from '../guard/tokens.ts'
+import type { StudioContext } from '../context.ts'
 import type { Endpoint, Endpoints, Role } from './contract.ts'
 
 /** A part of JSON Schema. */
@@ -20,7 +20,7 @@ export interface Schema {
 export type Fields = { readonly [name: string]: Schema }
 
 export interface Call<E extends Endpoint> {
-  readonly place: Place
+  readonly place: StudioContext
   /** Undefined only where anybody may. */
   readonly role: Role
   readonly request: Request
@@ -38,7 +38,7 @@ export interface Mount {
   /** The path that it is mounted under, without a slash at the end. */
   readonly base: string
   readonly version: string
-  readonly tokens: KnownTokens | undefined
+  readonly tokens: TokenTable | undefined
 }
 
 type QueryOf<E extends Endpoint> = Endpoints[E] extends { readonly query: infer Query } ? Query : object

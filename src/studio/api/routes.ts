@@ -1,8 +1,8 @@
 // Every endpoint, in one table: requests are answered by it, and the OpenAPI description is made from it.
-import { actingRoutes } from '../routes/acting.ts'
+import { actingRoutes } from '../routes/actions.ts'
 import { backtestRoutes } from '../routes/backtesting.ts'
 import { crewRoutes } from '../routes/crews.ts'
-import { peopleRoutes } from '../routes/people.ts'
+import { peopleRoutes } from '../routes/questions.ts'
 import { runRoutes } from '../routes/runs.ts'
 import { sessionRoutes } from '../routes/session.ts'
 import { streamRoutes } from '../routes/streams.ts'

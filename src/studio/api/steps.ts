@@ -15,7 +15,7 @@ import type { Json } from '../../journal/json.ts'
 export type StepView = ModelStep | ToolStep
 
 export interface ModelStep {
-  readonly kind: 'model'
+  readonly type: 'model'
   readonly path: string
   readonly seq: number
   readonly task: string
@@ -49,7 +49,7 @@ export interface ModelStep {
 }
 
 export interface ToolStep {
-  readonly kind: 'tool'
+  readonly type: 'tool'
   readonly path: string
   readonly seq: number
   readonly task: string

@@ -23,7 +23,7 @@ const always: { readonly [name: string]: string } = {
 }
 
 /** `cached`: what the response says of that stays, for files whose names change with what is in them. */
-export function guarded(response: Response, cached = false): Response {
+export function withGuardHeaders(response: Response, cached = false): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(always)) headers.set(name, value)
   // a proxy that compresses events keeps them until there is enough to compress

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net'
 import { StudioProblem } from '../api/problem.ts'
 
-export interface Allowed {
+export interface AllowedHosts {
   /**
    * Names that the studio is reached by, beside localhost and addresses: no name can be made to point here that is an
    * address. Undefined: any, since somebody else checks who is asking.
@@ -16,7 +16,7 @@ export interface Allowed {
 export const ownHeader = 'x-reprise-studio'
 
 /** HOST_REFUSED. */
-export function checkHost(url: URL, { hosts }: Allowed): void {
+export function checkHost(url: URL, { hosts }: AllowedHosts): void {
   const { hostname } = url
   if (hosts === undefined || isAddress(hostname) || isLocal(hostname) || hosts.includes(hostname)) return
   throw new StudioProblem('HOST_REFUSED', `this studio is not called ${hostname}; name it when the studio is started`)

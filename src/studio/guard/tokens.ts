@@ -8,7 +8,7 @@ import { roles } from './roles.ts'
 
 export type Tokens = { readonly [role in Role]?: string | readonly string[] }
 
-export interface KnownTokens {
+export interface TokenTable {
   /** Of a token. */
   roleOf(token: string): Role | undefined
   /** Of a request, by its header or its cookie. */
@@ -18,13 +18,13 @@ export interface KnownTokens {
 }
 
 /** Short ones can be guessed. */
-const shortest = 16
+const minTokenLength = 16
 const cookieName = 'reprise-studio'
 
 /** OPTION_INVALID. Undefined where there are none. */
-export function readTokens(given: Tokens | undefined): KnownTokens | undefined {
+export function readTokens(given: Tokens | undefined): TokenTable | undefined {
   if (given === undefined) return undefined
-  const list = roles.flatMap((role) => [given[role] ?? []].flat().map((token) => ({ role, token: checked(token) })))
+  const list = roles.flatMap((role) => [given[role] ?? []].flat().map((token) => ({ role, token: checkToken(token) })))
   if (list.length === 0) return undefined
   const found = (fits: (token: string) => boolean): Role | undefined =>
     // all are compared, and the one that may most counts
@@ -36,10 +36,10 @@ export function readTokens(given: Tokens | undefined): KnownTokens | undefined {
       const [, bearer] = /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '') ?? []
       if (bearer !== undefined) return roleOf(bearer)
       const [, session] = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]+)`).exec(headers.get('cookie') ?? '') ?? []
-      return session === undefined ? undefined : found((known) => isEqual(sessionOf(known), session))
+      return session === undefined ? undefined : found((known) => isEqual(sessionId(known), session))
     },
     cookie: (token, { path, secure }) =>
-      `${cookieName}=${sessionOf(token)}; Path=${path}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`,
+      `${cookieName}=${sessionId(token)}; Path=${path}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`,
   }
 }
 
@@ -48,16 +48,16 @@ export function noCookie(path: string): string {
   return `${cookieName}=; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=0`
 }
 
-function checked(token: unknown): string {
-  if (typeof token === 'string' && token.length >= shortest && /^[\x21-\x7e]+$/.test(token)) return token
+function checkToken(token: unknown): string {
+  if (typeof token === 'string' && token.length >= minTokenLength && /^[\x21-\x7e]+$/.test(token)) return token
   const words = `a token ${typeof token === 'string' ? `has ${token.length} characters` : `is ${describe(token)}`}`
   throw new RepriseError(
     'OPTION_INVALID',
-    `${words}; give at least ${shortest} letters, digits and signs, such as those of: openssl rand -hex 24`,
+    `${words}; give at least ${minTokenLength} letters, digits and signs, such as those of: openssl rand -hex 24`,
   )
 }
 
-function sessionOf(token: string): string {
+function sessionId(token: string): string {
   return createHmac('sha256', token).update('session of a Reprise studio').digest('base64url')
 }
 

@@ -2,24 +2,24 @@
 import { trialEstimate } from '../../crew/verbs/backtest-estimate.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { readCase, storedCases } from '../../engine/history/backtest-case.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { BacktestBody, BacktestPlan } from '../api/contract.ts'
 import type { RunRow } from '../../stores/store.ts'
-import type { KnownCrew, Place } from '../place.ts'
-import { trialsOf } from './backtest-view.ts'
+import type { LoadedCrew, StudioContext } from '../context.ts'
+import { readTrials } from './backtest-view.ts'
 
 const usual = 20
 
 /** TASK_NOT_FOUND; RUN_NOT_FOUND for a run that is named. No case is no error here: why each run is not one is said. */
 export async function backtestPlan(
-  { store, engine }: Place,
-  { crew, definition }: KnownCrew,
+  { store, engine }: StudioContext,
+  { crew, definition }: LoadedCrew,
   { task: name, last = usual, runs, id }: BacktestBody,
 ): Promise<BacktestPlan> {
   const task = findTask(definition.tasks, name, `crew ${definition.name}`)
   const tried = new Map<string, RunRow>()
-  for (const trial of id === undefined ? [] : await trialsOf(store, id)) tried.set(trial.parent ?? '', trial)
+  for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.parent ?? '', trial)
   const found = await storedCases(engine, definition, task, runs ?? last)
   const cases: BacktestPlan['cases'][number][] = []
   for (const runId of new Set([...tried.keys(), ...found.runs])) {
@@ -28,7 +28,7 @@ export async function backtestPlan(
     if (typeof known === 'string') continue
     const { state, changes } = known
     const trial = tried.get(runId)
-    const done = trial?.status === 'completed' && summaryOf(trial).parentIncarnation === state.incarnation
+    const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
     cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })
   }
   return {

@@ -3,10 +3,10 @@
 import { allRows } from '../../engine/history/all-rows.ts'
 import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
-import { readIfThere } from '../../engine/read/read-run.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
+import { readStateIfExists } from '../../engine/read/read-run.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
 import { unchanged } from '../../engine/history/backtest-case.ts'
-import { sameOutput, withheldIn } from '../../crew/verbs/backtest-task.ts'
+import { sameOutput, withheldCalls } from '../../crew/verbs/backtest-task.ts'
 import type { Failure } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -15,7 +15,7 @@ import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { BacktestCaseView, BacktestSide, BacktestSummary, BacktestView } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
-import type { Place } from '../place.ts'
+import type { StudioContext } from '../context.ts'
 
 const rowsLimit = 5_000
 
@@ -34,8 +34,8 @@ export async function backtests(store: Store, crew: string | undefined): Promise
 }
 
 /** NOT_FOUND. */
-export async function backtestView(place: Place, id: string): Promise<BacktestView> {
-  const rows = await trialsOf(place.store, id)
+export async function backtestView(place: StudioContext, id: string): Promise<BacktestView> {
+  const rows = await readTrials(place.store, id)
   const running = place.backtests.get(id)
   const first = rows.at(-1)
   // its first trial may not be there yet
@@ -43,7 +43,7 @@ export async function backtestView(place: Place, id: string): Promise<BacktestVi
   if (!summary) throw notFound(`there is no backtest ${id}`)
   const cases: BacktestCaseView[] = []
   // one after another: two journals each
-  for (const row of rows) cases.push(await caseOf(place, row))
+  for (const row of rows) cases.push(await readCase(place, row))
   const { crew, task, createdAt } = summary
   return {
     id,
@@ -52,7 +52,7 @@ export async function backtestView(place: Place, id: string): Promise<BacktestVi
     createdAt,
     trials: rows.length,
     // the newest one knows best: it may have been continued on more runs
-    total: running?.total ?? rows.map((row) => summaryOf(row).trials).find((total) => total !== undefined),
+    total: running?.total ?? rows.map((row) => readSummary(row).trials).find((total) => total !== undefined),
     here: running !== undefined,
     code: place.crews.has(crew),
     cases,
@@ -60,7 +60,7 @@ export async function backtestView(place: Place, id: string): Promise<BacktestVi
 }
 
 /** Newest first. */
-export async function trialsOf(store: Store, id: string): Promise<RunRow[]> {
+export async function readTrials(store: Store, id: string): Promise<RunRow[]> {
   const rows: RunRow[] = []
   for await (const row of trials(store, undefined)) if (summaryFrom(row).id === id) rows.push(row)
   return rows
@@ -79,11 +79,11 @@ async function* trials(store: Store, crew: string | undefined): AsyncGenerator<R
 function summaryFrom(row: RunRow): BacktestSummary {
   const { run, parent = '', crew, createdAt } = row
   const id = run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
-  const { from = '', trials: total } = summaryOf(row)
+  const { from = '', trials: total } = readSummary(row)
   return { id, crew: crew.slice(0, -backtestName('').length), task: from, createdAt, trials: 1, total }
 }
 
-async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestCaseView> {
+async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<BacktestCaseView> {
   const { crew, task } = summaryFrom(row)
   const prices = crews.get(crew)?.definition.prices
   const sideOf = async (state: RunState | undefined): Promise<BacktestSide | undefined> => {
@@ -98,8 +98,8 @@ async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestCas
     }
   }
   const [before, now] = [
-    row.parent === undefined ? undefined : await parentIfThere(store, row.parent, summaryOf(row).parentIncarnation),
-    await unlessDamaged(store, row.run),
+    row.parent === undefined ? undefined : await readSourceRun(store, row.parent, readSummary(row).parentIncarnation),
+    await readUndamaged(store, row.run),
   ]
   const [then, today] = [before?.tasks.get(task), now?.tasks.get(task)]
   const equal = then?.output !== undefined && today?.output !== undefined && sameOutput(then.output, today.output)
@@ -112,22 +112,22 @@ async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestCas
     new: await sideOf(now),
     equal,
     difference: equal || !then?.output || !today?.output ? undefined : diffOutputs(then, today),
-    error: failureOf(now),
+    error: trialFailure(now),
     changes: now?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
-    withheld: now ? await withheldIn(store, now) : [],
+    withheld: now ? await withheldCalls(store, now) : [],
   }
 }
 
-async function parentIfThere(store: Store, run: string, incarnation?: string): Promise<RunState | undefined> {
-  const state = await unlessDamaged(store, run)
+async function readSourceRun(store: Store, run: string, incarnation?: string): Promise<RunState | undefined> {
+  const state = await readUndamaged(store, run)
   return state?.incarnation === incarnation ? state : undefined
 }
 
 /** One that cannot be read leaves its place in the table empty. */
-async function unlessDamaged(store: Store, run: string): Promise<RunState | undefined> {
-  return readIfThere(store, run).catch(() => undefined)
+async function readUndamaged(store: Store, run: string): Promise<RunState | undefined> {
+  return readStateIfExists(store, run).catch(() => undefined)
 }
 
-function failureOf(state: RunState | undefined): Failure | undefined {
+function trialFailure(state: RunState | undefined): Failure | undefined {
   return state?.error && { code: state.error.code, message: state.error.message }
 }

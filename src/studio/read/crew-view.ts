@@ -1,11 +1,11 @@
 // A crew as its code declares it: tasks with their prompts, context and schemas, agents.
 import type { Agent } from '../../crew/agent.ts'
 import type { Crew } from '../../crew/crew.ts'
-import { agentsFor } from '../../crew/define/crew-models.ts'
+import { taskAgents } from '../../crew/define/crew-models.ts'
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewAgent, CrewTask, CrewView } from '../api/contract.ts'
-import type { ShownCrew } from '../place.ts'
+import type { ShownCrew } from '../context.ts'
 
 export function crewView({ crew, definition, within }: ShownCrew): CrewView {
   const { name, version, process, budget, inputs } = definition
@@ -15,19 +15,19 @@ export function crewView({ crew, definition, within }: ShownCrew): CrewView {
     process,
     inputs: crew.inputs,
     inputSchema: inputs?.json,
-    tasks: definition.tasks.map(taskOf),
-    agents: agentsOf(crew, definition),
+    tasks: definition.tasks.map(toCrewTask),
+    agents: crewAgents(crew, definition),
     budget,
     within,
   }
 }
 
 /** With the models that runs use: `crew.with` puts others in place of those that agents declare. */
-function agentsOf(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
+function crewAgents(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
   const used = new Map(
     tasks
       .filter(({ code, child }) => !code && !child)
-      .flatMap(agentsFor)
+      .flatMap(taskAgents)
       .map((agent) => [agent.identity, agent.model]),
   )
   const agents = new Set([...crew.agents, ...([...used.keys()] as Agent[])])
@@ -37,7 +37,7 @@ function agentsOf(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
   })
 }
 
-function taskOf(task: TaskDefinition): CrewTask {
+function toCrewTask(task: TaskDefinition): CrewTask {
   const kind = task.child ? 'crew' : task.code ? 'function' : 'agent'
   return {
     name: task.name,

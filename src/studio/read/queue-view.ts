@@ -1,8 +1,8 @@
 // Queue and workers at a glance: how many runs of each crew are in which state, and which processes execute some.
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
-import { summaryOf } from '../../engine/read/row-summary.ts'
-import { executionOf, type Holder } from '../../runs/status.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import { readExecution, type Holder } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { QueueView } from '../api/contract.ts'
@@ -24,11 +24,11 @@ export async function queueView(store: Store): Promise<QueueView> {
       cut = true
       break
     }
-    const counts = crews.get(row.crew) ?? noneOf(row.crew)
+    const counts = crews.get(row.crew) ?? noCounts(row.crew)
     crews.set(row.crew, counts)
     await count(store, row, { counts, workers, now })
   }
-  return { crews: [...crews.values()].toSorted(byName), workers: [...workers.values()], cut }
+  return { crews: [...crews.values()].toSorted(byCrew), workers: [...workers.values()], cut }
 }
 
 interface Counting {
@@ -41,12 +41,12 @@ async function count(store: Store, row: RunRow, { counts, workers, now }: Counti
   switch (row.status) {
     case 'queued': {
       counts.queued++
-      const { dueAt, imported } = summaryOf(row)
+      const { dueAt, imported } = readSummary(row)
       if (!imported && (dueAt === undefined || Date.parse(dueAt) <= now)) counts.due++
       return
     }
     case 'running': {
-      const { held, holder } = await executionOf(store, row.run, row.status)
+      const { held, holder } = await readExecution(store, row.run, row.status)
       counts[held ? 'running' : 'abandoned']++
       if (!holder) return
       const key = JSON.stringify([holder.name, holder.host, holder.pid])
@@ -70,10 +70,10 @@ async function count(store: Store, row: RunRow, { counts, workers, now }: Counti
   }
 }
 
-function noneOf(crew: string): Counts {
+function noCounts(crew: string): Counts {
   return { crew, queued: 0, due: 0, running: 0, abandoned: 0, suspended: 0, failed: 0 }
 }
 
-function byName(a: Counts, b: Counts): number {
+function byCrew(a: Counts, b: Counts): number {
   return a.crew < b.crew ? -1 : Number(a.crew > b.crew)
 }

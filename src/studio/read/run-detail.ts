@@ -6,21 +6,21 @@ import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { canWake, isParked, isReady } from '../../engine/read/due.ts'
 import { moveOf } from '../../engine/read/moved.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { orphanedWork, viewOf, type RunView } from '../../runs/run-view.ts'
-import { readUnit, type Unit } from '../../runs/unit.ts'
-import type { Role, RunAct, RunDetail, TaskDetail } from '../api/contract.ts'
+import { orphanedWork, buildRunView, type RunView } from '../../runs/run-view.ts'
+import { readRunTree, type RunTree } from '../../runs/run-tree.ts'
+import type { Role, RunAction, RunDetail, TaskDetail } from '../api/contract.ts'
 import { allows } from '../guard/roles.ts'
 import type { Prices } from '../../models/prices.ts'
-import { isHere, pricesOf, type Place } from '../place.ts'
+import { isHere, runPrices, type StudioContext } from '../context.ts'
 
 /** RUN_NOT_FOUND. */
-export async function runDetail(place: Place, runId: string, role: Role): Promise<RunDetail> {
-  const unit = await readUnit(place.store, runId)
+export async function runDetail(place: StudioContext, runId: string, role: Role): Promise<RunDetail> {
+  const unit = await readRunTree(place.store, runId)
   const { state } = unit
   const shown = place.shown.get(state.crew)?.definition
-  const prices = await pricesOf(place, runId, state.crew)
+  const prices = await runPrices(place, runId, state.crew)
   // without the code, outputs are plain JSON: what a schema makes of them may be anything
-  const view = await viewOf(unit)
+  const view = await buildRunView(unit)
   const orphaned = await orphanedWork(unit, shown)
   return {
     ...view,
@@ -32,12 +32,12 @@ export async function runDetail(place: Place, runId: string, role: Role): Promis
     seq: state.seq,
     code: shown !== undefined,
     here: isHere(place, runId),
-    can: actsOn({ ...view, orphaned }, unit, role, place.crews.has(state.crew)),
+    can: availableActions({ ...view, orphaned }, unit, role, place.crews.has(state.crew)),
   }
 }
 
 async function taskDetail(
-  unit: Unit,
+  unit: RunTree,
   view: RunView['tasks'][number],
   crew: CrewDefinition | undefined,
   prices: Prices | undefined,
@@ -53,13 +53,13 @@ async function taskDetail(
 }
 
 /** What would be refused anyway is not offered. */
-function actsOn(
+function availableActions(
   { status, caller, crew, orphaned }: RunView,
-  { state, questions }: Unit,
+  { state, questions }: RunTree,
   role: Role,
   code: boolean,
-): RunAct[] {
-  const acts: RunAct[] = []
+): RunAction[] {
+  const acts: RunAction[] = []
   if (questions.length > 0 && allows(role, 'answer')) acts.push('answer')
   // a run that works for another one is continued, cancelled and made anew with that
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return acts

@@ -5,18 +5,18 @@ import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from '../../runs/status.ts'
-import { summarise, type RunSummary } from '../../runs/summary.ts'
+import { summarize, type RunSummary } from '../../runs/summary.ts'
 import { decodeCursor, encodeCursor } from '../../stores/rules/cursor.ts'
 import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
 import type { RunPage, RunsQuery } from '../api/contract.ts'
-import { pricesOf, type Place } from '../place.ts'
+import { runPrices, type StudioContext } from '../context.ts'
 
 /** A search looks at so many rows, and then gives what it has: the next page looks further. */
 const rowsLimit = 2_000
 const rowsAtOnce = 200
 
 /** OPTION_INVALID. */
-export async function runPage(place: Place, query: RunsQuery): Promise<RunPage> {
+export async function runPage(place: StudioContext, query: RunsQuery): Promise<RunPage> {
   const { store } = place
   const { limit = 50 } = query
   const statuses = readStatuses(query.status)
@@ -37,7 +37,7 @@ export async function runPage(place: Place, query: RunsQuery): Promise<RunPage> 
       cursor = encodeCursor(row)
       looked++
       if (!isChild(row) || !search(row)) continue
-      const summary = await summarise(store, row, { prices: await pricesOf(place, row.run, row.crew) })
+      const summary = await summarize(store, row, { prices: await runPrices(place, row.run, row.crew) })
       if (!statuses || statuses.includes(summary.status)) runs.push(summary)
     }
     if (page.next === undefined) return { runs }

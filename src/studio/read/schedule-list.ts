@@ -1,14 +1,14 @@
 // Schedules as the code at hand declares them.
 import type { ScheduleView } from '../api/contract.ts'
-import type { KnownCrew, Place } from '../place.ts'
+import type { LoadedCrew, StudioContext } from '../context.ts'
 
-export async function scheduleList(place: Place, crew: string | undefined): Promise<ScheduleView[]> {
+export async function scheduleList(place: StudioContext, crew: string | undefined): Promise<ScheduleView[]> {
   const known = [...place.crews.values()].filter(({ definition: { name } }) => crew === undefined || name === crew)
   const views = await Promise.all(known.map((one) => schedulesOf(place, one)))
   return views.flat().toSorted((a, b) => ((a.next ?? '~') < (b.next ?? '~') ? -1 : 1))
 }
 
-async function schedulesOf({ store }: Place, { crew }: KnownCrew): Promise<ScheduleView[]> {
+async function schedulesOf({ store }: StudioContext, { crew }: LoadedCrew): Promise<ScheduleView[]> {
   const views: ScheduleView[] = []
   for (const one of await crew.schedules()) {
     const { name, cron, timezone, priority } = one

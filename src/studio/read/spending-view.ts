@@ -3,21 +3,21 @@
 import { costOfCalls, costOfTask } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import type { Usage } from '../../journal/entries.ts'
-import { childRun, parentPath, taskOf } from '../../journal/paths.ts'
+import { childRunId, parentPath, taskInPath } from '../../journal/paths.ts'
 import type { Spending } from '../../journal/state/spend.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { spentByModel, spentOn } from '../../journal/state/state.ts'
 import { costOfSpending } from '../../models/cost.ts'
-import { readUnit } from '../../runs/unit.ts'
+import { readRunTree } from '../../runs/run-tree.ts'
 import type { Store } from '../../stores/store.ts'
 import type { SpendingView } from '../api/contract.ts'
-import { pricesOf, type Place } from '../place.ts'
+import { runPrices, type StudioContext } from '../context.ts'
 
 /** RUN_NOT_FOUND. */
-export async function spendingView(place: Place, runId: string): Promise<SpendingView> {
-  const { state } = await readUnit(place.store, runId)
-  const prices = await pricesOf(place, runId, state.crew)
-  const calls = await callsOf(place.store, runId)
+export async function spendingView(place: StudioContext, runId: string): Promise<SpendingView> {
+  const { state } = await readRunTree(place.store, runId)
+  const prices = await runPrices(place, runId, state.crew)
+  const calls = await modelCallsOfTree(place.store, runId)
   const parts = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
   return {
     tasks: await Promise.all(
@@ -48,16 +48,17 @@ interface SpentCall {
 }
 
 /** In the order of their ends; those of a run that works for the run are of the task that it is. */
-async function callsOf(store: Store, runId: string): Promise<SpentCall[]> {
+async function modelCallsOfTree(store: Store, runId: string): Promise<SpentCall[]> {
   const state = emptyState(runId)
   const calls: SpentCall[] = []
   for await (const { entry } of readEntries(store, runId)) {
     applyEntry(state, entry)
     const { path = '', at } = entry
-    const task = taskOf(path)
+    const task = taskInPath(path)
     if (entry.type === 'task.started' && entry.child) {
-      const child = childRun(runId, path)
-      if (await store.row(child)) calls.push(...(await callsOf(store, child)).map((call) => ({ ...call, task })))
+      const child = childRunId(runId, path)
+      if (await store.row(child))
+        calls.push(...(await modelCallsOfTree(store, child)).map((call) => ({ ...call, task })))
     }
     if (entry.type !== 'model.replied' && entry.type !== 'model.failed') continue
     const model = state.attempts.get(parentPath(path))?.request.model ?? ''

@@ -2,28 +2,28 @@
 // The journal is folded only up to the turn, so that the messages are what the model saw then, with summaries.
 import { costOfCalls } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
-import { conversation } from '../../engine/talk/conversation.ts'
+import { conversation } from '../../engine/model/conversation.ts'
 import { defined } from '../../base/defined.ts'
 import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
-import { attemptsIn, parentPath, taskOf } from '../../journal/paths.ts'
+import { attemptsOnPath, parentPath, taskInPath } from '../../journal/paths.ts'
 import { addUsage, noUsage, type AttemptState } from '../../journal/state/state.ts'
 import type { ModelStep, StepView, ToolStep } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
-import { pricesOf, type Place } from '../place.ts'
+import { runPrices, type StudioContext } from '../context.ts'
 
 type ModelEntry = EntryOf<'model.replied' | 'model.failed'>
 
 /** NOT_FOUND when the run has no such step. */
-export async function stepView(place: Place, runId: string, path: string): Promise<StepView> {
-  const isCall = parentPath(path) !== (attemptsIn(path).at(-1) ?? '')
+export async function stepView(place: StudioContext, runId: string, path: string): Promise<StepView> {
+  const isCall = parentPath(path) !== (attemptsOnPath(path).at(-1) ?? '')
   const found = isCall ? await toolStep(place, runId, path) : await modelStep(place, runId, path)
   if (!found) throw notFound(`run ${runId} has no step ${path}`)
   return found
 }
 
 /** A turn that failed and was asked again after a resume is one step: its tries are those of all of its calls. */
-async function modelStep(place: Place, runId: string, path: string): Promise<ModelStep | undefined> {
+async function modelStep(place: StudioContext, runId: string, path: string): Promise<ModelStep | undefined> {
   const state = emptyState(runId)
   const tries: FailedTry[] = []
   let last: { readonly entry: ModelEntry; readonly attempt: AttemptState; readonly messages: ChatMessage[] } | undefined
@@ -46,7 +46,7 @@ async function modelStep(place: Place, runId: string, path: string): Promise<Mod
     each.usage ? [{ ...each, usage: each.usage }] : [],
   )
   return {
-    kind: 'model',
+    type: 'model',
     path,
     seq,
     task: attempt.task,
@@ -59,29 +59,29 @@ async function modelStep(place: Place, runId: string, path: string): Promise<Mod
     usage: calls.map(({ usage }) => usage).reduce(addUsage, noUsage),
     cost: await costOfCalls(
       calls.map((each) => ({ model, usage: each.usage, own: true, at: each.at })),
-      await pricesOf(place, runId, state.crew),
+      await runPrices(place, runId, state.crew),
     ),
     tries,
   }
 }
 
-async function toolStep({ store }: Place, runId: string, path: string): Promise<ToolStep | undefined> {
+async function toolStep({ store }: StudioContext, runId: string, path: string): Promise<ToolStep | undefined> {
   const state = emptyState(runId)
   const own: Entry[] = []
   for await (const { entry } of readEntries(store, runId)) {
     applyEntry(state, entry)
     if (entry.path === path) own.push(entry)
   }
-  const turn = state.attempts.get(attemptsIn(path).at(-1) ?? '')?.turns.find((one) => one.path === parentPath(path))
+  const turn = state.attempts.get(attemptsOnPath(path).at(-1) ?? '')?.turns.find((one) => one.path === parentPath(path))
   const call = turn?.calls.find((one) => one.path === path)
   if (!call) return undefined
   const { request, effect, outcome, source, abandoned, idempotencyKey, times, stack } = call
   const returned = own.findLast((entry) => entry.type === 'tool.returned')
   return {
-    kind: 'tool',
+    type: 'tool',
     path,
     seq: (own[0] ?? turn?.reply)?.seq ?? 0,
-    task: taskOf(path),
+    task: taskInPath(path),
     tool: request.tool,
     effect,
     asked: request.input,

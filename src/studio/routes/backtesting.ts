@@ -1,14 +1,14 @@
 // Backtests: those that are stored, and those that this studio executes. A trial is a run, so that what is done when a
 // studio is killed stays, and the same id continues the rest.
-import { checkModels } from '../../crew/given/check-before.ts'
+import { checkModels } from '../../crew/arguments/check-executable.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { BacktestPlan } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
 import { text, whole, type Fields, type Routes, type Schema } from '../api/route.ts'
-import { knownCrew } from '../known-crew.ts'
-import type { KnownCrew, Place } from '../place.ts'
+import { findCrew } from '../known-crew.ts'
+import type { LoadedCrew, StudioContext } from '../context.ts'
 import { backtestPlan } from '../read/backtest-plan.ts'
 import { backtests, backtestView } from '../read/backtest-view.ts'
 
@@ -43,14 +43,14 @@ export const backtestRoutes: Routes<
     summary: 'On which earlier runs a task would be tried, and what that may cost; nothing is written or spent',
     role: 'act',
     body: { fields, required: ['task'] },
-    handle: ({ place, at, body }) => backtestPlan(place, knownCrew(place, at('crew')), checked(body)),
+    handle: ({ place, at, body }) => backtestPlan(place, findCrew(place, at('crew')), checked(body)),
   },
   'POST /crews/{crew}/backtests': {
     summary: 'Try a task of the code as it is now on what it was given in earlier runs',
     role: 'act',
     body: { fields, required: ['task'] },
     async handle({ place, at, body }) {
-      const known = knownCrew(place, at('crew'))
+      const known = findCrew(place, at('crew'))
       const id = body.id === undefined ? place.engine.world.newRunId() : checkNewRunId(body.id)
       const plan = await backtestPlan(place, known, checked(body))
       if (place.backtests.has(id)) throw new RepriseError('RUN_HELD', `backtest ${id} is under way; stop it first`)
@@ -74,7 +74,12 @@ export const backtestRoutes: Routes<
 }
 
 /** RUN_NOT_FOUND when there is nothing to try it on. */
-function begin(place: Place, { crew, definition }: KnownCrew, id: string, { task, cases, passed }: BacktestPlan): void {
+function begin(
+  place: StudioContext,
+  { crew, definition }: LoadedCrew,
+  id: string,
+  { task, cases, passed }: BacktestPlan,
+): void {
   if (cases.length === 0) {
     const [first] = passed
     const why = first ? `; ${first.runId}: ${first.reason}` : ''

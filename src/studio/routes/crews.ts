@@ -1,5 +1,5 @@
 // Crews whose code is at hand, their schedules, and the queue.
-import { shownCrew } from '../known-crew.ts'
+import { findShownCrew } from '../known-crew.ts'
 import { text, type Routes } from '../api/route.ts'
 import { crewView } from '../read/crew-view.ts'
 import { queueView } from '../read/queue-view.ts'
@@ -16,7 +16,7 @@ export const crewRoutes: Routes<'GET /crews' | 'GET /crews/{crew}' | 'GET /queue
   'GET /crews/{crew}': {
     summary: 'One of them, or a crew that is a task of one',
     role: 'look',
-    handle: async ({ place, at }) => crewView(shownCrew(place, at('crew'))),
+    handle: async ({ place, at }) => crewView(findShownCrew(place, at('crew'))),
   },
   'GET /queue': {
     summary: 'How many runs wait, are executed and rest, and by whom they are executed',

@@ -3,16 +3,16 @@ import { allRows } from '../../engine/history/all-rows.ts'
 import { costOfRun } from '../../engine/plan/estimate.ts'
 import { readEntries, readRun } from '../../engine/read/read-run.ts'
 import type { Entry } from '../../journal/entries.ts'
-import { rootRun, worksFor } from '../../journal/paths.ts'
+import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { diffRuns, type KnownSide } from '../../runs/diff/diff-runs.ts'
-import { lineageOf } from '../../runs/lineage.ts'
-import { rowStatus, summarise, type RunSummary } from '../../runs/summary.ts'
+import { diffRuns, type SideFacts } from '../../runs/diff/diff-runs.ts'
+import { readLineage } from '../../runs/lineage.ts'
+import { rowStatus, summarize, type RunSummary } from '../../runs/summary.ts'
 import { taskView } from '../../runs/task-view.ts'
-import { readUnit } from '../../runs/unit.ts'
+import { readRunTree } from '../../runs/run-tree.ts'
 import { notFound } from '../api/problem.ts'
 import { oneOf, text, whole, type Routes } from '../api/route.ts'
-import { pricesOf, rowOf, type Place } from '../place.ts'
+import { runPrices, readRow, type StudioContext } from '../context.ts'
 import { readTimeline } from '../read/read-timeline.ts'
 import { runDetail } from '../read/run-detail.ts'
 import { runPage } from '../read/run-page.ts'
@@ -57,7 +57,7 @@ export const runRoutes: Routes<
     summary: 'Its lives, attempts and steps over time',
     role: 'look',
     async handle({ place, at }) {
-      const { run } = await rowOf(place, at('run'))
+      const { run } = await readRow(place, at('run'))
       return readTimeline(place.store, run)
     },
   },
@@ -66,7 +66,7 @@ export const runRoutes: Routes<
     role: 'look',
     query: { after: whole('only entries after this one', 0), limit: whole('how many at most', 1, 1_000) },
     async handle({ place, at, query }) {
-      const { run } = await rowOf(place, at('run'))
+      const { run } = await readRow(place, at('run'))
       const { after = 0, limit = 1_000 } = query
       const entries: Entry[] = []
       for await (const { entry } of readEntries(place.store, run, after)) {
@@ -80,7 +80,7 @@ export const runRoutes: Routes<
     summary: 'One task of it, with all that was said',
     role: 'look',
     async handle({ place, at }) {
-      const unit = await readUnit(place.store, at('run'))
+      const unit = await readRunTree(place.store, at('run'))
       const task = unit.state.tasks.get(at('task'))
       if (!task) throw notFound(`run ${at('run')} has no task ${at('task')}`)
       return taskView(unit, task)
@@ -90,7 +90,7 @@ export const runRoutes: Routes<
     summary: 'One step: the request and the reply of a model, or a call and what came of it',
     role: 'look',
     async handle({ place, at }) {
-      const { run } = await rowOf(place, at('run'))
+      const { run } = await readRow(place, at('run'))
       return stepView(place, run, at('path'))
     },
   },
@@ -98,12 +98,12 @@ export const runRoutes: Routes<
     summary: 'The runs that work for it',
     role: 'look',
     async handle({ place, at }) {
-      const { run, crew } = await rowOf(place, at('run'))
-      const prices = await pricesOf(place, run, crew)
+      const { run, crew } = await readRow(place, at('run'))
+      const prices = await runPrices(place, run, crew)
       const runs: RunSummary[] = []
-      for await (const row of allRows(place.store, { root: rootRun(run) })) {
-        if (row.run === run || !worksFor(row.run, run)) continue
-        runs.push(await summarise(place.store, row, { prices }))
+      for await (const row of allRows(place.store, { root: rootRunId(run) })) {
+        if (row.run === run || !isInTreeOf(row.run, run)) continue
+        runs.push(await summarize(place.store, row, { prices }))
       }
       return { runs: runs.toReversed() }
     },
@@ -111,7 +111,7 @@ export const runRoutes: Routes<
   'GET /runs/{run}/lineage': {
     summary: 'The runs that it comes from, and those that were made from it',
     role: 'look',
-    handle: ({ place, at }) => lineageOf(place.store, at('run')),
+    handle: ({ place, at }) => readLineage(place.store, at('run')),
   },
   'GET /runs/{run}/spending': {
     summary: 'Tokens and cost by task, by model and call by call',
@@ -125,15 +125,18 @@ export const runRoutes: Routes<
     role: 'look',
     query: { a: text('the id of the first run'), b: text('the id of the second run') },
     async handle({ place, query }) {
-      const [a, b] = await Promise.all([sideOf(place, query.a), sideOf(place, query.b)])
+      const [a, b] = await Promise.all([readSide(place, query.a), readSide(place, query.b)])
       return diffRuns(a.state, b.state, { a, b })
     },
   },
 }
 
-async function sideOf(place: Place, runId: string | undefined): Promise<KnownSide & { readonly state: RunState }> {
-  const row = await rowOf(place, runId ?? '')
+async function readSide(
+  place: StudioContext,
+  runId: string | undefined,
+): Promise<SideFacts & { readonly state: RunState }> {
+  const row = await readRow(place, runId ?? '')
   const { state } = await readRun(place.store, row.run)
-  const prices = await pricesOf(place, row.run, row.crew)
+  const prices = await runPrices(place, row.run, row.crew)
   return { state, cost: await costOfRun(state, prices), status: await rowStatus(place.store, row) }
 }

@@ -5,7 +5,7 @@ import { createBell } from '../../engine/follow/bell.ts'
 import { follow } from '../../engine/follow/follow.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { whole, type Routes } from '../api/route.ts'
-import { rowOf, type Place } from '../place.ts'
+import { readRow, type StudioContext } from '../context.ts'
 
 /** Hints come at most this often: a page reads its lists again for each. */
 const quietMs = 250
@@ -17,7 +17,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
     query: { after: whole('only entries after this one', 0) },
     streams: true,
     async handle({ place, at, query, request }) {
-      const { run, crew } = await rowOf(place, at('run'))
+      const { run, crew } = await readRow(place, at('run'))
       const known = place.crews.get(crew)
       // where the crew executes it, its models are heard, too
       if (known) return known.crew.run(run).toResponse(request, query)
@@ -52,7 +52,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
   },
 }
 
-async function isOver({ store }: Place, run: string, after: number): Promise<boolean> {
+async function isOver({ store }: StudioContext, run: string, after: number): Promise<boolean> {
   const row = await store.row(run)
   if (row && !isEnded(row.status)) return false
   for await (const _ of store.read(run, after)) return false
@@ -60,7 +60,7 @@ async function isOver({ store }: Place, run: string, after: number): Promise<boo
 }
 
 /** One at once, then one for all that changed in a moment. Leaving ends the wait. */
-function changes({ store, signal, engine: { world } }: Place): AsyncIterator<true, undefined> {
+function changes({ store, signal, engine: { world } }: StudioContext): AsyncIterator<true, undefined> {
   const stop = new AbortController()
   const watched = AbortSignal.any([stop.signal, signal])
   const bell = createBell()

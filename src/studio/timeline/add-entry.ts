@@ -1,15 +1,22 @@
 // Adds one entry of a journal to a timeline, in place: the server folds a whole journal by it, and the page the entries
 // that come while it looks. Pure and free of Node, so that both show the same.
 import type { Entry, EntryOf, Owner, ReplyPart, ToolOutcome } from '../../journal/entries.ts'
-import { attemptsIn, childRun, isNested, parentPath, rootAttempt, taskOf } from '../../journal/paths.ts'
-import type { AttemptSpan, GivenTask, Life, QuestionSpan, StepSpan, Timeline } from './timeline.ts'
+import {
+  attemptsOnPath,
+  childRunId,
+  isNestedAttempt,
+  parentPath,
+  rootAttempt,
+  taskInPath,
+} from '../../journal/paths.ts'
+import type { AttemptSpan, UnexecutedTask, Life, QuestionSpan, StepSpan, Timeline } from './timeline.ts'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 type OpenAttempt = Mutable<Omit<AttemptSpan, 'steps'>> & { readonly steps: Mutable<StepSpan>[] }
-type Growing = Mutable<Omit<Timeline, 'lives' | 'attempts' | 'given' | 'questions'>> & {
+type MutableTimeline = Mutable<Omit<Timeline, 'lives' | 'attempts' | 'given' | 'questions'>> & {
   readonly lives: Mutable<Life>[]
   readonly attempts: OpenAttempt[]
-  readonly given: GivenTask[]
+  readonly given: UnexecutedTask[]
   readonly questions: Mutable<QuestionSpan>[]
 }
 
@@ -31,17 +38,17 @@ export function emptyTimeline(runId: string): Timeline {
 /** An entry that is in it already changes nothing: whoever comes back may be told things twice. */
 export function addEntry(timeline: Timeline, entry: Entry): void {
   // whoever gets a timeline only reads it: here is the one place that writes
-  const growing = timeline as Growing
+  const growing = timeline as MutableTimeline
   if (entry.seq <= growing.seq) return
   const before = growing.updatedAt ?? entry.at
   growing.seq = entry.seq
   growing.createdAt ??= entry.at
   growing.updatedAt = entry.at
-  add(growing, entry, before)
+  applyEntry(growing, entry, before)
 }
 
 /** Attempts of a renamed task are shown with it; those of a removed one are over. */
-function changeTasks(timeline: Growing, { at, changes = {} }: EntryOf<'run.resumed'>): void {
+function changeTasks(timeline: MutableTimeline, { at, changes = {} }: EntryOf<'run.resumed'>): void {
   const { renamed = {}, removed = [] } = changes
   const now = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
   for (const attempt of timeline.attempts) attempt.task = now(attempt.task)
@@ -50,16 +57,16 @@ function changeTasks(timeline: Growing, { at, changes = {} }: EntryOf<'run.resum
 }
 
 /** `before`: when the entry before it was written. */
-function add(timeline: Growing, entry: Entry, before: string): void {
+function applyEntry(timeline: MutableTimeline, entry: Entry, before: string): void {
   const { at, path = '' } = entry
   switch (entry.type) {
     case 'run.created':
-      if (!entry.queued) timeline.lives.push(lifeOf(at, entry.owner))
+      if (!entry.queued) timeline.lives.push(toLife(at, entry.owner))
       break
     case 'run.resumed':
       // a process that is gone was last seen when it wrote that
       endLife(timeline, 'gone', before)
-      timeline.lives.push({ ...lifeOf(at, entry.owner), via: entry.via })
+      timeline.lives.push({ ...toLife(at, entry.owner), via: entry.via })
       changeTasks(timeline, entry)
       break
     case 'run.suspended':
@@ -67,7 +74,7 @@ function add(timeline: Growing, entry: Entry, before: string): void {
     case 'run.completed':
     case 'run.failed':
     case 'run.cancelled':
-      endLife(timeline, endOf(entry.type), at)
+      endLife(timeline, lifeEnd(entry.type), at)
       break
     case 'task.inherited':
       timeline.given.push({ task: path, as: 'inherited', at, from: entry.from.run, by: undefined })
@@ -81,14 +88,14 @@ function add(timeline: Growing, entry: Entry, before: string): void {
       break
     case 'task.started':
       // the one before it, if it is still open, was given up for it
-      if (!isNested(path)) endAttempts(timeline, taskOf(path), entry.carries ? 'refused' : 'void', at)
-      timeline.attempts.push({ ...attemptOf(timeline.runId, entry), task: taskNameAt(timeline, path) })
+      if (!isNestedAttempt(path)) endAttempts(timeline, taskInPath(path), entry.carries ? 'refused' : 'void', at)
+      timeline.attempts.push({ ...toAttempt(timeline.runId, entry), task: taskNameAt(timeline, path) })
       break
     case 'task.completed':
       endAttempt(attemptAt(timeline, path), 'completed', at)
       break
     case 'task.failed': {
-      const attempt = attemptAt(timeline, path) ?? openAttemptOf(timeline, taskOf(path))
+      const attempt = attemptAt(timeline, path) ?? openAttemptOf(timeline, taskInPath(path))
       endAttempt(attempt, 'failed', at, entry.error.message)
       break
     }
@@ -104,10 +111,10 @@ function add(timeline: Growing, entry: Entry, before: string): void {
       stepsAt(timeline, path)?.push(modelStep(entry))
       break
     case 'tool.called':
-      called(timeline, entry)
+      addCall(timeline, entry)
       break
     case 'tool.returned':
-      returned(timeline, entry)
+      addReturn(timeline, entry)
       break
     case 'tool.abandoned': {
       const step = stepAt(timeline, path)
@@ -136,47 +143,49 @@ function add(timeline: Growing, entry: Entry, before: string): void {
   }
 }
 
-function lifeOf(from: string, { label: name, pid, host }: Owner): Mutable<Life> {
+function toLife(from: string, { label: name, pid, host }: Owner): Mutable<Life> {
   const holder = { name, pid, host: host.split('/', 1)[0] ?? '' }
   return { from, to: undefined, end: undefined, holder, via: undefined }
 }
 
-function endOf(type: 'run.suspended' | 'run.yielded' | 'run.completed' | 'run.failed' | 'run.cancelled'): Life['end'] {
+function lifeEnd(
+  type: 'run.suspended' | 'run.yielded' | 'run.completed' | 'run.failed' | 'run.cancelled',
+): Life['end'] {
   return type.slice('run.'.length) as Life['end']
 }
 
-function endLife({ lives }: Growing, end: Life['end'], to: string): void {
+function endLife({ lives }: MutableTimeline, end: Life['end'], to: string): void {
   const last = lives.at(-1)
   if (last?.end === undefined && last) Object.assign(last, { end, to })
 }
 
 /** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
-function taskNameAt(timeline: Growing, path: string): string {
-  return attemptAt(timeline, rootAttempt(path))?.task ?? taskOf(path)
+function taskNameAt(timeline: MutableTimeline, path: string): string {
+  return attemptAt(timeline, rootAttempt(path))?.task ?? taskInPath(path)
 }
 
-function attemptOf(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAttempt, 'task'> {
+function toAttempt(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAttempt, 'task'> {
   const { path = '', at, agent, child, because, request } = entry
   return {
     path,
-    within: isNested(path) ? parentPath(path) : undefined,
+    within: isNestedAttempt(path) ? parentPath(path) : undefined,
     agent,
     // as it is stored, it has its place in a journal that nobody edited
     model: (request as { readonly model?: string } | undefined)?.model,
     from: at,
     to: undefined,
     status: 'open',
-    child: child ? childRun(runId, path) : undefined,
+    child: child ? childRunId(runId, path) : undefined,
     because: because ?? [],
     steps: [],
   }
 }
 
-function attemptAt({ attempts }: Growing, path: string): OpenAttempt | undefined {
+function attemptAt({ attempts }: MutableTimeline, path: string): OpenAttempt | undefined {
   return attempts.findLast((attempt) => attempt.path === path)
 }
 
-function openAttemptOf({ attempts }: Growing, task: string): OpenAttempt | undefined {
+function openAttemptOf({ attempts }: MutableTimeline, task: string): OpenAttempt | undefined {
   return attempts.findLast((attempt) => attempt.task === task && attempt.status === 'open')
 }
 
@@ -190,16 +199,16 @@ function endAttempt(
   Object.assign(attempt, { status, to, ...(because === undefined ? {} : { because: [...attempt.because, because] }) })
 }
 
-function endAttempts({ attempts }: Growing, task: string, status: AttemptSpan['status'], to: string): void {
+function endAttempts({ attempts }: MutableTimeline, task: string, status: AttemptSpan['status'], to: string): void {
   for (const attempt of attempts) if (attempt.task === task) endAttempt(attempt, status, to)
 }
 
 /** The steps of the attempt that a turn or a call is of. */
-function stepsAt(timeline: Growing, path: string): Mutable<StepSpan>[] | undefined {
-  return attemptAt(timeline, attemptsIn(path).at(-1) ?? '')?.steps
+function stepsAt(timeline: MutableTimeline, path: string): Mutable<StepSpan>[] | undefined {
+  return attemptAt(timeline, attemptsOnPath(path).at(-1) ?? '')?.steps
 }
 
-function stepAt(timeline: Growing, path: string): Mutable<StepSpan> | undefined {
+function stepAt(timeline: MutableTimeline, path: string): Mutable<StepSpan> | undefined {
   return stepsAt(timeline, path)?.findLast((step) => step.path === path)
 }
 
@@ -207,20 +216,20 @@ function modelStep(entry: EntryOf<'model.replied' | 'model.failed'>): StepSpan {
   const { path = '', seq, startedAt, at, tries = [] } = entry
   const step = { path, seq, kind: 'model', from: startedAt, to: at, source: undefined } as const
   if (entry.type === 'model.failed') {
-    const words = clipped(entry.error.message)
+    const words = clip(entry.error.message)
     return { ...step, name: undefined, status: 'failed', usage: undefined, tries: tries.length, words }
   }
   const { model: name, usage, parts } = entry
-  return { ...step, name, status: 'done', usage, tries: tries.length, words: clipped(replyWords(parts)) }
+  return { ...step, name, status: 'done', usage, tries: tries.length, words: clip(replyWords(parts)) }
 }
 
 /** A call that is made again, after a crash, is the same step: it began when it was first made. */
-function called(timeline: Growing, { path = '', seq, at, tool }: EntryOf<'tool.called'>): void {
+function addCall(timeline: MutableTimeline, { path = '', seq, at, tool }: EntryOf<'tool.called'>): void {
   if (stepAt(timeline, path)) return
   stepsAt(timeline, path)?.push(toolStep({ path, seq, name: tool, from: at }))
 }
 
-function returned(timeline: Growing, entry: EntryOf<'tool.returned'>): void {
+function addReturn(timeline: MutableTimeline, entry: EntryOf<'tool.returned'>): void {
   const { path = '', seq, at, outcome, source } = entry
   let step = stepAt(timeline, path)
   if (!step) {
@@ -228,7 +237,7 @@ function returned(timeline: Growing, entry: EntryOf<'tool.returned'>): void {
     step = toolStep({ path, seq, name: undefined, from: at })
     stepsAt(timeline, path)?.push(step)
   }
-  Object.assign(step, { to: at, source, ...ended(outcome) })
+  Object.assign(step, { to: at, source, ...outcomeSpan(outcome) })
 }
 
 function toolStep(step: Pick<StepSpan, 'path' | 'seq' | 'name' | 'from'>): Mutable<StepSpan> {
@@ -236,12 +245,12 @@ function toolStep(step: Pick<StepSpan, 'path' | 'seq' | 'name' | 'from'>): Mutab
   return { ...step, kind: 'tool', ...open, tries: 0, words: '' }
 }
 
-function ended(outcome: ToolOutcome): Pick<StepSpan, 'status' | 'words'> {
-  if ('error' in outcome) return { status: 'failed', words: clipped(outcome.error) }
-  if ('denied' in outcome) return { status: 'denied', words: clipped(outcome.denied) }
-  if ('unreadable' in outcome) return { status: 'done', words: clipped(outcome.unreadable) }
+function outcomeSpan(outcome: ToolOutcome): Pick<StepSpan, 'status' | 'words'> {
+  if ('error' in outcome) return { status: 'failed', words: clip(outcome.error) }
+  if ('denied' in outcome) return { status: 'denied', words: clip(outcome.denied) }
+  if ('unreadable' in outcome) return { status: 'done', words: clip(outcome.unreadable) }
   const { result } = outcome
-  return { status: 'done', words: clipped(typeof result === 'string' ? result : JSON.stringify(result)) }
+  return { status: 'done', words: clip(typeof result === 'string' ? result : JSON.stringify(result)) }
 }
 
 /** What was said, or else which tools are called. */
@@ -251,6 +260,6 @@ function replyWords(parts: readonly ReplyPart[]): string {
   return parts.flatMap((part) => (part.type === 'call' || part.type === 'provider-call' ? [part.tool] : [])).join(', ')
 }
 
-function clipped(text: string): string {
+function clip(text: string): string {
   return text.length <= wordsLimit ? text : `${text.slice(0, wordsLimit).toWellFormed()}…`
 }

@@ -1,7 +1,7 @@
 // A run over time, without what was said in it: lives, attempts and steps with their times, small enough for a run of
 // many thousand steps. Plain data, free of Node: the server makes it from the journal, and the page adds the entries
 // that come while it looks (add-entry.ts).
-import type { Usage, Via } from '../../journal/entries.ts'
+import type { Usage, DispatchedBy } from '../../journal/entries.ts'
 
 export interface Timeline {
   readonly runId: string
@@ -14,7 +14,7 @@ export interface Timeline {
   /** In the order in which they began; those within the step of another one too (`within`). */
   readonly attempts: readonly AttemptSpan[]
   /** Tasks that have an output, or none for good, without an attempt in this run. */
-  readonly given: readonly GivenTask[]
+  readonly given: readonly UnexecutedTask[]
   readonly questions: readonly QuestionSpan[]
 }
 
@@ -25,7 +25,7 @@ export interface Life {
   /** How it ended: the process was gone when another resumed the run. */
   readonly end: 'completed' | 'suspended' | 'failed' | 'cancelled' | 'yielded' | 'gone' | undefined
   readonly holder: { readonly name: string | undefined; readonly pid: number; readonly host: string } | undefined
-  readonly via: Via | undefined
+  readonly via: DispatchedBy | undefined
 }
 
 export interface AttemptSpan {
@@ -69,7 +69,7 @@ export interface StepSpan {
   readonly words: string
 }
 
-export interface GivenTask {
+export interface UnexecutedTask {
   readonly task: string
   readonly as: 'inherited' | 'edited' | 'skipped'
   readonly at: string

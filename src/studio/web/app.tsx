@@ -12,7 +12,7 @@ import { useShortcuts } from './keys/shortcuts.ts'
 import { Notices } from './parts/notices.tsx'
 import { Empty, Failed, Loading } from './parts/states.tsx'
 import { Link } from './routing/link.tsx'
-import { navigate, place } from './routing/router.ts'
+import { navigate, currentLocation } from './routing/router.ts'
 import { RunsPage } from './runs/runs-page.tsx'
 import { Side, toggleTheme } from './side.tsx'
 import { Unlock } from './unlock.tsx'
@@ -45,7 +45,7 @@ function Shell(): JSX.Element {
   const asked = useResource('questions', (signal) => call('GET /questions', { signal }))
   useEffect(() => settleAnswers(asked.value?.questions ?? []), [asked.value])
   const questions = { ...asked, value: asked.value && withoutHeld(asked.value) }
-  const { parts } = place.value
+  const { parts } = currentLocation.value
   const view = parts.join('/')
   const main = useRef<HTMLElement>(null)
   const first = useRef(true)
@@ -64,7 +64,7 @@ function Shell(): JSX.Element {
     // another view begins at its beginning, for screen readers and the Tab key, too
     if (first.current) first.current = false
     else main.current?.focus({ preventScroll: true })
-    document.title = titleOf(parts)
+    document.title = pageTitle(parts)
   }, [view])
 
   return (
@@ -104,7 +104,7 @@ function withoutHeld({ questions, ...rest }: Questions): Questions {
 }
 
 function View({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
-  const [first, second] = place.value.parts
+  const [first, second] = currentLocation.value.parts
   if (first === undefined) return <WaitingPage questions={questions} />
   if (first === 'runs') return second === undefined ? <RunsPage /> : <Lazy page="run" />
   if (first === 'compare') return <Lazy page="compare" />
@@ -146,7 +146,7 @@ function Lazy({ page }: { readonly page: LazyPage }): JSX.Element {
   return <Loading what="this view" />
 }
 
-function titleOf(parts: readonly string[]): string {
+function pageTitle(parts: readonly string[]): string {
   const [first, second] = parts
   const name = first === undefined ? 'Waiting for you' : (second ?? first.charAt(0).toUpperCase() + first.slice(1))
   return `${name} · Reprise studio`

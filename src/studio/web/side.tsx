@@ -5,9 +5,9 @@ import { logOut, session } from './api/studio-session.ts'
 import { Brand } from './parts/brand.tsx'
 import { Icon, type IconName } from './parts/icons.tsx'
 import { notify } from './parts/notices.tsx'
-import { wordsOf } from './parts/states.tsx'
+import { errorText } from './parts/states.tsx'
 import { Link } from './routing/link.tsx'
-import { place } from './routing/router.ts'
+import { currentLocation } from './routing/router.ts'
 import { sendHeld } from './waiting/held-answers.ts'
 
 const views: readonly {
@@ -23,7 +23,7 @@ const views: readonly {
 ]
 
 export function Side({ waiting, showHelp }: { readonly waiting: number | undefined; showHelp(): void }): JSX.Element {
-  const here = place.value.parts[0] ?? ''
+  const here = currentLocation.value.parts[0] ?? ''
   const studio = session.value
   return (
     <nav class="side" aria-label="Studio">
@@ -97,5 +97,5 @@ export function toggleTheme(): void {
 
 function leave(): void {
   sendHeld()
-  logOut().catch((error: unknown) => notify(wordsOf(error), { bad: true }))
+  logOut().catch((error: unknown) => notify(errorText(error), { bad: true }))
 }

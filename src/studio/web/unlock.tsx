@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api/client.ts'
 import { lockedOut, unlock } from './api/studio-session.ts'
 import { Brand } from './parts/brand.tsx'
-import { wordsOf } from './parts/states.tsx'
+import { errorText } from './parts/states.tsx'
 
 export function Unlock(): JSX.Element {
   const [token, setToken] = useState('')
@@ -81,5 +81,5 @@ export function Unlock(): JSX.Element {
 function problemWords(error: unknown): string {
   if (error instanceof ApiError && error.status === 401)
     return 'The studio has no such token. Look whether all of it was copied, without the role before it.'
-  return wordsOf(error)
+  return errorText(error)
 }

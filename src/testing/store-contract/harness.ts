@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
-import { thisOwner } from '../../stores/owner.ts'
+import { currentOwner } from '../../stores/owner.ts'
 import type {
   Batch,
   Lane,
@@ -10,7 +10,7 @@ import type {
   Line,
   Message,
   Owner,
-  Room,
+  ClaimLimits,
   RunId,
   RunRow,
   RunStatus,
@@ -143,7 +143,7 @@ export function entry(seq: number, text = `entry ${seq}`): Line {
 export const lane: Lane = { crew: 'claims', version: '1', format: 1 }
 
 /** Creates a run of one entry, under way, and gives its lease. */
-export async function started(store: Store, run: RunId, owner: Owner = thisOwner()): Promise<Lease> {
+export async function started(store: Store, run: RunId, owner: Owner = currentOwner()): Promise<Lease> {
   const { created, lease } = await store.create(row(run), batch(1, 1, { due: 'now' }), { owner, ttlMs })
   assert.ok(created && lease, `run ${run} was not created`)
   return lease
@@ -168,9 +168,9 @@ export async function seqsOf(store: Store, run: RunId, after?: number): Promise<
 export async function claimed(
   store: Store,
   limit = 10,
-  owner: Owner = thisOwner(),
+  owner: Owner = currentOwner(),
   lanes: readonly Lane[] = [lane],
-  room: Omit<Room, 'limit'> = {},
+  room: Omit<ClaimLimits, 'limit'> = {},
 ): Promise<RunId[]> {
   const leases = await store.claim(owner, ttlMs, lanes, { limit, ...room })
   return leases.map((lease) => lease.run)
@@ -197,5 +197,5 @@ export function elsewhere(host: string): Owner {
 /** An owner of this machine whose process has ended. */
 export function deadOwner(): Owner {
   const { pid } = spawnSync(process.execPath, ['--version'])
-  return { ...thisOwner(), pid, start: '1' }
+  return { ...currentOwner(), pid, start: '1' }
 }

@@ -1,6 +1,6 @@
 // Messages: each id once, oldest first, and gone from the inbox with the append that records them.
 import assert from 'node:assert/strict'
-import { thisOwner } from '../../stores/owner.ts'
+import { currentOwner } from '../../stores/owner.ts'
 import { batch, claim, claimed, message, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
 
 export function inboxContract(under: StoreUnderTest): void {
@@ -95,7 +95,7 @@ export function inboxContract(under: StoreUnderTest): void {
       assert.deepEqual(await claimed(store), [])
       await store.post('r', message('m'))
       await store.delete('r/a#1')
-      const again = await store.acquire('r', thisOwner(), ttlMs)
+      const again = await store.acquire('r', currentOwner(), ttlMs)
       assert.equal(await store.release(again), 1)
       assert.deepEqual(await claimed(store), ['r'])
     },

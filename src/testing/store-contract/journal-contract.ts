@@ -16,7 +16,7 @@ import {
   ttlMs,
   type StoreUnderTest,
 } from './harness.ts'
-import { thisOwner } from '../../stores/owner.ts'
+import { currentOwner } from '../../stores/owner.ts'
 
 /** Made when asked for, since everybody who imports the scripted model loads this file too. */
 const strangeBytes = (): { readonly [what: string]: Uint8Array } => ({
@@ -70,7 +70,7 @@ export function journalContract(under: StoreUnderTest): void {
 
   claim('creates a run once and leaves it as it was the second time', under, async ({ store }) => {
     await started(store, 'r', elsewhere('first'))
-    const second = await store.create(row('r', { crew: 'other' }), batch(1, 3), { owner: thisOwner(), ttlMs })
+    const second = await store.create(row('r', { crew: 'other' }), batch(1, 3), { owner: currentOwner(), ttlMs })
     assert.deepEqual(second, { created: false })
     assert.deepEqual(await seqsOf(store, 'r'), [1])
     assert.equal((await store.row('r'))?.crew, 'claims')
@@ -161,7 +161,7 @@ export function journalContract(under: StoreUnderTest): void {
 
   claim('refuses the older token after a takeover', under, async ({ store }) => {
     const first = await started(store, 'r')
-    const second = await store.acquire('r', thisOwner(), ttlMs)
+    const second = await store.acquire('r', currentOwner(), ttlMs)
     assert.ok(second.token > first.token)
     await refused(store.append(first, 1, batch(2)), 'LEASE_LOST', /run r with token/)
     await store.append(second, 1, batch(2))

@@ -1,6 +1,6 @@
 // Leases: who may write, and who may take over.
 import assert from 'node:assert/strict'
-import { thisOwner } from '../../stores/owner.ts'
+import { currentOwner } from '../../stores/owner.ts'
 import {
   batch,
   claim,
@@ -18,12 +18,12 @@ import {
 export function leaseContract(under: StoreUnderTest): void {
   claim('refuses a run that is held and names who holds it', under, async ({ store }) => {
     await started(store, 'r', elsewhere('box1'))
-    await refused(store.acquire('r', thisOwner(), ttlMs), 'RUN_HELD', /process 4242 on host box1\.example/)
+    await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_HELD', /process 4242 on host box1\.example/)
     assert.deepEqual(await store.holder('r'), elsewhere('box1'))
   })
 
   claim('refuses to lease an unknown run', under, async ({ store }) => {
-    await refused(store.acquire('r', thisOwner(), ttlMs), 'RUN_NOT_FOUND', /\br\b/)
+    await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_NOT_FOUND', /\br\b/)
     assert.equal(await store.holder('r'), undefined)
   })
 
@@ -37,13 +37,13 @@ export function leaseContract(under: StoreUnderTest): void {
 
   claim('keeps threads and copies of the library in one process apart', under, async ({ store }) => {
     const lease = await started(store, 'r')
-    const other = { ...thisOwner(), instance: 'another thread' }
+    const other = { ...currentOwner(), instance: 'another thread' }
     await refused(store.acquire('r', other, ttlMs), 'RUN_HELD')
     assert.deepEqual(await store.claim(other, ttlMs, [lane], { limit: 10 }), [])
     await store.append(lease, 1, batch(2))
     await store.release(lease)
     assert.deepEqual((await store.acquire('r', other, ttlMs)).owner, other)
-    await refused(store.acquire('r', thisOwner(), ttlMs), 'RUN_HELD')
+    await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_HELD')
   })
 
   claim(
@@ -118,7 +118,7 @@ export function leaseContract(under: StoreUnderTest): void {
     const lost = await started(store, 'lost')
     const deleted = await started(store, 'deleted')
     await store.release(released)
-    await store.acquire('lost', thisOwner(), ttlMs)
+    await store.acquire('lost', currentOwner(), ttlMs)
     await store.release(deleted)
     await store.delete('deleted')
     assert.deepEqual(await store.renew([released, kept, lost, deleted], ttlMs), [{ lease: kept, waiting: 0 }])
@@ -127,9 +127,9 @@ export function leaseContract(under: StoreUnderTest): void {
 
   claim('frees a run by its release, and ignores the release of a lost lease', under, async ({ store }) => {
     const first = await started(store, 'r')
-    const second = await store.acquire('r', thisOwner(), ttlMs)
+    const second = await store.acquire('r', currentOwner(), ttlMs)
     await store.release(first)
-    assert.deepEqual(await store.holder('r'), thisOwner())
+    assert.deepEqual(await store.holder('r'), currentOwner())
     await store.release(second)
     await store.release(second)
     assert.equal(await store.holder('r'), undefined)

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
+import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type Counted } from '../../stores/rules/ready.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type DeathCount } from '../../stores/rules/ready.ts'
 import type { Batch, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
 import { elsewhere, lane, message, row, ttlMs, type Scene } from './harness.ts'
 import type { Operation, RunName } from './store-model.ts'
@@ -17,7 +17,7 @@ interface ModelRun {
 }
 
 /** What is said of a root. */
-interface ModelUnit extends Mutable<Counted> {
+interface ModelUnit extends Mutable<DeathCount> {
   lease: Lease | undefined
   expiresAt: number
   dueAt: number | undefined
@@ -68,7 +68,7 @@ export async function step(scene: Scene, model: Model, operation: Operation): Pr
 }
 
 async function create({ store }: Scene, model: Model, { run, lines, lease, due }: Do<'create'>): Promise<void> {
-  const root = rootRun(run)
+  const root = rootRunId(run)
   const held = lease === 'held' ? model.leases.get(root)?.at(-1) : undefined
   if (lease === 'held' && held === undefined) return
   const asked = held ?? (typeof lease === 'number' ? { owner: ownerOf(lease), ttlMs } : undefined)
@@ -99,7 +99,7 @@ async function create({ store }: Scene, model: Model, { run, lines, lease, due }
 async function append(scene: Scene, model: Model, operation: Do<'append'>): Promise<void> {
   const { store } = scene
   const { run, off, lines, row: change, progress, taken } = operation
-  const root = rootRun(run)
+  const root = rootRunId(run)
   const lease = model.leases.get(root)?.at(-1 - operation.lease)
   if (lease === undefined) return
   // as whoever works on it does: the order of runs whose holder is late is nobody's promise
@@ -136,7 +136,7 @@ async function append(scene: Scene, model: Model, operation: Do<'append'>): Prom
 
 async function acquire({ store }: Scene, model: Model, { run, owner }: Do<'acquire'>): Promise<void> {
   const acquired = store.acquire(run, ownerOf(owner), ttlMs)
-  const unit = model.units.get(rootRun(run))
+  const unit = model.units.get(rootRunId(run))
   if (!model.runs.has(run) || unit === undefined) return refusedWith(acquired, 'RUN_NOT_FOUND')
   if (isTaken(model, unit, ownerOf(owner))) return refusedWith(acquired, 'RUN_HELD')
   given(model, await acquired, Math.max(1, unit.tries))
@@ -196,7 +196,7 @@ function nameOf(run: string | ReadyRun): string {
 }
 
 async function renew({ store }: Scene, model: Model, { run, lease: back }: Do<'renew' | 'release'>): Promise<void> {
-  const root = rootRun(run)
+  const root = rootRunId(run)
   const lease = model.leases.get(root)?.at(-1 - back)
   if (lease === undefined) return
   const waiting = waitingFor(model, root)
@@ -208,7 +208,7 @@ async function renew({ store }: Scene, model: Model, { run, lease: back }: Do<'r
 }
 
 async function release({ store }: Scene, model: Model, { run, lease: back }: Do<'renew' | 'release'>): Promise<void> {
-  const root = rootRun(run)
+  const root = rootRunId(run)
   const lease = model.leases.get(root)?.at(-1 - back)
   if (lease === undefined) return
   const wasHeld = isHeld(model, lease)
@@ -222,29 +222,29 @@ async function release({ store }: Scene, model: Model, { run, lease: back }: Do<
 
 async function post({ store }: Scene, model: Model, { run, id }: Do<'post'>): Promise<void> {
   const expected = model.runs.get(run)
-  const root = model.runs.get(rootRun(run))
+  const root = model.runs.get(rootRunId(run))
   const posted = store.post(run, message(id))
   if (expected === undefined || root === undefined) return refusedWith(posted, 'RUN_NOT_FOUND')
   if (expected.messages.some((each) => each.id === id)) return assert.equal(await posted, 'exists')
   if (isEnded(expected.row.status) || isEnded(root.row.status)) return assert.equal(await posted, 'ended')
   assert.equal(await posted, 'posted')
   expected.messages.push(message(id))
-  mark(model, rootRun(run))
+  mark(model, rootRunId(run))
 }
 
 async function remove({ store }: Scene, model: Model, { run }: Do<'delete'>): Promise<void> {
-  const unit = model.units.get(rootRun(run))
+  const unit = model.units.get(rootRunId(run))
   const removed = store.delete(run)
   if (unit && isTaken(model, unit)) return refusedWith(removed, 'RUN_HELD')
   await removed
-  const gone = [...model.runs.keys()].filter((each) => worksFor(each, run))
+  const gone = [...model.runs.keys()].filter((each) => isInTreeOf(each, run))
   for (const each of gone) model.runs.delete(each)
-  if (callerOf(run) === undefined) model.units.delete(run)
-  else if (gone.length > 0) mark(model, rootRun(run))
+  if (parentRunId(run) === undefined) model.units.delete(run)
+  else if (gone.length > 0) mark(model, rootRunId(run))
 }
 
 export function holderOf(model: Model, run: string): Owner | undefined {
-  const unit = model.units.get(rootRun(run))
+  const unit = model.units.get(rootRunId(run))
   return unit && isTaken(model, unit) ? unit.lease?.owner : undefined
 }
 
@@ -259,7 +259,7 @@ function waitingFor(model: Model, root: string): number {
       {
         row: { status },
       },
-    ]) => rootRun(run) === root && status !== 'cancelled',
+    ]) => rootRunId(run) === root && status !== 'cancelled',
   )
   return counting.reduce((sum, [, each]) => sum + waitingIn(each).length, 0)
 }

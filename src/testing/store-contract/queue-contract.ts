@@ -1,8 +1,8 @@
 // What a queue outside needs that tells workers which runs to advance: to hear which are ready, and to claim the one
 // that it was told of.
 import assert from 'node:assert/strict'
-import { thisOwner } from '../../stores/owner.ts'
-import type { Lane, ReadyRun, Room, RunId, Store } from '../../stores/store.ts'
+import { currentOwner } from '../../stores/owner.ts'
+import type { Lane, ReadyRun, ClaimLimits, RunId, Store } from '../../stores/store.ts'
 import {
   add,
   batch,
@@ -41,7 +41,7 @@ export function queueContract(under: StoreUnderTest): void {
     const all = ['a', 'b', 'of version 2', 'told', 'urgent']
     assert.deepEqual((await readyIn(store, [lane, second, lane], Infinity)).toSorted(), all)
     assert.deepEqual([await readyIn(store, [second]), await readyIn(store, [])], [['of version 2'], []])
-    assert.deepEqual((await claimed(store, 10, thisOwner(), [lane, second])).toSorted(), all)
+    assert.deepEqual((await claimed(store, 10, currentOwner(), [lane, second])).toSorted(), all)
     assert.deepEqual(await readyIn(store, [lane, second]), [])
   })
 
@@ -74,7 +74,7 @@ export function queueContract(under: StoreUnderTest): void {
       const order = ['urgent, first', 'urgent, second', 'first', 'second', 'third', 'low']
       assert.deepEqual(await readyIn(store, [lane, second]), order)
       assert.deepEqual(await readyIn(store, [second, lane], 4), order.slice(0, 4))
-      assert.deepEqual(await claimed(store, 4, thisOwner(), [second, lane]), order.slice(0, 4))
+      assert.deepEqual(await claimed(store, 4, currentOwner(), [second, lane]), order.slice(0, 4))
       assert.deepEqual(await readyIn(store, [lane, second]), order.slice(4))
     },
     'order',
@@ -87,9 +87,9 @@ export function queueContract(under: StoreUnderTest): void {
       for (const run of ['due', 'told', 'tried', 'other']) await add(store, run, {}, 'now')
       await store.post('told', message('m'))
       for (const _ of [1, 2]) {
-        const [lease] = await store.claim(thisOwner(), ttlMs, [lane], {
+        const [lease] = await store.claim(currentOwner(), ttlMs, [lane], {
           limit: 1,
-          has: new Set(['due', 'told', 'other']),
+          exclude: new Set(['due', 'told', 'other']),
         })
         assert.equal(lease?.run, 'tried')
         await store.release(lease)
@@ -102,9 +102,9 @@ export function queueContract(under: StoreUnderTest): void {
       )
       pass(1_000)
       const three = new Set(['due', 'told', 'tried'])
-      assert.deepEqual(await claimed(store, 10, thisOwner(), [lane], { has: three }), ['other'])
+      assert.deepEqual(await claimed(store, 10, currentOwner(), [lane], { exclude: three }), ['other'])
       const second = [{ ...lane, version: '2' }]
-      for (const only of three) assert.deepEqual(await claimed(store, 10, thisOwner(), second, { only }), [])
+      for (const only of three) assert.deepEqual(await claimed(store, 10, currentOwner(), second, { runId: only }), [])
       assert.equal(await store.post('told', message('m')), 'exists')
       for (const run of three) await store.delete(`${run}/a#1`)
       const left = before.filter(({ run }) => run !== 'other')
@@ -136,7 +136,7 @@ export function queueContract(under: StoreUnderTest): void {
     async ({ store }) => {
       await started(store, 'gone', deadOwner())
       await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
-      assert.deepEqual(await store.claim(thisOwner(), ttlMs, [lane], { limit: 0 }), [])
+      assert.deepEqual(await store.claim(currentOwner(), ttlMs, [lane], { limit: 0 }), [])
       assert.deepEqual((await readyIn(store)).toSorted(), ['gone', 'released'])
     },
     'takeover',
@@ -145,15 +145,15 @@ export function queueContract(under: StoreUnderTest): void {
   claim('claims only the run that is asked for, whatever comes before it', under, async ({ store }) => {
     for (const run of ['first', 'asked', 'last']) await add(store, run, {}, 'now')
     await add(store, 'urgent', { priority: 1 }, 'now')
-    const [lease, ...more] = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 10, only: 'asked' })
+    const [lease, ...more] = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 10, runId: 'asked' })
     assert.ok(lease)
     assert.deepEqual([lease.run, more, (await store.tries('asked')).tries], ['asked', [], 1])
     await store.append(lease, 1, batch(2))
     assert.deepEqual(await claimOnly(store, 'asked'), [])
     await store.release(lease)
-    assert.deepEqual(await claimOnly(store, 'asked', { has: new Set(['asked']) }), [])
-    assert.deepEqual(await claimed(store, 0, thisOwner(), [lane], { only: 'asked' }), [])
-    assert.deepEqual(await claimOnly(store, 'asked', { has: new Set(['first']) }), ['asked'])
+    assert.deepEqual(await claimOnly(store, 'asked', { exclude: new Set(['asked']) }), [])
+    assert.deepEqual(await claimed(store, 0, currentOwner(), [lane], { runId: 'asked' }), [])
+    assert.deepEqual(await claimOnly(store, 'asked', { exclude: new Set(['first']) }), ['asked'])
     assert.deepEqual((await claimed(store)).toSorted(), ['first', 'last', 'urgent'])
   })
 
@@ -185,9 +185,9 @@ export function queueContract(under: StoreUnderTest): void {
         '',
       ]
       for (const run of none) assert.deepEqual(await claimOnly(store, run), [], run)
-      assert.deepEqual(await claimed(store, 10, thisOwner(), [], { only: 'other' }), [])
+      assert.deepEqual(await claimed(store, 10, currentOwner(), [], { runId: 'other' }), [])
       const lanes = [lane, { ...lane, version: '2' }, { ...lane, version: '2' }]
-      assert.deepEqual(await claimed(store, 10, thisOwner(), lanes, { only: 'of version 2' }), ['of version 2'])
+      assert.deepEqual(await claimed(store, 10, currentOwner(), lanes, { runId: 'of version 2' }), ['of version 2'])
       assert.deepEqual((await claimed(store)).toSorted(), ['other', 'parent'])
     },
   )
@@ -225,7 +225,7 @@ export function queueContract(under: StoreUnderTest): void {
   claim('gives the run that is asked for to one of many callers', under, async ({ store }) => {
     for (const run of ['asked', 'other']) await add(store, run, {}, 'now')
     const claims = Array.from({ length: 10 }, (_, index) =>
-      claimed(store, 1, elsewhere(`box${index}`), [lane], { only: 'asked' }),
+      claimed(store, 1, elsewhere(`box${index}`), [lane], { runId: 'asked' }),
     )
     assert.deepEqual((await Promise.all(claims)).flat(), ['asked'])
   })
@@ -239,6 +239,6 @@ async function readyByName(store: Store, lanes: readonly Lane[] = [lane]): Promi
   return (await store.ready(lanes, 10)).toSorted((a, b) => (a.run < b.run ? -1 : 1))
 }
 
-function claimOnly(store: Store, only: RunId, room: Omit<Room, 'limit' | 'only'> = {}): Promise<RunId[]> {
-  return claimed(store, 10, thisOwner(), [lane], { only, ...room })
+function claimOnly(store: Store, only: RunId, room: Omit<ClaimLimits, 'limit' | 'only'> = {}): Promise<RunId[]> {
+  return claimed(store, 10, currentOwner(), [lane], { runId: only, ...room })
 }

@@ -1,7 +1,7 @@
 // What a worker is offered, when, and in which order.
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
-import { thisOwner } from '../../stores/owner.ts'
+import { currentOwner } from '../../stores/owner.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import {
   add,
@@ -32,7 +32,7 @@ export function readyContract(under: StoreUnderTest): void {
     }
     await started(store, 'held', elsewhere('box1'))
     const open = runStatuses.filter((status) => status !== 'completed' && status !== 'cancelled')
-    const leases = await store.claim(thisOwner(), ttlMs, [lane], { limit: 100 })
+    const leases = await store.claim(currentOwner(), ttlMs, [lane], { limit: 100 })
     assert.deepEqual(
       leases.map((lease) => lease.run).toSorted(),
       open.flatMap((status) => [`due ${status}`, `message ${status}`]).toSorted(),
@@ -79,9 +79,9 @@ export function readyContract(under: StoreUnderTest): void {
       { crew: 'a', version: '2', format: 1 },
       { crew: 'b', version: '1', format: 1 },
     ]
-    assert.deepEqual(await claimed(store, 10, thisOwner(), []), [])
-    assert.deepEqual((await claimed(store, 10, thisOwner(), [a2, b1, a2])).toSorted(), ['a2', 'b1'])
-    assert.deepEqual(await claimed(store, 10, thisOwner(), [{ ...a2, format: 2 }]), ['a3'])
+    assert.deepEqual(await claimed(store, 10, currentOwner(), []), [])
+    assert.deepEqual((await claimed(store, 10, currentOwner(), [a2, b1, a2])).toSorted(), ['a2', 'b1'])
+    assert.deepEqual(await claimed(store, 10, currentOwner(), [{ ...a2, format: 2 }]), ['a3'])
   })
 
   claim('follows a run to the lane that its new row says', under, async ({ store }) => {
@@ -89,7 +89,7 @@ export function readyContract(under: StoreUnderTest): void {
     await store.append(lease, 1, batch(2, 1, { row: row('r', { version: '2' }), due: 'now' }))
     await store.release(lease)
     assert.deepEqual(await claimed(store), [])
-    assert.deepEqual(await claimed(store, 10, thisOwner(), [{ ...lane, version: '2' }]), ['r'])
+    assert.deepEqual(await claimed(store, 10, currentOwner(), [{ ...lane, version: '2' }]), ['r'])
   })
 
   claim('never gives one run to two callers', under, async ({ store }) => {
@@ -143,7 +143,7 @@ export function readyContract(under: StoreUnderTest): void {
     async ({ store, pass }) => {
       for (const run of ['a', 'b', 'c']) await started(store, run, elsewhere('a'))
       pass(ttlMs + 1)
-      const has = { has: new Set(['a', 'c']) }
+      const has = { exclude: new Set(['a', 'c']) }
       assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), ['b'])
       assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), [])
       assert.deepEqual((await claimed(store, 10, elsewhere('a'))).toSorted(), ['a', 'c'])
@@ -170,7 +170,7 @@ export function readyContract(under: StoreUnderTest): void {
   claim('no longer offers a run for messages that were taken', under, async ({ store }) => {
     await add(store, 'r', { status: 'suspended' })
     await store.post('r', message('m'))
-    const [lease] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
+    const [lease] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 1 })
     assert.ok(lease)
     await store.append(lease, 1, batch(2, 1, { taken: ['m'] }))
     await store.release(lease)
@@ -195,7 +195,7 @@ export function readyContract(under: StoreUnderTest): void {
       await suspend(store, lease)
       await store.release(lease)
       await store.post('r/a#1/b#1', message('m'))
-      const [first] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 10 })
+      const [first] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 10 })
       assert.equal(first?.run, 'r')
       await store.append(first, 1, batch(2, 1, { run: 'r/a#1/b#1', row: row('r/a#1/b#1'), taken: ['m'] }))
       await store.release(first)

@@ -1,7 +1,7 @@
 // How many runs of a crew are held at once, where a claim says how many may be.
 import assert from 'node:assert/strict'
-import { thisOwner } from '../../stores/owner.ts'
-import type { Owner, Room, RunId, Store } from '../../stores/store.ts'
+import { currentOwner } from '../../stores/owner.ts'
+import type { Owner, ClaimLimits, RunId, Store } from '../../stores/store.ts'
 import {
   batch,
   claim,
@@ -23,21 +23,22 @@ export function roomContract(under: StoreUnderTest): void {
 
   limitClaim('claims no more runs of a crew than are missing to the most that may be held', async ({ store }) => {
     for (const run of ['a', 'b', 'c', 'd']) await wait(store, run)
-    const first = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 1, most: 3 })
+    const first = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 1, crewLimit: 3 })
     assert.equal(first.length, 1)
-    assert.equal((await claimed(store, 10, elsewhere('b'), [lane], { most: 3 })).length, 2)
-    for (const most of [3, 1, 0, -1]) assert.deepEqual(await claimed(store, 10, elsewhere('b'), [lane], { most }), [])
+    assert.equal((await claimed(store, 10, elsewhere('b'), [lane], { crewLimit: 3 })).length, 2)
+    for (const most of [3, 1, 0, -1])
+      assert.deepEqual(await claimed(store, 10, elsewhere('b'), [lane], { crewLimit: most }), [])
     for (const lease of first) await store.release(lease)
-    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { most: 3 })).length, 1)
-    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { most: Infinity })).length, 1)
+    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: 3 })).length, 1)
+    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: Infinity })).length, 1)
   })
 
   limitClaim('keeps to the most that may be held for the run that is asked for, too', async ({ store }) => {
     await started(store, 'held', elsewhere('a'))
     for (const run of ['first', 'asked']) await wait(store, run)
-    assert.deepEqual(await claimUpTo(store, 1, { only: 'asked' }), [])
-    assert.deepEqual(await claimUpTo(store, 2, { only: 'asked' }), ['asked'])
-    assert.deepEqual(await claimUpTo(store, 2, { only: 'first' }), [])
+    assert.deepEqual(await claimUpTo(store, 1, { runId: 'asked' }), [])
+    assert.deepEqual(await claimUpTo(store, 2, { runId: 'asked' }), ['asked'])
+    assert.deepEqual(await claimUpTo(store, 2, { runId: 'first' }), [])
   })
 
   limitClaim('counts every lease of a run of the crew, however it was given', async ({ store }) => {
@@ -64,7 +65,7 @@ export function roomContract(under: StoreUnderTest): void {
     await wait(store, 'next')
     const letters = { ...lane, crew: 'letters' }
     assert.deepEqual(await claimUpTo(store, 2), [])
-    assert.deepEqual(await claimed(store, 10, thisOwner(), [lane, letters], { most: 3 }), [])
+    assert.deepEqual(await claimed(store, 10, currentOwner(), [lane, letters], { crewLimit: 3 }), [])
     assert.deepEqual(await claimUpTo(store, 3), ['next'])
   })
 
@@ -72,7 +73,10 @@ export function roomContract(under: StoreUnderTest): void {
     const lease = await started(store, 'moved', elsewhere('a'))
     await store.append(lease, 1, batch(2, 1, { row: row('moved', { crew: 'letters' }), due: 'now' }))
     await wait(store, 'next')
-    assert.deepEqual(await claimed(store, 10, thisOwner(), [lane, { ...lane, crew: 'letters' }], { most: 1 }), [])
+    assert.deepEqual(
+      await claimed(store, 10, currentOwner(), [lane, { ...lane, crew: 'letters' }], { crewLimit: 1 }),
+      [],
+    )
     assert.deepEqual(await claimUpTo(store, 1), ['next'])
   })
 
@@ -82,9 +86,9 @@ export function roomContract(under: StoreUnderTest): void {
       for (const run of ['a', 'b']) await started(store, run, elsewhere('a'))
       pass(ttlMs + 1)
       await wait(store, 'next', 1)
-      assert.deepEqual(await claimUpTo(store, 2, { has: new Set(['a', 'b']) }), [])
-      assert.deepEqual(await claimUpTo(store, 2, { has: new Set(['a', 'of another store']) }), ['next'])
-      assert.deepEqual(await claimUpTo(store, 2, { has: new Set(['next']) }), ['a'])
+      assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['a', 'b']) }), [])
+      assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['a', 'of another store']) }), ['next'])
+      assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['next']) }), ['a'])
     },
     'clock',
   )
@@ -100,7 +104,8 @@ export function roomContract(under: StoreUnderTest): void {
 
   limitClaim('never goes over the most by claims that are made at once', async ({ store }) => {
     for (let index = 0; index < 20; index++) await wait(store, `r${index}`)
-    const ask = async (owner: Owner): Promise<number> => (await claimed(store, 4, owner, [lane], { most: 7 })).length
+    const ask = async (owner: Owner): Promise<number> =>
+      (await claimed(store, 4, owner, [lane], { crewLimit: 7 })).length
     const given = await Promise.all(Array.from({ length: 10 }, (_, index) => ask(elsewhere(`box${index}`))))
     assert.equal(
       given.reduce((sum, each) => sum + each, 0),
@@ -109,8 +114,8 @@ export function roomContract(under: StoreUnderTest): void {
   })
 }
 
-function claimUpTo(store: Store, most: number, room: Omit<Room, 'limit'> = {}): Promise<RunId[]> {
-  return claimed(store, 10, thisOwner(), [lane], { most, ...room })
+function claimUpTo(store: Store, most: number, room: Omit<ClaimLimits, 'limit'> = {}): Promise<RunId[]> {
+  return claimed(store, 10, currentOwner(), [lane], { crewLimit: most, ...room })
 }
 
 /** A run that waits for a worker. */

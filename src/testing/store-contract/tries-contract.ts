@@ -1,7 +1,7 @@
 // Runs whose holders get nowhere: pauses that grow, deaths that are counted, and suspects that are given alone
 // (stores/rules/ready.ts).
 import assert from 'node:assert/strict'
-import { thisOwner } from '../../stores/owner.ts'
+import { currentOwner } from '../../stores/owner.ts'
 import type { RunId, Store } from '../../stores/store.ts'
 import {
   add,
@@ -48,7 +48,7 @@ export function triesContract(under: StoreUnderTest): void {
       const runs = ['run-1', 'run-2', 'run-3']
       for (const run of runs) await add(store, run, {}, 'now')
       for (let time = 0; time < 2; time++)
-        for (const lease of await store.claim(thisOwner(), ttlMs, [lane], { limit: 10 })) await store.release(lease)
+        for (const lease of await store.claim(currentOwner(), ttlMs, [lane], { limit: 10 })) await store.release(lease)
       pass(hour)
       const offered = (await store.ready([lane], 10)).map(({ readyAt }) => readyAt)
       assert.equal(new Set(offered).size, runs.length)
@@ -135,7 +135,7 @@ export function triesContract(under: StoreUnderTest): void {
       assert.equal(again.length, 1)
       pass(ttlMs + 10_000)
       const only = suspects.find((run) => run !== again[0]?.run) ?? ''
-      assert.deepEqual(await claimed(store, 2, elsewhere('x'), [lane], { only }), [only])
+      assert.deepEqual(await claimed(store, 2, elsewhere('x'), [lane], { runId: only }), [only])
     },
     'suspects',
   )
@@ -146,7 +146,7 @@ export function triesContract(under: StoreUnderTest): void {
     async ({ store, pass }) => {
       const suspects = ['s1', 's2', 's3']
       for (const run of suspects) await add(store, run, {}, (await store.now()) - hour)
-      for (const run of suspects) await store.claim(elsewhere('dead'), ttlMs, [lane], { limit: 1, only: run })
+      for (const run of suspects) await store.claim(elsewhere('dead'), ttlMs, [lane], { limit: 1, runId: run })
       pass(ttlMs + 1)
       for (const run of suspects) await store.release(await store.acquire(run, elsewhere('seen'), ttlMs))
       for (const run of ['a', 'b', 'c']) await add(store, run, {}, 'now')
@@ -155,12 +155,12 @@ export function triesContract(under: StoreUnderTest): void {
       assert.deepEqual([suspects.includes(first?.run ?? ''), suspects.includes(a?.run ?? '')], [true, false])
       const others = suspects.filter((run) => run !== first?.run)
       const only = others[0] ?? ''
-      assert.deepEqual(await claimed(store, 1, elsewhere('x'), [lane], { only }), [])
+      assert.deepEqual(await claimed(store, 1, elsewhere('x'), [lane], { runId: only }), [])
       assert.deepEqual(
         (await claimed(store, 2, elsewhere('x'))).filter((run) => suspects.includes(run)),
         [],
       )
-      assert.deepEqual(await claimed(store, 10, elsewhere('y'), [lane], { only }), [only])
+      assert.deepEqual(await claimed(store, 10, elsewhere('y'), [lane], { runId: only }), [only])
       assert.deepEqual(await claimed(store, 10, elsewhere('y')), [])
       await store.append(first ?? assert.fail(), 1, batch(2, 1, { progress: true }))
       assert.deepEqual(await claimed(store, 10, elsewhere('x')), [others[1]])
@@ -178,11 +178,11 @@ export function triesContract(under: StoreUnderTest): void {
         await store.release(lease)
         await claimAndRelease(store)
         await claimAndRelease(store)
-        const again = await store.acquire('r', thisOwner(), ttlMs)
+        const again = await store.acquire('r', currentOwner(), ttlMs)
         await store.append(again, 1, batch(2, 1, { run, row: row(run), ...(run === 'r' ? { due: 'now' } : {}) }))
         await store.release(again)
         assert.deepEqual(await claimed(store), [])
-        const next = await store.acquire('r', thisOwner(), ttlMs)
+        const next = await store.acquire('r', currentOwner(), ttlMs)
         await store.append(next, 2, batch(3, 1, { run, progress: true }))
         await store.release(next)
         assert.deepEqual(await claimed(store), ['r'])
@@ -192,7 +192,7 @@ export function triesContract(under: StoreUnderTest): void {
 }
 
 async function claimAndRelease(store: Store): Promise<RunId | undefined> {
-  const [lease] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
+  const [lease] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 1 })
   if (lease) await store.release(lease)
   return lease?.run
 }

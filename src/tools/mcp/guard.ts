@@ -5,11 +5,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
-export interface Guard {
+export interface ProcessGuard {
   /** Asks the child, and what it started, to end; once. */
-  tell(): void
+  end(): void
   /** Kills them. */
-  force(): void
+  kill(): void
   /**
    * Resolves when the child, what it started, and the guard are all gone. Starts automatically when the child has
    * ended.
@@ -23,7 +23,7 @@ export const patience = 2000
 const script =
   'read -r _; kill -TERM "-$1" || exit; for _ in 1 2; do sleep 1; kill -0 "-$1" || exit; done; kill -KILL "-$1"'
 
-export function guard(child: ChildProcess): Guard {
+export function guardProcess(child: ChildProcess): ProcessGuard {
   if (process.platform === 'win32') return guardByExit(child)
   let asked = false
   const tell = (): void => {
@@ -33,7 +33,7 @@ export function guard(child: ChildProcess): Guard {
   const force = (): void => void signalGroup(child, 'SIGKILL')
   const shell = startShell(child)
   const end = async (): Promise<void> => {
-    await exitOf(child)
+    await waitForExit(child)
     // the first of a chain may end before the others, as npx does
     tell()
     for (let waited = 0; waited < patience && signalGroup(child, 0); waited += 50) await delay(50)
@@ -42,7 +42,7 @@ export function guard(child: ChildProcess): Guard {
     // a process that left the group may still hold the pipe, and would keep us waiting
     setTimeout(() => child.stdout?.destroy(), 500).unref()
   }
-  return { tell, force, over: end() }
+  return { end: tell, kill: force, over: end() }
 }
 
 function startShell(child: ChildProcess): { end(): Promise<void> } {
@@ -67,7 +67,7 @@ function startShell(child: ChildProcess): { end(): Promise<void> } {
   }
 }
 
-function exitOf(child: ChildProcess): Promise<void> {
+function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => void child.once('exit', () => resolve()))
 }
 
@@ -81,9 +81,9 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
 }
 
 /** Windows has no process groups and no such shell: only a process that exits normally takes the child with it. */
-function guardByExit(child: ChildProcess): Guard {
+function guardByExit(child: ChildProcess): ProcessGuard {
   const end = (): void => void child.kill()
   process.once('exit', end)
-  const over = exitOf(child).then(() => void process.removeListener('exit', end))
-  return { tell: end, force: end, over }
+  const over = waitForExit(child).then(() => void process.removeListener('exit', end))
+  return { end: end, kill: end, over }
 }

@@ -6,7 +6,7 @@ import type { HttpServer } from './mcp-server.ts'
 import { cancelled } from './stdio-transport.ts'
 
 /** What is learnt about the connection while calls are made. */
-export interface Heard {
+export interface ConnectionEvents {
   /** The session is unknown to the server, which therefore did not even look at the request. */
   expired(): void
   /** The next call should open a new connection. */
@@ -20,7 +20,7 @@ const lastWithNotice = '2025-11-25'
 /** `quiet` settles when no cancellation is in progress. */
 export function httpTransport(
   { url, headers = {}, type = 'http' }: HttpServer,
-  heard: Heard,
+  heard: ConnectionEvents,
 ): { readonly transport: HttpTransport; quiet(): Promise<unknown> } {
   const asked = new Set<string | number>()
   const notices = new Set<Promise<unknown>>()
@@ -54,7 +54,9 @@ export function httpTransport(
     if (!response.ok || !response.body || !response.headers.get('content-type')?.includes('text/event-stream'))
       return response
     const waiting = request ? () => [request.id] : () => asked
-    const body = ReadableStream.from(withEnd(response.body, waiting, () => request ?? heard.gone('its stream ended')))
+    const body = ReadableStream.from(
+      withMissingAnswers(response.body, waiting, () => request ?? heard.gone('its stream ended')),
+    )
     return new Response(body as ConstructorParameters<typeof Response>[0], {
       status: response.status,
       headers: response.headers,
@@ -69,7 +71,7 @@ const sessionHeader = 'mcp-session-id'
 /**
  * The stream, followed by an answer to each request that it left without one. A request that has its answer ignores it.
  */
-async function* withEnd(
+async function* withMissingAnswers(
   body: ReadableStream<Uint8Array>,
   waiting: () => Iterable<string | number>,
   ended: () => void,

@@ -2,10 +2,10 @@
 // three ways: with an answer, with an error that says that it did not happen or went wrong, or with OUTCOME_UNKNOWN.
 import { RepriseError } from '../../base/errors.ts'
 import { createClient, type McpClient, type McpToolDefinition } from './mcp-client.ts'
-import { adviceFor, failureOf, wordsOf } from './mcp-failure.ts'
+import { adviceFor, toMcpError, describeMcpError } from './mcp-failure.ts'
 import { httpTransport } from './http-transport.ts'
 import type { Cleaner } from './mcp-secrets.ts'
-import { isStdio, nameOf, type HttpServer, type StdioServer } from './mcp-server.ts'
+import { isStdio, serverName, type HttpServer, type StdioServer } from './mcp-server.ts'
 import { stdioTransport } from './stdio-transport.ts'
 
 export interface Connection {
@@ -15,16 +15,16 @@ export interface Connection {
   close(): Promise<void>
 }
 
-interface Link {
+interface McpLink {
   readonly client: McpClient
   readonly definitions: readonly McpToolDefinition[]
-  readonly health: Health
+  readonly health: LinkHealth
   /** Calls in progress. */
   calls: number
   close(): Promise<void>
 }
 
-interface Health {
+interface LinkHealth {
   /** How the connection was lost; the next call opens another. */
   gone?: string
   /** The server refused a request because it doesn't know the session. */
@@ -37,22 +37,22 @@ export async function openConnection(
   connectSeconds: number,
   clean: Cleaner,
 ): Promise<Connection> {
-  const name = clean.text(nameOf(server))
-  const links = new Set<Link>()
-  let current: Promise<Link> | undefined
+  const name = clean.text(serverName(server))
+  const links = new Set<McpLink>()
+  let current: Promise<McpLink> | undefined
   let closed = false
 
   function checkOpen(): void {
     if (closed) throw new Error(`the connection to ${name} was closed`)
   }
 
-  async function open(): Promise<Link> {
+  async function open(): Promise<McpLink> {
     const link = await openLink(server, name, connectSeconds, clean)
     links.add(link)
     return link
   }
 
-  async function reach(): Promise<Link> {
+  async function reach(): Promise<McpLink> {
     let lost = ''
     // the second connection is new; if that is lost too, a third is unlikely to do better
     for (let round = 0; round < 2; round += 1) {
@@ -70,7 +70,7 @@ export async function openConnection(
     throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${lost}`)
   }
 
-  async function leave(link: Link): Promise<void> {
+  async function leave(link: McpLink): Promise<void> {
     link.calls -= 1
     if (link.health.gone === undefined || link.calls > 0) return
     links.delete(link)
@@ -90,7 +90,7 @@ export async function openConnection(
           return clean.value(await ask(link.client, tool, input, signal))
         } catch (error) {
           if (link.health.expired && !again) continue
-          throw failureOf(error, link.health.gone, name, clean)
+          throw toMcpError(error, link.health.gone, name, clean)
         } finally {
           await leave(link)
         }
@@ -122,8 +122,8 @@ async function openLink(
   name: string,
   seconds: number,
   clean: Cleaner,
-): Promise<Link> {
-  const health: Health = {}
+): Promise<McpLink> {
+  const health: LinkHealth = {}
   const gone = (how: string): void => void (health.gone ??= how)
   const stdio = isStdio(server) ? stdioTransport(server, gone) : undefined
   const http = isStdio(server) ? undefined : httpTransport(server, { gone, expired: () => (health.expired = true) })
@@ -141,7 +141,9 @@ async function openLink(
   } catch (error) {
     await close()
     if (RepriseError.isInstance(error)) throw error
-    const why = late.signal.aborted ? `it did not answer within ${seconds} s` : (health.gone ?? wordsOf(error, clean))
+    const why = late.signal.aborted
+      ? `it did not answer within ${seconds} s`
+      : (health.gone ?? describeMcpError(error, clean))
     const last = clean.error(stdio?.lastWords() ?? '').slice(-500)
     const said = last === '' ? '' : `; it said: ${last}`
     // the client's own error is not passed on as the cause: it holds the address and what the server sent

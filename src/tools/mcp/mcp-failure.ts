@@ -5,13 +5,13 @@ import type { Cleaner } from './mcp-secrets.ts'
 import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
 
 /** An error for a call that certainly did not happen or was answered with an error; OUTCOME_UNKNOWN for the rest. */
-export function failureOf(error: unknown, gone: string | undefined, name: string, clean: Cleaner): Error {
+export function toMcpError(error: unknown, gone: string | undefined, name: string, clean: Cleaner): Error {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
-  const words = wordsOf(error, clean)
+  const words = describeMcpError(error, clean)
   if (typeof code === 'number' && code !== lostCode) return new Error(words)
   const refused =
     statusCode === undefined
-      ? neverSent.has(causesOf(error).find((cause) => typeof cause.code === 'string')?.code as string)
+      ? neverSent.has(errorCauses(error).find((cause) => typeof cause.code === 'string')?.code as string)
       : statusCode >= 400 && statusCode < 500 && statusCode !== 408
   if (refused) return new Error(`${name} was not called: ${words}`)
   return new RepriseError('OUTCOME_UNKNOWN', `${name} did not say how the call ended: ${gone ?? words}`)
@@ -29,13 +29,13 @@ const neverSent = new Set([
 ])
 
 /** Cleaned before it is cut: half a credential can no longer be found. */
-export function wordsOf(error: unknown, clean: Cleaner): string {
+export function describeMcpError(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
     return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
   // fetch says no more than "fetch failed"; the reason is in its cause, which holds several errors when a host has
   // several addresses
-  const texts = causesOf(error).map((cause, index) => {
+  const texts = errorCauses(error).map((cause, index) => {
     const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
     // an error about a value that did not fit a schema is a page of JSON
     return index === 0 ? text : text.replaceAll(/\s+/g, ' ').slice(0, 200)
@@ -43,7 +43,7 @@ export function wordsOf(error: unknown, clean: Cleaner): string {
   return [...new Set(texts)].filter((text) => text !== '').join(': ')
 }
 
-function causesOf(error: unknown): (Error & { readonly code?: unknown })[] {
+function errorCauses(error: unknown): (Error & { readonly code?: unknown })[] {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)
   return causes

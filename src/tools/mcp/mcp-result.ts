@@ -23,11 +23,11 @@ const sentInstead = Symbol('what models are sent instead of a result')
  * server reports as an error. Images, sounds and other binary content are described and left out: as base64 in a tool's
  * result they would be paid for by the token and understood by no model. Images are for `sentOf`.
  */
-export function resultOf(answer: unknown): unknown {
+export function readMcpResult(answer: unknown): unknown {
   const { isError, structuredContent, content = [], toolResult } = answer as CallResult
   const blocks = content.map(withoutBytes)
-  if (isError) throw new Error(textOf(blocks, structuredContent) || 'the tool did not say why')
-  const result = jsonOf(blocks, structuredContent, toolResult)
+  if (isError) throw new Error(blocksText(blocks, structuredContent) || 'the tool did not say why')
+  const result = blocksJson(blocks, structuredContent, toolResult)
   const sent = withImages(content, result)
   // no member of its JSON
   if (sent && typeof result === 'object') Object.defineProperty(result, sentInstead, { value: sent })
@@ -35,11 +35,11 @@ export function resultOf(answer: unknown): unknown {
 }
 
 /** The text and the images of a result that has images, in the format of the AI SDK. */
-export function sentOf(result: unknown): unknown {
+export function modelResult(result: unknown): unknown {
   return (result as { readonly [sentInstead]?: unknown } | null)?.[sentInstead]
 }
 
-function jsonOf(blocks: readonly Block[], structured: unknown, older: unknown): unknown {
+function blocksJson(blocks: readonly Block[], structured: unknown, older: unknown): unknown {
   if (structured !== undefined && structured !== null) return structured
   if (older !== undefined) return older
   const [only] = blocks
@@ -48,7 +48,7 @@ function jsonOf(blocks: readonly Block[], structured: unknown, older: unknown): 
 }
 
 function withImages(content: readonly Block[], result: unknown): object | undefined {
-  const images = content.map(imageOf)
+  const images = content.map(blockImage)
   if (!images.some(Boolean)) return undefined
   if (!Array.isArray(result)) {
     const text = JSON.stringify(result)
@@ -61,24 +61,24 @@ function withImages(content: readonly Block[], result: unknown): object | undefi
   return { type: 'content', value }
 }
 
-function imageOf({ data, mimeType, resource }: Block): object | undefined {
+function blockImage({ data, mimeType, resource }: Block): object | undefined {
   const [base64, mediaType] = typeof data === 'string' ? [data, mimeType] : [resource?.blob, resource?.mimeType]
   if (typeof base64 !== 'string' || typeof mediaType !== 'string' || !mediaType.startsWith('image/')) return undefined
   return { type: 'image-data', mediaType, data: base64 }
 }
 
-function textOf(blocks: readonly Block[], structured: unknown): string {
+function blocksText(blocks: readonly Block[], structured: unknown): string {
   const texts = blocks.map((block) => (block.type === 'text' ? String(block.text) : JSON.stringify(block)))
   return texts.join('\n') || (structured === undefined ? '' : JSON.stringify(structured))
 }
 
 function withoutBytes(block: Block): Block {
   const { data, resource } = block
-  if (typeof data === 'string') return { ...block, data: left(data) }
+  if (typeof data === 'string') return { ...block, data: bytesLeftOut(data) }
   if (typeof resource?.blob !== 'string') return block
-  return { ...block, resource: { ...resource, blob: left(resource.blob) } }
+  return { ...block, resource: { ...resource, blob: bytesLeftOut(resource.blob) } }
 }
 
-function left(base64: string): string {
+function bytesLeftOut(base64: string): string {
   return `(${Buffer.byteLength(base64, 'base64')} bytes, left out)`
 }

@@ -1,7 +1,7 @@
 // The credentials that a server is opened with, and their removal from everything that it says: servers echo them in
 // errors, and some have a tool that prints their environment. What the model sees and what the journal keeps is the
 // cleaned text.
-import { removerOf } from '../../secrets/forms.ts'
+import { createRemover } from '../../secrets/forms.ts'
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
 import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
@@ -14,10 +14,10 @@ export interface Cleaner {
   value<T>(value: T): T
 }
 
-export function cleanerFor(server: StdioServer | HttpServer): Cleaner {
-  const secrets = secretsOf(server)
+export function createCleaner(server: StdioServer | HttpServer): Cleaner {
+  const secrets = serverSecrets(server)
   remember(secrets)
-  const text = removerOf(secrets)
+  const text = createRemover(secrets)
   const value = (dirty: unknown): unknown => {
     if (typeof dirty === 'string') return text(dirty)
     if (Array.isArray(dirty)) return dirty.map(value)
@@ -31,7 +31,7 @@ export function cleanerFor(server: StdioServer | HttpServer): Cleaner {
  * By name and by shape, and not simply everything: a folder that is given by a variable must stay readable in results,
  * or the model could not use the paths that it is told.
  */
-function secretsOf(server: StdioServer | HttpServer): string[] {
+function serverSecrets(server: StdioServer | HttpServer): string[] {
   if (isStdio(server)) {
     const { args = [] } = server
     const options = args.map((arg, index): [string, string] => {

@@ -49,7 +49,7 @@ export function checkServer(server: StdioServer | HttpServer): void {
 const textsCheck = listOf('a list of texts', 'a text', (item) => typeof item === 'string')
 
 /** `the MCP server npx @example/files`, `the MCP server at https://example.com`. */
-export function nameOf(server: StdioServer | HttpServer): string {
+export function serverName(server: StdioServer | HttpServer): string {
   if (!isStdio(server)) return `the MCP server at ${new URL(server.url).origin}`
   const command = basename(server.command)
   const started = launchers.has(command) ? server.args?.find((arg) => !arg.startsWith('-')) : undefined

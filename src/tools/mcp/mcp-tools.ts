@@ -3,15 +3,23 @@
 import { RepriseError } from '../../base/errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
 import { anyText, check, optional, seconds, wrong } from '../../base/checks.ts'
-import { checkKeys, describe, guess, isRecord, own } from '../../base/options.ts'
+import { checkKeys, describe, guess, isRecord, ownMember } from '../../base/options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { effectCheck } from '../tool-options.ts'
 import type { Effect, Tool } from '../tool.ts'
 import type { McpToolDefinition } from './mcp-client.ts'
 import { openConnection, type Connection } from './mcp-connection.ts'
-import { resultOf, sentOf } from './mcp-result.ts'
-import { cleanerFor } from './mcp-secrets.ts'
-import { checkServer, httpKeys, isStdio, nameOf, stdioKeys, type HttpServer, type StdioServer } from './mcp-server.ts'
+import { readMcpResult, modelResult } from './mcp-result.ts'
+import { createCleaner } from './mcp-secrets.ts'
+import {
+  checkServer,
+  httpKeys,
+  isStdio,
+  serverName,
+  stdioKeys,
+  type HttpServer,
+  type StdioServer,
+} from './mcp-server.ts'
 
 export interface McpOptions {
   /** The tools to take, by the server's names. Default: all. */
@@ -56,17 +64,17 @@ const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'co
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkOptions(options)
-  const connection = await openConnection(options, options.connectSeconds ?? 60, cleanerFor(options))
+  const connection = await openConnection(options, options.connectSeconds ?? 60, createCleaner(options))
   const close = (): Promise<void> => connection.close()
   try {
-    return { tools: toolsOf(connection, options), close, [Symbol.asyncDispose]: close }
+    return { tools: connectionTools(connection, options), close, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[] {
+function connectionTools(connection: Connection, options: McpServer & McpOptions): Tool[] {
   const { only, effects = {}, cache } = options
   const { definitions } = connection
   const names = definitions.map((definition) => definition.name)
@@ -76,7 +84,7 @@ function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[
     ['cache', typeof cache === 'object' ? cache : []],
   ] as const) {
     const missing = wanted.find((name) => !names.includes(name))
-    if (missing !== undefined) throw notThere(option, missing, names, options)
+    if (missing !== undefined) throw unknownToolName(option, missing, names, options)
   }
   const picked = definitions.filter(({ name }) =>
     typeof only === 'function' ? only(name) : (only?.includes(name) ?? true),
@@ -86,32 +94,32 @@ function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[
   if (twin)
     throw new RepriseError(
       'CREW_INVALID',
-      `${nameOf(options)} has two tools named ${twin.name}; leave one out with only`,
+      `${serverName(options)} has two tools named ${twin.name}; leave one out with only`,
     )
   return tools
 }
 
 function toTool(definition: McpToolDefinition, connection: Connection, options: McpServer & McpOptions): Tool {
   const { name, title, description, annotations } = definition
-  const effect = own(options.effects ?? {}, name) ?? effectOf(annotations)
+  const effect = ownMember(options.effects ?? {}, name) ?? annotatedEffect(annotations)
   return {
     name: toolName(name, options),
     description: description ?? title ?? annotations?.title ?? '',
     effect,
-    schema: schemaOf(definition, options),
+    schema: serverSchema(definition, options),
     version: options.version,
     maxSeconds: options.maxSeconds ?? 300,
     cache: isCached(name, effect, options),
     settles: false,
     approval: () => false,
-    run: async (input, { signal }) => resultOf(await connection.call(name, input, signal)),
-    sent: sentOf,
+    run: async (input, { signal }) => readMcpResult(await connection.call(name, input, signal)),
+    sent: modelResult,
     key: () => undefined,
     settle: () => undefined,
   }
 }
 
-function effectOf(annotations: McpToolDefinition['annotations']): Effect {
+function annotatedEffect(annotations: McpToolDefinition['annotations']): Effect {
   if (annotations?.readOnlyHint === true) return 'read'
   return annotations?.idempotentHint === true ? 'idempotent' : 'once'
 }
@@ -121,7 +129,7 @@ function isCached(name: string, effect: Effect, options: McpServer & McpOptions)
   const { cache = false } = options
   if (typeof cache === 'boolean') return cache && effect === 'read'
   if (!cache.includes(name) || effect === 'read') return cache.includes(name)
-  const words = `cache names ${name} of ${nameOf(options)}, whose effect is '${effect}'; only what is read can be kept: say so with effects: { ${JSON.stringify(name)}: 'read' }, or leave it out`
+  const words = `cache names ${name} of ${serverName(options)}, whose effect is '${effect}'; only what is read can be kept: say so with effects: { ${JSON.stringify(name)}: 'read' }, or leave it out`
   throw new RepriseError('CREW_INVALID', words)
 }
 
@@ -129,20 +137,20 @@ function isCached(name: string, effect: Effect, options: McpServer & McpOptions)
 function toolName(name: string, options: McpServer & McpOptions): string {
   const made = `${options.prefix ?? ''}${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(made) && made !== '__proto__') return made
-  const words = `${nameOf(options)} has a tool whose name would be ${JSON.stringify(made)}; models take letters, digits, _ and -, at most 64: shorten prefix, or leave it out with only`
+  const words = `${serverName(options)} has a tool whose name would be ${JSON.stringify(made)}; models take letters, digits, _ and -, at most 64: shorten prefix, or leave it out with only`
   throw new RepriseError('CREW_INVALID', words)
 }
 
 /**
  * The server's own schema. Nothing is checked against it here: the server does that, and only it knows all its rules.
  */
-function schemaOf({ name, inputSchema }: McpToolDefinition, options: McpServer): AnswerSchema {
+function serverSchema({ name, inputSchema }: McpToolDefinition, options: McpServer): AnswerSchema {
   // providers insist on these, and servers leave them out for tools without input
   const schema = strictJson({ type: 'object', properties: {}, ...inputSchema }, 'schema')
   if (!schema.ok || inputSchema['type'] === null || !['object', undefined].includes(inputSchema['type'] as string))
     throw new RepriseError(
       'SCHEMA_INVALID',
-      `${nameOf(options)} does not take an object as the input of its tool ${name}; leave it out with only`,
+      `${serverName(options)} does not take an object as the input of its tool ${name}; leave it out with only`,
     )
   const json = schema.value
   return {
@@ -183,9 +191,9 @@ function checkOptions(options: McpServer & McpOptions): void {
   optional('connectSeconds of mcpTools', options.connectSeconds, seconds)
 }
 
-function notThere(option: string, name: string, names: readonly string[], server: McpServer): RepriseError {
+function unknownToolName(option: string, name: string, names: readonly string[], server: McpServer): RepriseError {
   return new RepriseError(
     'OPTION_INVALID',
-    `${option} names ${name}, which ${nameOf(server)} does not have${guess(name, names)} (it has ${names.join(', ')})`,
+    `${option} names ${name}, which ${serverName(server)} does not have${guess(name, names)} (it has ${names.join(', ')})`,
   )
 }

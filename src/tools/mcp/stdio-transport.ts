@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { plainVariables } from '../../base/environment.ts'
 import { lost, type Message, type Transport } from './mcp-client.ts'
-import { guard, patience, type Guard } from './guard.ts'
+import { guardProcess, patience, type ProcessGuard } from './guard.ts'
 import type { StdioServer } from './mcp-server.ts'
 
 export interface StdioTransport extends Transport {
@@ -21,7 +21,7 @@ export interface StdioTransport extends Transport {
 /** `gone` is called with how the process ended. */
 export function stdioTransport(server: StdioServer, gone: (how: string) => void): StdioTransport {
   let child: ChildProcess | undefined
-  let guarding: Guard | undefined
+  let guarding: ProcessGuard | undefined
   let ended: Promise<void> = Promise.resolve()
   let closing: Promise<void> | undefined
   let words = ''
@@ -41,7 +41,7 @@ export function stdioTransport(server: StdioServer, gone: (how: string) => void)
       const started = start(server)
       await new Promise((resolve, reject) => started.once('spawn', resolve).once('error', reject))
       child = started
-      guarding = guard(started)
+      guarding = guardProcess(started)
       started.on('error', () => {})
       started.stdin?.on('error', () => {})
       started.stderr?.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)))
@@ -79,8 +79,8 @@ export function stdioTransport(server: StdioServer, gone: (how: string) => void)
         if (!child || !guarding) return
         keepAlive(child, true)
         child.stdin?.end()
-        if (!(await within(guarding.over))) guarding.tell()
-        if (!(await within(guarding.over))) guarding.force()
+        if (!(await within(guarding.over))) guarding.end()
+        if (!(await within(guarding.over))) guarding.kill()
         await guarding.over
         await ended
       })()

@@ -9,7 +9,7 @@ export type AgUiEvent =
       readonly runId: string
       readonly protocolVersion: '1.0'
     }
-  | { readonly type: 'MESSAGES_SNAPSHOT'; readonly messages: readonly (AgUiMessage | GivenMessage)[] }
+  | { readonly type: 'MESSAGES_SNAPSHOT'; readonly messages: readonly (AgUiMessage | ClientMessage)[] }
   | { readonly type: 'STEP_STARTED' | 'STEP_FINISHED'; readonly stepName: string }
   | {
       readonly type: 'TEXT_MESSAGE_START'
@@ -87,7 +87,7 @@ export interface AssistantMessage {
 }
 
 /** Any message of the client's own. */
-export interface GivenMessage {
+export interface ClientMessage {
   readonly id: string
   readonly role: string
 }
@@ -97,5 +97,5 @@ export interface AgUiInput {
   readonly threadId: string
   readonly runId: string
   /** All that the client has: those that are not of the run stay as they are. */
-  readonly messages: readonly GivenMessage[]
+  readonly messages: readonly ClientMessage[]
 }

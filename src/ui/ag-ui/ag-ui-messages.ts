@@ -9,12 +9,12 @@ export type Activity = Extract<AgUiMessage, { readonly role: 'activity' }>
 export type ToolMessage = Extract<AgUiMessage, { readonly role: 'tool' }>
 
 /** Sources and files have no place in the protocol. */
-export function messagesOf(run: string, items: readonly Item[]): AgUiMessage[] {
+export function runMessages(run: string, items: readonly Item[]): AgUiMessage[] {
   const messages: AgUiMessage[] = []
   const byId = new Map<string, AssistantMessage>()
-  const holders = holdersOf(run)
+  const holders = messageIds(run)
   for (const item of items) {
-    if (item.type === 'task' || item.type === 'question') messages.push(activityOf(run, item))
+    if (item.type === 'task' || item.type === 'question') messages.push(toActivity(run, item))
     if (item.type === 'reasoning') messages.push({ id: spokenId(run, item), role: 'reasoning', content: item.text })
     if (item.type === 'text') {
       const { agent: name } = item.origin
@@ -37,13 +37,13 @@ export function messagesOf(run: string, items: readonly Item[]): AgUiMessage[] {
     }
     if (!byId.has(id)) messages.push(holder)
     byId.set(id, Object.assign(holder, { toolCalls: [...(holder.toolCalls ?? []), toolCall] }))
-    if (item.outcome) messages.push(resultOf(run, item, item.outcome))
+    if (item.outcome) messages.push(toolResultMessage(run, item, item.outcome))
   }
   return messages
 }
 
 /** A call is part of the text that came before it in its reply; or, where there was none, of a message without text. */
-export function holdersOf(run: string): { text(item: SpokenItem): string; call(item: ToolItem): string } {
+export function messageIds(run: string): { text(item: SpokenItem): string; call(item: ToolItem): string } {
   const latest = new Map<string, string>()
   return {
     text(item) {
@@ -58,7 +58,7 @@ export function spokenId(run: string, { key }: Pick<SpokenItem, 'key'>): string 
   return `${run}/${key}`
 }
 
-export function activityOf(run: string, { type, key, data }: TaskItem | QuestionItem): Activity {
+export function toActivity(run: string, { type, key, data }: TaskItem | QuestionItem): Activity {
   return { id: `${run}/${type}/${key}`, role: 'activity', activityType: `reprise.${type}`, content: data }
 }
 
@@ -66,12 +66,12 @@ export function callId(run: string, { key }: Pick<ToolItem, 'key'>): string {
   return `${run}/${key}`
 }
 
-export function resultOf(run: string, item: ToolItem, outcome: ToolOutcome): ToolMessage {
+export function toolResultMessage(run: string, item: ToolItem, outcome: ToolOutcome): ToolMessage {
   const toolCallId = callId(run, item)
-  return { id: `${toolCallId}/result`, role: 'tool', toolCallId, content: wordsOf(outcome) }
+  return { id: `${toolCallId}/result`, role: 'tool', toolCallId, content: outcomeText(outcome) }
 }
 
-function wordsOf(outcome: ToolOutcome): string {
+function outcomeText(outcome: ToolOutcome): string {
   if (!('result' in outcome)) return Object.values(outcome)[0] as string
   return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result)
 }

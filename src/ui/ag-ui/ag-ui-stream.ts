@@ -1,6 +1,6 @@
 // A run for clients of the AG-UI protocol: CopilotKit and others.
 import type { Run } from '../../crew/run.ts'
-import { readHeaders, type ResponseOptions } from '../../crew/result/event-stream.ts'
+import { responseHeaders, type ResponseOptions } from '../../crew/result/event-stream.ts'
 import { anyText, wrong } from '../../base/checks.ts'
 import { checkKeys } from '../../base/options.ts'
 import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
@@ -23,21 +23,21 @@ export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOpti
   checkKeys('toAgUiStream', options, ['expose'])
   const exposure = readExpose(options.expose)
   const events = run.events({ caughtUp: true })
-  return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read, exposure))
+  return streamOf(agUiPieces(run.id, { events, asked: async () => (await run['~served']()).asked() }, read, exposure))
 }
 
 /** The same as a Response with server-sent events. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN. */
 export async function toAgUiResponse(run: Run, input: AgUiInput, options: AgUiResponseOptions = {}): Promise<Response> {
   const read = readInput(input)
   checkKeys('toAgUiResponse', options, ['headers', 'expose'])
-  const headers = readHeaders('toAgUiResponse', options.headers)
+  const headers = responseHeaders('toAgUiResponse', options.headers)
   const exposure = readExpose(options.expose)
   const served = await run['~served']()
-  const pieces = piecesOf(run.id, { events: served.follow(0), asked: () => served.asked() }, read, exposure)
+  const pieces = agUiPieces(run.id, { events: served.follow(0), asked: () => served.asked() }, read, exposure)
   return piecesResponse(served, pieces, { headers, last: '' })
 }
 
-function piecesOf(
+function agUiPieces(
   run: string,
   followed: FollowedRun,
   input: AgUiInput,

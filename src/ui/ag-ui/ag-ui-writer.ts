@@ -1,12 +1,20 @@
 // A narration in the events of AG-UI. A client is first given all messages as they are; then what is new. Each text,
 // call and result is a message with an id of its own, so what tasks say in parallel may come in any order. Where the
 // client has heard something that will never be on record, it is given all messages again.
-import type { Rest } from '../../engine/follow/follow.ts'
-import { decisions } from '../../engine/people/questions.ts'
+import type { RestStatus } from '../../engine/follow/follow.ts'
+import { decisions } from '../../engine/inbox/questions.ts'
 import { defined } from '../../base/defined.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import type { AgUiEvent, AgUiInput, AgUiInterrupt } from './ag-ui-events.ts'
-import { activityOf, callEvents, callId, holdersOf, messagesOf, resultOf, spokenId } from './ag-ui-messages.ts'
+import {
+  toActivity,
+  callEvents,
+  callId,
+  messageIds,
+  runMessages,
+  toolResultMessage,
+  spokenId,
+} from './ag-ui-messages.ts'
 import type { Item, SpokenItem, ToolItem } from '../items.ts'
 import type { QuestionData } from '../message.ts'
 import { failureText, type Narration } from '../narration.ts'
@@ -21,13 +29,13 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   const calls = new Map<ToolItem, Pick<ToolItem, 'input' | 'outcome'>>()
   const open = new Set<SpokenItem>()
   const steps = new Set<string>()
-  const holders = holdersOf(run)
+  const holders = messageIds(run)
   /** Thoughts that were taken back. A client keeps those that a snapshot has not, so they are emptied. */
   const emptied = new Set<string>()
 
   function* snapshot(): Generator<AgUiEvent> {
     const all = [...items.filter(narration.isShown), ...narration.speaking()]
-    const own = messagesOf(run, all)
+    const own = runMessages(run, all)
     const empty = [...emptied].filter((id) => !own.some((message) => message.id === id))
     const thoughts = empty.map((id) => ({ id, role: 'reasoning', content: '' }) as const)
     yield { type: 'MESSAGES_SNAPSHOT', messages: [...others, ...own, ...thoughts] }
@@ -58,7 +66,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
 
   function* itemEvents(item: Item): Generator<AgUiEvent> {
     if (item.type === 'task' || item.type === 'question') {
-      const { id: messageId, activityType, content } = activityOf(run, item)
+      const { id: messageId, activityType, content } = toActivity(run, item)
       yield { type: 'ACTIVITY_SNAPSHOT', messageId, activityType, content }
     }
     if (item.type === 'text' || item.type === 'reasoning') yield* speech(item)
@@ -66,7 +74,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     if (!calls.has(item)) yield* callEvents(run, item, holders.call(item))
     const { outcome } = item
     if (outcome && calls.get(item)?.outcome !== outcome) {
-      const { id: messageId, toolCallId, content } = resultOf(run, item, outcome)
+      const { id: messageId, toolCallId, content } = toolResultMessage(run, item, outcome)
       yield { type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }
     }
     calls.set(item, { ...item })
@@ -131,13 +139,13 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     },
   }
 
-  function* ending(rest: Rest | undefined): Generator<AgUiEvent> {
+  function* ending(rest: RestStatus | undefined): Generator<AgUiEvent> {
     const finished = { type: 'RUN_FINISHED', threadId, runId } as const
     switch (rest) {
       case 'completed':
         return yield { ...finished, outcome: { type: 'success' }, ...defined({ result: resultOfRun() }) }
       case 'suspended':
-        return yield { ...finished, outcome: { type: 'interrupt', interrupts: interruptsOf(narration) } }
+        return yield { ...finished, outcome: { type: 'interrupt', interrupts: runInterrupts(narration) } }
       case 'cancelled':
         return yield { ...finished, outcome: { type: 'cancelled' } }
       case 'failed':
@@ -167,7 +175,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
  * What a suspended run waits for: a client answers each by its id, in its next request. At least one: without open
  * questions, that the run is resumed.
  */
-function interruptsOf({ state, items }: Narration): [AgUiInterrupt, ...AgUiInterrupt[]] {
+function runInterrupts({ state, items }: Narration): [AgUiInterrupt, ...AgUiInterrupt[]] {
   const open = items.flatMap((item) => (item.type === 'question' && item.data.status === 'open' ? [item.data] : []))
   const asked = open.map((question) => ({
     id: question.id,

@@ -3,7 +3,7 @@
 // or what one task says before what is recorded of another), the protocol's `reset-step` has it forget the step, and
 // the step is sent again. So the message as of an entry is the same, whoever was listening to what.
 import type { UIMessageChunk } from 'ai'
-import type { Rest } from '../../engine/follow/follow.ts'
+import type { RestStatus } from '../../engine/follow/follow.ts'
 import type { Item, SpokenItem } from '../items.ts'
 import type { RunDataParts, RunMetadata } from '../message.ts'
 import { itemChunks, toolChunks, type SentTool } from './item-chunks.ts'
@@ -18,7 +18,7 @@ export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
  */
 const firstReset = { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' } as const
 
-interface Shown {
+interface ItemProgress {
   readonly item: Item
   /** Of a text: how much of it was sent. */
   length: number
@@ -31,7 +31,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
   /** What is in steps that are over. */
   const past = new Set<Item>()
   /** What the client has after its last `step-start`, in its order. */
-  let shown: Shown[] = []
+  let shown: ItemProgress[] = []
   let steps = 0
   let begins = 0
 
@@ -77,7 +77,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     tools.set(item, { ...item })
   }
 
-  function* said(item: SpokenItem, known: Shown): Generator<RunChunk> {
+  function* said(item: SpokenItem, known: ItemProgress): Generator<RunChunk> {
     const { type, key: id, text, done } = item
     if (text.length > known.length) yield { type: `${type}-delta`, id, delta: text.slice(known.length) }
     known.length = text.length
@@ -129,13 +129,13 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     },
   }
 
-  function* ending(rest: Rest | undefined): Generator<RunChunk> {
+  function* ending(rest: RestStatus | undefined): Generator<RunChunk> {
     const messageMetadata = metadata()
     switch (rest) {
       case 'completed':
         return yield { type: 'finish', finishReason: 'stop', messageMetadata }
       case 'suspended': {
-        const finishReason = items.some((item) => item.type === 'tool' && isAsked(item)) ? 'tool-calls' : 'other'
+        const finishReason = items.some((item) => item.type === 'tool' && needsApproval(item)) ? 'tool-calls' : 'other'
         return yield { type: 'finish', finishReason, messageMetadata }
       }
       case 'cancelled':
@@ -152,6 +152,6 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
   }
 }
 
-function isAsked({ approval, outcome }: SentTool): boolean {
+function needsApproval({ approval, outcome }: SentTool): boolean {
   return approval !== undefined && approval.answer === undefined && outcome === undefined
 }

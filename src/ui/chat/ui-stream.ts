@@ -4,10 +4,10 @@ import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
 import {
   eventHeaders,
   lastEventId,
-  readHeaders,
+  responseHeaders,
   type EventsRequest,
   type ResponseOptions,
-  type ServedRun,
+  type RunSource,
 } from '../../crew/result/event-stream.ts'
 import { anyText, number, optional } from '../../base/checks.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -38,7 +38,7 @@ export type UIResponseOptions = UIStreamOptions & Pick<ResponseOptions, 'headers
 export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): ReadableStream<RunChunk> {
   const read = readOptions('toUIMessageStream', options, ['after', 'messageId', 'expose'])
   const events = run.events({ caughtUp: true })
-  return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
+  return streamOf(uiPieces(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
 }
 
 /**
@@ -53,7 +53,7 @@ export async function toUIMessageResponse(
   options: UIResponseOptions = {},
 ): Promise<Response> {
   const read = readOptions('toUIMessageResponse', options, ['after', 'messageId', 'expose', 'headers'])
-  const headers = readHeaders('toUIMessageResponse', options.headers)
+  const headers = responseHeaders('toUIMessageResponse', options.headers)
   const after = options.after === undefined ? (lastEventId(request) ?? 0) : read.after
   const served = await run['~served']().catch((error: unknown) => {
     // a page that was opened before anything was said
@@ -68,14 +68,14 @@ export async function toUIMessageResponse(
     return new Response(null, { status: 204, headers })
   }
   headers.set('x-vercel-ai-ui-message-stream', 'v1')
-  const pieces = piecesOf(run.id, { events, asked: () => served.asked() }, { ...read, after })
+  const pieces = uiPieces(run.id, { events, asked: () => served.asked() }, { ...read, after })
   return piecesResponse(served, pieces, { headers, last: eventFrame({ data: '[DONE]' }) })
 }
 
-function piecesOf(
+function uiPieces(
   run: string,
   followed: FollowedRun,
-  { after, messageId = `run-${run}`, exposure }: ReadOptions,
+  { after, messageId = `run-${run}`, exposure }: UIStreamRequest,
 ): ReturnType<typeof writeRun<RunChunk>> {
   const narration = createNarration(run, exposure)
   return writeRun(followed, narration, chunkWriter(narration, messageId), after)
@@ -83,7 +83,7 @@ function piecesOf(
 
 /** What belongs together is sent together: a page that draws in between would flicker. */
 export function piecesResponse(
-  { id, world }: Pick<ServedRun, 'id' | 'world'>,
+  { id, world }: Pick<RunSource, 'id' | 'world'>,
   events: AsyncIterableIterator<readonly object[], undefined>,
   { headers, last }: { readonly headers: Headers; readonly last: string },
 ): Response {
@@ -100,13 +100,13 @@ export function piecesResponse(
   return new Response(body, { headers })
 }
 
-interface ReadOptions {
+interface UIStreamRequest {
   readonly after: number
   readonly messageId: string | undefined
   readonly exposure: Exposure
 }
 
-function readOptions(of: string, options: UIResponseOptions, keys: readonly string[]): ReadOptions {
+function readOptions(of: string, options: UIResponseOptions, keys: readonly string[]): UIStreamRequest {
   checkKeys(of, options, keys)
   return {
     after: optional('after', options.after, number(0)) ?? 0,

@@ -1,16 +1,16 @@
 // One run that somebody asks this process to advance. It is claimed as by any worker, if it is ready, so that the
 // limits of crews hold and a run that kills its processes is left alone after a while, whoever asks for it.
-import { outcomeOf, type Advanced } from '../../crew/advance/advance.ts'
+import { recordedOutcome, type AdvanceOutcome } from '../../crew/advance/advance.ts'
 import { defined } from '../../base/defined.ts'
 import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { rootRun } from '../../journal/paths.ts'
+import { rootRunId } from '../../journal/paths.ts'
 import type { Lane, RunId } from '../../stores/store.ts'
 import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
 
 /** A run of one of the stores that a process serves. */
-export interface FoundRun {
+export interface LocatedRun {
   readonly served: ServedStore
   /** The one at the top. */
   readonly run: RunId
@@ -19,12 +19,12 @@ export interface FoundRun {
 }
 
 /** The run at the top, of what works for it; `other` where its crew isn't here. RUN_NOT_FOUND. */
-export async function findRun(
+export async function locateRun(
   stores: readonly ServedStore[],
   runId: string,
-): Promise<FoundRun | Extract<Advanced, { is: 'other' }>> {
-  const run = rootRun(runId)
-  let other: Extract<Advanced, { is: 'other' }> | undefined
+): Promise<LocatedRun | Extract<AdvanceOutcome, { is: 'other' }>> {
+  const run = rootRunId(runId)
+  let other: Extract<AdvanceOutcome, { is: 'other' }> | undefined
   for (const served of stores) {
     const row = await served.store.row(run)
     const crew = row && crewOf(served, row)
@@ -38,7 +38,7 @@ export async function findRun(
 
 /** Undefined when it isn't ready, or its crew has as many runs as it may. `has`: what is in progress here. */
 export async function claimOne(
-  { served, run, crew }: FoundRun,
+  { served, run, crew }: LocatedRun,
   has: ReadonlySet<RunId>,
 ): Promise<TimedLease | undefined> {
   const room = { limit: 1, only: run, has, ...defined({ most: crew.maxRuns }) }
@@ -50,14 +50,14 @@ export async function claimOne(
 const laterMs = 1_000
 
 /** What the journal says of a run that was not given. */
-export async function notReady({ served, run }: FoundRun, now: number): Promise<Advanced> {
-  const outcome = outcomeOf((await readRun(served.store, run)).state, now)
+export async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
+  const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
   // somebody has it, its crew has as many runs as it may, or it was tried in vain just now
   return outcome.is === 'more' ? { is: 'held', until: now + laterMs } : outcome
 }
 
 /** Whether it is the limit of its crew that keeps back a run which wants somebody. */
-export async function isKeptBack({ served: { store }, run, crew }: FoundRun): Promise<boolean> {
+export async function isAtCrewLimit({ served: { store }, run, crew }: LocatedRun): Promise<boolean> {
   if (crew.maxRuns === undefined || (await store.holder(run))) return false
   // one that was tried twice in vain, or whose holder died, is kept back for its own good
   const { tries, deaths } = await store.tries(run)

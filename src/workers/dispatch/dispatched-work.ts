@@ -1,15 +1,15 @@
 // What a worker does for a dispatcher: each run that it is asked for is advanced as soon as there is room for it, and
 // only if it is ready.
-import type { Advanced } from '../../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
-import { serially, seriallyByName, type Queue, type Queues } from '../../base/serially.ts'
+import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/serially.ts'
 import type { RunId, Store } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork } from '../advance-run.ts'
 import type { InProgress } from '../in-progress.ts'
 import type { ServedStore } from '../served.ts'
 import type { Time } from '../time.ts'
-import { claimOne, findRun, isKeptBack, notReady, type FoundRun } from './advance-one.ts'
+import { claimOne, locateRun, isAtCrewLimit, notReadyOutcome, type LocatedRun } from './advance-one.ts'
 
 export interface ServeWork extends AdvanceWork {
   readonly progress: InProgress
@@ -21,9 +21,9 @@ export interface ServeWork extends AdvanceWork {
   readonly pollMs?: number
 }
 
-type Taken =
-  | { readonly is: 'begun'; readonly advancing: Promise<Advanced> }
-  | { readonly is: 'not'; readonly outcome: Advanced }
+type ClaimAttempt =
+  | { readonly is: 'begun'; readonly advancing: Promise<AdvanceOutcome> }
+  | { readonly is: 'not'; readonly outcome: AdvanceOutcome }
 
 export function dispatchedWork(
   { name: dispatcher }: Pick<Dispatcher, 'name'>,
@@ -33,16 +33,16 @@ export function dispatchedWork(
   const { progress, clock, hear, concurrency, stopping, pollMs } = work
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
   /** In each store, those of a name have their own limit. */
-  const lines = new Map<Store, Queues>(stores.map(({ store }) => [store, seriallyByName()]))
+  const lines = new Map<Store, SerialQueues>(stores.map(({ store }) => [store, seriallyByName()]))
   /** One at a time of each store: what one is given counts for the next, as a suspect does (stores/rules/ready.ts). */
-  const claims = new Map<Store, Queue>(stores.map(({ store }) => [store, serially()]))
-  const room = roomIn(progress, stopping)
+  const claims = new Map<Store, SerialQueue>(stores.map(({ store }) => [store, serially()]))
+  const room = createRoom(progress, stopping)
 
-  async function advance(runId: string, options: DispatchedOptions = {}): Promise<Advanced> {
-    const found = await findRun(stores, runId)
+  async function advance(runId: string, options: DispatchedOptions = {}): Promise<AdvanceOutcome> {
+    const found = await locateRun(stores, runId)
     if ('is' in found) return found
     const { served, crew } = found
-    const line = lines.get(served.store) as Queues
+    const line = lines.get(served.store) as SerialQueues
     const taken =
       crew.maxRuns === undefined || pollMs === undefined
         ? await take(found, options)
@@ -50,14 +50,14 @@ export function dispatchedWork(
     return taken.is === 'begun' ? taken.advancing : taken.outcome
   }
 
-  async function take(found: FoundRun, { until, sliceSeconds, via }: DispatchedOptions): Promise<Taken> {
+  async function take(found: LocatedRun, { until, sliceSeconds, via }: DispatchedOptions): Promise<ClaimAttempt> {
     const { served, run, crew } = found
     const here = mine.get(served.store) as Set<RunId>
     using _ = await room()
     if (stopping.aborted || until?.aborted) return { is: 'not', outcome: { is: 'more' } }
-    const claim = claims.get(served.store) as Queue
+    const claim = claims.get(served.store) as SerialQueue
     const lease = await claim(async () => (here.has(run) ? undefined : claimOne(found, here)))
-    if (!lease) return { is: 'not', outcome: await notReady(found, clock.now().getTime()) }
+    if (!lease) return { is: 'not', outcome: await notReadyOutcome(found, clock.now().getTime()) }
     here.add(run)
     const time = (): Time => work.time({ until, sliceSeconds })
     const named = via === undefined ? undefined : { dispatcher, id: via }
@@ -68,10 +68,14 @@ export function dispatchedWork(
   }
 
   /** The runs of a crew with a limit stand in line, and only the first of them asks again and again. */
-  async function takeWhenAllowed(found: FoundRun, options: DispatchedOptions, pauseMs: number): Promise<Taken> {
+  async function takeWhenAllowed(
+    found: LocatedRun,
+    options: DispatchedOptions,
+    pauseMs: number,
+  ): Promise<ClaimAttempt> {
     for (;;) {
       const taken = await take(found, options)
-      if (taken.is === 'begun' || taken.outcome.is !== 'held' || !(await isKeptBack(found))) return taken
+      if (taken.is === 'begun' || taken.outcome.is !== 'held' || !(await isAtCrewLimit(found))) return taken
       await clock.sleep(pauseMs, stopping).catch(() => undefined)
     }
   }
@@ -82,7 +86,7 @@ export function dispatchedWork(
     signal: stopping,
     advance,
     async cancel(runId, by) {
-      const found = await findRun(stores, runId)
+      const found = await locateRun(stores, runId)
       if (!('is' in found)) await found.crew.cancel(found.run, by)
     },
     tell: (said) => hear({ event: 'dispatcher', dispatcher, said }),
@@ -90,7 +94,7 @@ export function dispatchedWork(
 }
 
 /** Takes room for one more, when there is, in the order in which they came; or when the worker stops. */
-function roomIn(progress: InProgress, stopping: AbortSignal): () => Promise<Disposable> {
+function createRoom(progress: InProgress, stopping: AbortSignal): () => Promise<Disposable> {
   const waiting: (() => void)[] = []
   const next = (): void => waiting.shift()?.()
   progress.onRoom(next)

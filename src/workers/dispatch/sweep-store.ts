@@ -5,7 +5,7 @@ import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import type { ReadyRun, RunId } from '../../stores/store.ts'
 import { askStore, type AskWork } from '../ask-store.ts'
 import type { ServedStore } from '../served.ts'
-import { toldRuns } from './told-runs.ts'
+import { sentWakes } from './sent-wakes.ts'
 
 export interface SweepWork extends AskWork {
   readonly dispatcher: Dispatcher
@@ -16,18 +16,18 @@ export interface SweepWork extends AskWork {
 }
 
 /** How many runs are looked at in one go. */
-const most = 1_000
+const readyLimit = 1_000
 /** How many are told of at once, where telling is all there is to do. */
-const atOnce = 16
+const wakeConcurrency = 16
 /** What is told of a run within this time is one and the same: less than any dispatcher needs to lose it. */
-const sameMs = 2_000
+const sameWakeMs = 2_000
 /** When it could not be told of a run, it is left alone for so long. */
 const pauseMs = 1_000
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
   const { store, crews, claim } = served
   const { dispatcher, progress, clock, hear, resendMs, pollMs, once, take } = work
-  const told = toldRuns(resendMs, clock.monotonic)
+  const told = sentWakes(resendMs, clock.monotonic)
   const telling = new Set<RunId>()
   const taking = new Set<RunId>()
   /** To be told of when there is room: where much waits, a list is long, and not to be read anew for each of them. */
@@ -59,12 +59,12 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
   })
 
   function room(): number {
-    return dispatcher.serve ? atOnce - telling.size : progress.room()
+    return dispatcher.serve ? wakeConcurrency - telling.size : progress.room()
   }
 
   async function list(): Promise<void> {
     await freeGone()
-    const ready = (await Promise.all(looks.map((lanes) => store.ready(lanes, most)))).flat()
+    const ready = (await Promise.all(looks.map((lanes) => store.ready(lanes, readyLimit)))).flat()
     told.keep(ready)
     listed = ready.filter((run) => !telling.has(run.run) && !taking.has(run.run) && told.isDue(run))
   }
@@ -112,6 +112,6 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
 
   /** A worker that has just begun tells something new, whatever those before it told. */
   function slot(): number {
-    return Math.floor(clock.now().getTime() / Math.min(sameMs, resendMs))
+    return Math.floor(clock.now().getTime() / Math.min(sameWakeMs, resendMs))
   }
 }

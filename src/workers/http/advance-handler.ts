@@ -1,30 +1,30 @@
 // A function that advances a run when it is called: a plain `Request` to `Response`, for routes of a web framework,
 // serverless functions, and queues that can call a URL. One call takes one slice. What the caller has to know is in the
 // status: 2xx, this call is done with; 503, call again after `Retry-After`; anything else, somebody has to look.
-import type { Advanced } from '../../crew/advance/advance.ts'
-import { againAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
+import { nextWakeAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { realWorld } from '../../engine/world.ts'
 import { asRepriseError, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Lane } from '../../stores/store.ts'
-import { findRun } from '../dispatch/advance-one.ts'
+import { locateRun } from '../dispatch/advance-one.ts'
 import { dispatchedWork } from '../dispatch/dispatched-work.ts'
 import { newInProgress } from '../in-progress.ts'
 import { serve, type ServedStore } from '../served.ts'
 import { startTime } from '../time.ts'
 import { readHandlerOptions, type AdvanceHandlerOptions } from './handler-options.ts'
 import type { AdvanceCall } from './http-dispatcher.ts'
-import { checkSignature, signatureHeader, type Signed } from './signature.ts'
+import { checkSignature, signatureHeader, type SignedCall } from './signature.ts'
 
 /** OPTION_INVALID, OPTION_UNKNOWN. Stores are opened by the first call. */
 export function advanceHandler(options: AdvanceHandlerOptions): (request: Request) => Promise<Response> {
   const settings = readHandlerOptions(options)
   const { crews, secrets, maxAgeMs, sliceSeconds, dispatcher, waitUntil } = settings
   const spent = spentCalls()
-  let opening: Promise<Opened> | undefined
+  let opening: Promise<HandlerState> | undefined
 
   /** Once; what fails is tried again by the next call. */
-  function open(): Promise<Opened> {
+  function open(): Promise<HandlerState> {
     opening ??= openServed(settings)
     opening.catch(() => (opening = undefined))
     return opening
@@ -43,33 +43,34 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
       }
       spent.add(signed.id, signed.at + maxAgeMs)
       waitUntil(advancing.catch(() => undefined))
-      return json(202, { is: 'accepted' })
+      return jsonResponse(202, { is: 'accepted' })
     } catch (error) {
-      return failure(error)
+      return failureResponse(error)
     }
   }
 
   /** CALL_REFUSED for what isn't signed. */
-  async function readCall(request: Request): Promise<ReadCall> {
+  async function readCall(request: Request): Promise<CallCheck> {
     const { method, headers } = request
-    if (method !== 'POST') return refused(405, `it is called by ${method}; use POST`, { allow: 'POST' })
+    if (method !== 'POST') return refusedCall(405, `it is called by ${method}; use POST`, { allow: 'POST' })
     const body = await readBody(request)
-    if (body === undefined) return refused(413, `its body has more than ${longestBody} bytes; give { "runId": "…" }`)
+    if (body === undefined) return refusedCall(413, `its body has more than ${bodyLimit} bytes; give { "runId": "…" }`)
     const now = Date.now()
     const signed = await checkSignature(secrets, body, headers.get(signatureHeader), { now, maxAgeMs })
-    if (spent.has(signed.id, now)) return refused(409, `the call ${signed.id} was answered before; sign another one`)
-    const { runId } = (parsed(body) ?? {}) as { readonly runId?: unknown }
+    if (spent.has(signed.id, now))
+      return refusedCall(409, `the call ${signed.id} was answered before; sign another one`)
+    const { runId } = (parseJson(body) ?? {}) as { readonly runId?: unknown }
     if (typeof runId === 'string' && runId !== '') return { is: 'call', runId, signed }
-    return refused(400, 'its body is not { "runId": "…" }; give the id of a run')
+    return refusedCall(400, 'its body is not { "runId": "…" }; give the id of a run')
   }
 
   /** `via`: the call, as its signature names it. */
   async function advance(runId: string, via: string): Promise<Response> {
     try {
       const { stores, work } = await open()
-      const found = await findRun(stores, runId)
+      const found = await locateRun(stores, runId)
       if ('is' in found)
-        return failure(
+        return failureResponse(
           otherCrew(
             runId,
             found,
@@ -79,30 +80,30 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
       const advanced = await work.advance(found.run, { sliceSeconds, via })
       return await answer({ runId: found.run, ...found.lane }, advanced)
     } catch (error) {
-      return failure(error)
+      return failureResponse(error)
     }
   }
 
   /** With a dispatcher, what comes next is asked of that, and this call is done with. */
-  async function answer(run: Lane & AdvanceCall, advanced: Advanced): Promise<Response> {
+  async function answer(run: Lane & AdvanceCall, advanced: AdvanceOutcome): Promise<Response> {
     const now = Date.now()
-    const at = advanced.is === 'held' ? advanced.until : againAt(advanced, now)
-    const body = { runId: run.runId, ...written(advanced) }
-    if (at === undefined) return json(200, body)
+    const at = advanced.is === 'held' ? advanced.until : nextWakeAt(advanced, now)
+    const body = { runId: run.runId, ...outcomeJson(advanced) }
+    if (at === undefined) return jsonResponse(200, body)
     const isTold = advanced.is !== 'held' && (await dispatcher?.wake(run, at).then(isDone, isNot))
-    return isTold ? json(200, body) : json(503, body, { 'retry-after': secondsUntil(at, now) })
+    return isTold ? jsonResponse(200, body) : jsonResponse(503, body, { 'retry-after': secondsUntil(at, now) })
   }
 }
 
 const isDone = (): boolean => true
 const isNot = (): boolean => false
 
-interface Opened {
+interface HandlerState {
   readonly stores: readonly ServedStore[]
   readonly work: DispatchedWork
 }
 
-async function openServed({ crews, changed, dispatcher, name, onEvent }: Settings): Promise<Opened> {
+async function openServed({ crews, changed, dispatcher, name, onEvent }: Settings): Promise<HandlerState> {
   const stores = await serve(crews, { name, changed, once: false })
   const never = new AbortController().signal
   const clock = realWorld()
@@ -120,7 +121,7 @@ async function openServed({ crews, changed, dispatcher, name, onEvent }: Setting
 type Settings = ReturnType<typeof readHandlerOptions>
 
 /** Nothing that is signed by a dispatcher is longer. */
-const longestBody = 65_536
+const bodyLimit = 65_536
 
 /** Undefined when it is too long, before all of it is read. */
 async function readBody(request: Request): Promise<string | undefined> {
@@ -128,13 +129,13 @@ async function readBody(request: Request): Promise<string | undefined> {
   let length = 0
   for await (const part of request.body ?? []) {
     length += part.byteLength
-    if (length > longestBody) return undefined
+    if (length > bodyLimit) return undefined
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
@@ -142,33 +143,37 @@ function parsed(body: string): unknown {
   }
 }
 
-type ReadCall =
-  | { readonly is: 'call'; readonly runId: string; readonly signed: Signed }
+type CallCheck =
+  | { readonly is: 'call'; readonly runId: string; readonly signed: SignedCall }
   | { readonly is: 'refused'; readonly answer: Response }
 
-function refused(status: number, why: string, headers: { readonly [name: string]: string } = {}): ReadCall {
+function refusedCall(status: number, why: string, headers: { readonly [name: string]: string } = {}): CallCheck {
   const error = { code: 'CALL_REFUSED' satisfies ErrorCode, message: `the call is refused: ${why}` }
-  return { is: 'refused', answer: json(status, { is: 'refused', error }, headers) }
+  return { is: 'refused', answer: jsonResponse(status, { is: 'refused', error }, headers) }
 }
 
-function otherCrew(run: string, other: Extract<Advanced, { is: 'other' }>, here: readonly string[]): RepriseError {
+function otherCrew(
+  run: string,
+  other: Extract<AdvanceOutcome, { is: 'other' }>,
+  here: readonly string[],
+): RepriseError {
   const { crew, version } = other
   const words = `run ${run} is of crew ${crew}, version ${JSON.stringify(version)}, and this handler serves ${here.join(', ')}; call the one that serves it`
   return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
 }
 
 /** Without what only this process can use. */
-function written(advanced: Advanced): object {
+function outcomeJson(advanced: AdvanceOutcome): object {
   if (advanced.is !== 'failed') return advanced
   const { code, message } = advanced.error
   return { ...advanced, error: { code, message: redact(message) } }
 }
 
-function failure(error: unknown): Response {
+function failureResponse(error: unknown): Response {
   const { code, message } = asRepriseError(error)
   const status = statuses[code] ?? 500
   const body = { is: 'refused', error: { code, message: redact(message) } }
-  return json(status, body, status === 503 ? { 'retry-after': '5' } : {})
+  return jsonResponse(status, body, status === 503 ? { 'retry-after': '5' } : {})
 }
 const statuses: { readonly [code in ErrorCode]?: number } = {
   CALL_REFUSED: 401,
@@ -177,7 +182,7 @@ const statuses: { readonly [code in ErrorCode]?: number } = {
   OUTCOME_UNKNOWN: 503,
 }
 
-function json(status: number, body: object, headers: { readonly [name: string]: string } = {}): Response {
+function jsonResponse(status: number, body: object, headers: { readonly [name: string]: string } = {}): Response {
   return Response.json(body, { status, headers: { 'cache-control': 'no-store', ...headers } })
 }
 

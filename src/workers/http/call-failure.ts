@@ -11,11 +11,11 @@ const unanswered: ReadonlySet<unknown> = new Set([
 
 export function wasUnanswered(error: unknown): boolean {
   const { name } = error as { name?: unknown }
-  return name === 'TimeoutError' || unanswered.has((causeOf(error) as { code?: unknown }).code)
+  return name === 'TimeoutError' || unanswered.has((rootCause(error) as { code?: unknown }).code)
 }
 
 /** `fetch failed` says nothing: its cause does, and of several addresses each has one. */
-export function causeOf(error: unknown): unknown {
+export function rootCause(error: unknown): unknown {
   const { cause } = error as { cause?: unknown }
   const { errors } = (cause ?? {}) as { errors?: readonly unknown[] }
   return errors?.[0] ?? cause ?? error

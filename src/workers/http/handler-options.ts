@@ -39,7 +39,7 @@ export interface AdvanceHandlerOptions {
   readonly onEvent?: (event: WorkerEvent) => void
 }
 
-export interface ReadHandlerOptions {
+export interface HandlerSettings {
   readonly crews: readonly Crew[]
   readonly secrets: readonly string[]
   readonly sliceSeconds: number
@@ -64,7 +64,7 @@ const keys: readonly (keyof AdvanceHandlerOptions)[] = [
 ]
 
 /** With their defaults. OPTION_INVALID, OPTION_UNKNOWN. */
-export function readHandlerOptions(options: AdvanceHandlerOptions): ReadHandlerOptions {
+export function readHandlerOptions(options: AdvanceHandlerOptions): HandlerSettings {
   checkKeys('advanceHandler', options, keys, 'crews')
   const { crews, secret, sliceSeconds, maxAgeSeconds, dispatcher, waitUntil, changed, name, onEvent } = options
   if (!Array.isArray(crews) || crews.length === 0 || !crews.every((crew) => Crew.isInstance(crew)))

@@ -5,8 +5,8 @@ import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { checkKeys } from '../../base/options.ts'
 import { remember, secretsInAddress } from '../../secrets/known.ts'
-import { causeOf, wasUnanswered } from './call-failure.ts'
-import { readAddress } from './read-address.ts'
+import { rootCause, wasUnanswered } from './call-failure.ts'
+import { readUrl } from './read-address.ts'
 import { secretCheck, sign, signatureHeader } from './signature.ts'
 
 export interface HttpDispatcherOptions {
@@ -29,7 +29,7 @@ export interface AdvanceCall {
 /** OPTION_INVALID, OPTION_UNKNOWN. */
 export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
   checkKeys('httpDispatcher', options, ['url', 'secret', 'timeoutSeconds'])
-  const url = readAddress('url of httpDispatcher', options.url, 'https://example.com/api/advance')
+  const url = readUrl('url of httpDispatcher', options.url, 'https://example.com/api/advance')
   const secret = secretCheck.read('secret of httpDispatcher', options.secret)
   remember([secret, ...secretsInAddress(url)])
   const timeoutMs = Math.ceil((optional('timeoutSeconds', options.timeoutSeconds, number(0.001, 300)) ?? 300) * 1_000)
@@ -39,13 +39,13 @@ export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
       if (at !== undefined && at > Date.now()) return
       const body = JSON.stringify({ runId } satisfies AdvanceCall)
       const signature = await sign(secret, body, { id: crypto.randomUUID(), at: Date.now() })
-      await call(url, body, signature, timeoutMs)
+      await postCall(url, body, signature, timeoutMs)
     },
   }
 }
 
 /** Resolves when somebody there was called, whatever came of it: the journal says that. DISPATCHER_FAILED. */
-async function call(url: string, body: string, signature: string, timeoutMs: number): Promise<void> {
+async function postCall(url: string, body: string, signature: string, timeoutMs: number): Promise<void> {
   const where = new URL(url)
   let response: Response
   try {
@@ -58,17 +58,17 @@ async function call(url: string, body: string, signature: string, timeoutMs: num
   } catch (error) {
     // a function that is killed at its limit breaks the connection
     if (wasUnanswered(error)) return
-    throw failed(where, `cannot be reached: ${messageOf(causeOf(error))}`, error)
+    throw dispatcherFailed(where, `cannot be reached: ${messageOf(rootCause(error))}`, error)
   }
   const said = await response.text().catch(() => '')
   if (response.ok || answeredByPlatform.has(response.status)) return
-  throw failed(where, `answers ${response.status}: ${said.slice(0, 500)}`)
+  throw dispatcherFailed(where, `answers ${response.status}: ${said.slice(0, 500)}`)
 }
 
 /** To be called again, and what platforms say about a function that was killed at its limit. */
 const answeredByPlatform: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
 /** Without what an address may carry of credentials. */
-function failed({ origin, pathname }: URL, why: string, cause?: unknown): RepriseError {
+function dispatcherFailed({ origin, pathname }: URL, why: string, cause?: unknown): RepriseError {
   return new RepriseError('DISPATCHER_FAILED', `${origin}${pathname} ${why}`, { cause })
 }

@@ -12,7 +12,7 @@ export const secretCheck: Check<string> = check(
   (value) => typeof value === 'string' && value.trim().length >= 16,
 )
 
-export interface Signed {
+export interface SignedCall {
   /** Of this call alone. */
   readonly id: string
   /** In ms since 1970. */
@@ -20,8 +20,8 @@ export interface Signed {
 }
 
 /** The value of the header. */
-export async function sign(secret: string, body: string, { id, at }: Signed): Promise<string> {
-  const mac = await crypto.subtle.sign('HMAC', await keyOf(secret, 'sign'), bytes(`${at}.${id}.${body}`))
+export async function sign(secret: string, body: string, { id, at }: SignedCall): Promise<string> {
+  const mac = await crypto.subtle.sign('HMAC', await importKey(secret, 'sign'), encodeText(`${at}.${id}.${body}`))
   return `t=${at},id=${id},v1=${Buffer.from(mac).toString('hex')}`
 }
 
@@ -31,7 +31,7 @@ export async function checkSignature(
   body: string,
   header: string | null,
   { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
-): Promise<Signed> {
+): Promise<SignedCall> {
   const [, time, id, mac] = /^t=(\d{1,15}),id=([\w-]{1,100}),v1=([0-9a-f]{64})$/.exec(header ?? '') ?? []
   if (time === undefined || id === undefined || mac === undefined) {
     const words = `the call has no header ${signatureHeader} of the form t=…,id=…,v1=…; sign it with the secret of the handler, as httpDispatcher does`
@@ -39,9 +39,9 @@ export async function checkSignature(
   }
   const at = Number(time)
   const given = Buffer.from(mac, 'hex')
-  const signed = bytes(`${at}.${id}.${body}`)
+  const signed = encodeText(`${at}.${id}.${body}`)
   const checks = secrets.map(async (secret) =>
-    crypto.subtle.verify('HMAC', await keyOf(secret, 'verify'), given, signed),
+    crypto.subtle.verify('HMAC', await importKey(secret, 'verify'), given, signed),
   )
   if (!(await Promise.all(checks)).includes(true)) {
     const words = 'the call is signed with another secret, or was changed on its way; give both sides the same secret'
@@ -56,10 +56,10 @@ export async function checkSignature(
   return { id, at }
 }
 
-function keyOf(secret: string, usage: 'sign' | 'verify'): Promise<webcrypto.CryptoKey> {
-  return crypto.subtle.importKey('raw', bytes(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [usage])
+function importKey(secret: string, usage: 'sign' | 'verify'): Promise<webcrypto.CryptoKey> {
+  return crypto.subtle.importKey('raw', encodeText(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [usage])
 }
 
-function bytes(text: string): Uint8Array<ArrayBuffer> {
+function encodeText(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
 }

@@ -1,8 +1,8 @@
 // What a worker does, as data: its log, its metrics and its health are made from these.
-import type { Advanced } from '../../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
 import type { RepriseError } from '../../base/errors.ts'
 
-export type Outcome = Exclude<Advanced['is'], 'ended'> | 'completed' | 'cancelled'
+export type Outcome = Exclude<AdvanceOutcome['is'], 'ended'> | 'completed' | 'cancelled'
 
 export type WorkerEvent =
   | {
@@ -59,6 +59,6 @@ export type WorkerEvent =
   | { readonly event: 'stopped' }
 
 /** What the parts of a worker tell one another. */
-export type Heard = WorkerEvent | { readonly event: 'asked'; readonly store: string }
+export type WorkerPartEvent = WorkerEvent | { readonly event: 'asked'; readonly store: string }
 
-export type Hear = (event: Heard) => void
+export type OnWorkerEvent = (event: WorkerPartEvent) => void

@@ -1,8 +1,8 @@
 // Whether a worker does its work: for whoever restarts one that does not, and for whoever waits before it is stopped.
 import { defined } from '../../base/defined.ts'
-import { momentOf, type Moment } from '../../engine/moment.ts'
+import { currentMoment, type Moment } from '../../engine/moment.ts'
 import type { World } from '../../engine/definition.ts'
-import type { Heard } from './events.ts'
+import type { WorkerPartEvent } from './events.ts'
 
 export interface WorkerHealth {
   /** What the worker is called, if that was said. */
@@ -15,7 +15,7 @@ export interface WorkerHealth {
 }
 
 export interface HealthKeeper {
-  hear(event: Heard): void
+  hear(event: WorkerPartEvent): void
   health(inProgress: number): WorkerHealth
 }
 
@@ -29,7 +29,7 @@ export function createHealth(clock: Pick<World, 'now' | 'monotonic'>): HealthKee
   return {
     hear(heard) {
       if (heard.event === 'started') ({ name } = heard)
-      if (heard.event === 'store-away') away.set(heard.store, momentOf(clock))
+      if (heard.event === 'store-away') away.set(heard.store, currentMoment(clock))
       if (heard.event === 'asked') away.delete(heard.store)
       if (heard.event === 'stopping') stopping = true
     },

@@ -1,11 +1,11 @@
 // What a worker counts, and how Prometheus reads it: the text format, version 0.0.4. Made from what the worker does.
 import { defined } from '../../base/defined.ts'
-import type { Heard } from './events.ts'
+import type { WorkerPartEvent } from './events.ts'
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export interface Metrics {
-  hear(event: Heard): void
+  hear(event: WorkerPartEvent): void
   text(): string
 }
 
@@ -115,7 +115,7 @@ export function createMetrics(now: () => Date): Metrics {
           return
       }
     },
-    text: () => [...metrics].map(([name, metric]) => written(`reprise_worker_${name}`, metric)).join(''),
+    text: () => [...metrics].map(([name, metric]) => metricText(`reprise_worker_${name}`, metric)).join(''),
   }
 }
 
@@ -130,7 +130,7 @@ function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
 
-function written(name: string, { type, help, values }: Metric): string {
+function metricText(name: string, { type, help, values }: Metric): string {
   const lines = [...values].map(([labels, value]) => `${name}${labels} ${value}\n`)
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }

@@ -6,17 +6,17 @@ import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { WorkerHealth } from './health.ts'
 import { metricsType } from './metrics.ts'
 
-export interface Shown {
+export interface ReportSource {
   health(): WorkerHealth
   metrics(): string
 }
 
-export interface Served extends AsyncDisposable {
+export interface HttpReport extends AsyncDisposable {
   readonly url: string
 }
 
 /** OPTION_INVALID when nothing can be served there. */
-export async function serveHttp(shown: Shown, host: string, port: number): Promise<Served> {
+export async function serveHttp(shown: ReportSource, host: string, port: number): Promise<HttpReport> {
   // loaded when it is needed
   const { createServer } = await import('node:http')
   const server = createServer((request, response) => {

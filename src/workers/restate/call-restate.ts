@@ -1,7 +1,7 @@
 // One request to Restate, over HTTP: to the first of its addresses that answers.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { causeOf } from '../http/call-failure.ts'
+import { rootCause } from '../http/call-failure.ts'
 
 export interface RestateCall {
   readonly path: string
@@ -28,16 +28,16 @@ export async function callRestate(addresses: readonly string[], call: RestateCal
       const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: JSON.stringify(body), signal })
       if (response.ok) return await response.json()
       if (response.status === 404) call.unknown?.()
-      failures.push(`${address} answers ${response.status}: ${await saidIn(response)}`)
+      failures.push(`${address} answers ${response.status}: ${await readErrorText(response)}`)
     } catch (error) {
-      failures.push(`${address} cannot be reached: ${redact(messageOf(causeOf(error)))}`)
+      failures.push(`${address} cannot be reached: ${redact(messageOf(rootCause(error)))}`)
     }
   }
   const words = `Restate at ${failures.join('; at ')}; start it, or say where it is: RESTATE_INGRESS_URL, RESTATE_ADMIN_URL`
   throw new RepriseError('DISPATCHER_FAILED', words)
 }
 
-async function saidIn(response: Response): Promise<string> {
+async function readErrorText(response: Response): Promise<string> {
   const said = await response.text().catch(() => '')
   try {
     const { message } = JSON.parse(said) as { message?: unknown }

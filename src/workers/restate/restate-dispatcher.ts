@@ -12,7 +12,7 @@ import { redact } from '../../secrets/redact.ts'
 import { callRestate } from './call-restate.ts'
 import { readRestateOptions, type RestateOptions } from './restate-options.ts'
 import { runObject, type AdvanceMessage, type Sdk } from './run-object.ts'
-import { laneName } from '../dispatch/lane-name.ts'
+import { queueName } from '../dispatch/queue-name.ts'
 
 /** OPTION_INVALID, OPTION_UNKNOWN. The package @restatedev/restate-sdk is needed only where a worker serves. */
 export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
@@ -26,7 +26,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
   async function wake(run: Wake, at?: number): Promise<void> {
     await registered
     const delay = at === undefined ? 0 : Math.max(0, Math.ceil(at - Date.now()))
-    const service = laneName(run)
+    const service = queueName(run)
     const path = `/${service}/${encodeURIComponent(run.runId)}/advance/send`
     await callRestate(ingress, {
       path: delay > 0 ? `${path}?delay=${delay}ms` : path,
@@ -42,7 +42,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     const registering = Promise.withResolvers<void>()
     registered = registering.promise
     const sdk = await loadSdk()
-    const services = [...new Set(lanes.map(laneName))]
+    const services = [...new Set(lanes.map(queueName))]
     const endpoint = sdk.endpoint().setLogger(({ level }, message, ...more) => {
       // that requests need not be signed is what the options say
       if ((level as string) === 'error') tell([message, ...more].map(String).join(' '))
@@ -55,7 +55,8 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     if (signal.aborted) resolve()
     const register = async (): Promise<void> => {
       registerAgain = undefined
-      if (admin.length > 0) await registerDeployment({ admin, token, url: url ?? served.url, services, signal, tell })
+      if (admin.length > 0)
+        await registerDeployment({ admin, token, url: url ?? served.url, services, signal, log: tell })
       registerAgain = (service) => services.includes(service) && (registered = register())
     }
     await register()
@@ -118,7 +119,7 @@ interface Registration {
   readonly url: string
   readonly services: readonly string[]
   readonly signal: AbortSignal
-  tell(said: string): void
+  log(said: string): void
 }
 
 const longestPause = 30_000
@@ -127,7 +128,7 @@ const longestPause = 30_000
  * Tells Restate where the virtual objects of this worker are. Resolves when it is registered, or the signal aborts.
  * What goes wrong is told, when it is something new.
  */
-async function registerDeployment({ admin, token, url, services, signal, tell }: Registration): Promise<void> {
+async function registerDeployment({ admin, token, url, services, signal, log: tell }: Registration): Promise<void> {
   let said = ''
   for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, longestPause)) {
     const problem = await register().catch((error: unknown) => redact(messageOf(error)))

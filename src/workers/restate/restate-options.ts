@@ -3,7 +3,7 @@ import { listOf, optional, seconds, text, whole, type Check } from '../../base/c
 import { environment } from '../../base/environment.ts'
 import { checkKeys } from '../../base/options.ts'
 import { remember } from '../../secrets/known.ts'
-import { readAddress } from '../http/read-address.ts'
+import { readUrl } from '../http/read-address.ts'
 
 export interface RestateOptions {
   /** Where runs are handed over: the ingress, or several of a cluster. RESTATE_INGRESS_URL, else port 8080 here. */
@@ -34,7 +34,7 @@ export interface RestateOptions {
   readonly abortSeconds?: number
 }
 
-export interface ReadRestateOptions {
+export interface RestateSettings {
   readonly ingress: readonly string[]
   readonly admin: readonly string[]
   readonly token: string | undefined
@@ -59,19 +59,19 @@ const keys: readonly (keyof RestateOptions)[] = [
 ]
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
-export function readRestateOptions(options: RestateOptions): ReadRestateOptions {
+export function readRestateOptions(options: RestateOptions): RestateSettings {
   checkKeys('restateDispatcher', options, keys)
   const { restate } = environment()
   const { port, host, url, identityKeys, sliceSeconds, abortSeconds } = options
   const token = optional('token', options.token, text) ?? restate.token
   if (token !== undefined) remember([token])
   return {
-    ingress: addresses('ingress', options.ingress ?? restate.ingress ?? 'http://127.0.0.1:8080'),
-    admin: options.admin === false ? [] : addresses('admin', options.admin ?? restate.admin ?? 'http://127.0.0.1:9070'),
+    ingress: readUrls('ingress', options.ingress ?? restate.ingress ?? 'http://127.0.0.1:8080'),
+    admin: options.admin === false ? [] : readUrls('admin', options.admin ?? restate.admin ?? 'http://127.0.0.1:9070'),
     token,
     port: optional('port', port, whole(0, 65_535)) ?? 9_080,
     host: optional('host', host, text) ?? '127.0.0.1',
-    url: url === undefined ? undefined : readAddress('url of restateDispatcher', url, 'http://claims-workers:9080'),
+    url: url === undefined ? undefined : readUrl('url of restateDispatcher', url, 'http://claims-workers:9080'),
     identityKeys: optional('identityKeys', identityKeys, keyList) ?? [],
     sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds) ?? 60,
     abortSeconds: optional('abortSeconds', abortSeconds, seconds) ?? 3_600,
@@ -85,9 +85,7 @@ const keyList: Check<readonly string[]> = listOf(
 )
 
 /** In the environment, several are separated by commas. */
-function addresses(name: string, given: string | readonly string[]): readonly string[] {
+function readUrls(name: string, given: string | readonly string[]): readonly string[] {
   const list = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given
-  return list.map((one) =>
-    readAddress(`${name} of restateDispatcher`, one, 'http://127.0.0.1:8080').replace(/\/+$/, ''),
-  )
+  return list.map((one) => readUrl(`${name} of restateDispatcher`, one, 'http://127.0.0.1:8080').replace(/\/+$/, ''))
 }

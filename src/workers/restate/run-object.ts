@@ -6,7 +6,7 @@
 // A call ends soon after its slice, and never by an error of ours: Restate would repeat it, keep everything else for
 // the run waiting meanwhile, and stop after a number of failures until a person looks.
 import type { ObjectContext, VirtualObjectDefinition } from '@restatedev/restate-sdk'
-import { againAt, type DispatchedOptions, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import { nextWakeAt, type DispatchedOptions, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { RepriseError } from '../../base/errors.ts'
 
 export type Sdk = typeof import('@restatedev/restate-sdk')
@@ -98,7 +98,7 @@ export function runObject(
     try {
       const advanced = await work.advance(runId, given)
       const now = Date.now()
-      const at = againAt(advanced, now)
+      const at = nextWakeAt(advanced, now)
       const isKnown = at !== undefined && at > now && at === known
       return {
         outcome: advanced.is === 'ended' ? advanced.status : advanced.is,

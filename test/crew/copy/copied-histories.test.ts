@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import { journalVersion } from 'reprise/journal'
 import { copyPlaces } from '../../../src/engine/history/copy-run.ts'
 import { exportRun } from '../../../src/engine/history/export-run.ts'
-import { recordMessages } from '../../../src/engine/people/tell.ts'
-import { thisOwner } from '../../../src/stores/owner.ts'
+import { recordMessages } from '../../../src/engine/inbox/send-message.ts'
+import { currentOwner } from '../../../src/stores/owner.ts'
 import { openStore } from '../../../src/stores/open-store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { deeds, history } from '../../runs/histories.ts'
@@ -34,7 +34,7 @@ function open(kind: Kind, folder: string): Promise<Store> {
 /** Everything that workers of this crew would be given now. */
 async function offered(store: Store): Promise<string[]> {
   const lanes = [{ crew: 'claims', version: '', format: journalVersion }]
-  const leases = await store.claim(thisOwner(), 30_000, lanes, { limit: 100 })
+  const leases = await store.claim(currentOwner(), 30_000, lanes, { limit: 100 })
   for (const lease of leases) await store.release(lease)
   return leases.map(({ run }) => run).toSorted()
 }

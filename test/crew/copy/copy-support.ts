@@ -6,7 +6,7 @@ import { scriptedModel } from 'reprise/testing'
 import { allRows } from '../../../src/engine/history/all-rows.ts'
 import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
 import { oldestFirst } from '../../../src/stores/rules/cursor.ts'
-import { thisOwner } from '../../../src/stores/owner.ts'
+import { currentOwner } from '../../../src/stores/owner.ts'
 import type { Line, Store } from '../../../src/stores/store.ts'
 import { linesOf, message, ttlMs } from '../../../src/testing/store-contract/harness.ts'
 
@@ -35,7 +35,7 @@ function someAgent(): Agent {
 
 /** Adds entries that change nothing: that the callbacks for the first entry have returned. */
 export async function lengthen(store: Store, run: string, count: number): Promise<void> {
-  const lease = await store.acquire(run, thisOwner(), ttlMs)
+  const lease = await store.acquire(run, currentOwner(), ttlMs)
   const last = (await linesOf(store, run)).at(-1) as Line
   let { seq, bytes } = last
   const lines = Array.from({ length: count }, (_, index): Line => {

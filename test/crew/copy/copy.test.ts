@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Crew, file, Task } from 'reprise'
 import { journalVersion } from 'reprise/journal'
-import { fileStore, memoryStore, thisOwner, type Store } from 'reprise/stores'
+import { fileStore, memoryStore, currentOwner, type Store } from 'reprise/stores'
 import { jumpingClock } from 'reprise/testing'
 import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
-import { recordMessages } from '../../../src/engine/people/tell.ts'
+import { recordMessages } from '../../../src/engine/inbox/send-message.ts'
 import { waitingQuestions } from '../../../src/runs/waiting-questions.ts'
 import { elsewhere, linesOf, message } from '../../../src/testing/store-contract/harness.ts'
 import { dyingStore, entriesOf, longTexts, newStore, oneTask, orDeath } from '../../engine/support.ts'
@@ -20,7 +20,7 @@ const done = [{ when: 'Do it', reply: 'done' }]
 const lane = (crew: string) => ({ crew, version: '', format: journalVersion })
 
 async function claimed(store: Store, crew = 'claims'): Promise<string[]> {
-  const leases = await store.claim(thisOwner(), 30_000, [lane(crew)], { limit: 10 })
+  const leases = await store.claim(currentOwner(), 30_000, [lane(crew)], { limit: 10 })
   for (const lease of leases) await store.release(lease)
   return leases.map(({ run }) => run)
 }
@@ -261,7 +261,7 @@ test('what waits for workers waits there in the same order, by priority, age and
   clock.jump(1_000)
   await copyAll(source, target)
   const claim = async (): Promise<string[]> =>
-    (await target.claim(thisOwner(), 30_000, [lane('engine')], { limit: 10 })).map(({ run }) => run)
+    (await target.claim(currentOwner(), 30_000, [lane('engine')], { limit: 10 })).map(({ run }) => run)
   assert.deepEqual(await claim(), ['high', 'first', 'second', 'low'])
   clock.jump(3_700_000)
   assert.ok((await claim()).includes('later'))
@@ -276,11 +276,11 @@ test('the next entry of a copy is written under another token than its last, or 
     await orDeath(oneTask({ script: done, store: dying }).crew.resume('r'))
   }
   // a process that is dead holds nothing
-  await source.release(await source.acquire('r', thisOwner(), 30_000))
+  await source.release(await source.acquire('r', currentOwner(), 30_000))
   const target = newStore()
   await copyAll(source, target)
   const last = (await entriesOf(target, 'r')).at(-1)
-  const { token } = await target.acquire('r', thisOwner(), 30_000)
+  const { token } = await target.acquire('r', currentOwner(), 30_000)
   assert.equal(last?.token, 3)
   assert.ok(token > 3, `the next one is ${token}`)
 })

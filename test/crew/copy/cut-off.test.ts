@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { journalVersion } from 'reprise/journal'
-import { faultyStore, jumpingClock, nthCall, type StoreCallName } from 'reprise/testing'
+import { faultyStore, jumpingClock, onNthCall, type StoreCallName } from 'reprise/testing'
 import { memoryStore, openStore, type Store } from 'reprise/stores'
-import { thisOwner } from '../../../src/stores/owner.ts'
+import { currentOwner } from '../../../src/stores/owner.ts'
 import { linesOf, message } from '../../../src/testing/store-contract/harness.ts'
 import { pointsOver } from '../../crash/matrix.ts'
 import { newStore } from '../../engine/support.ts'
@@ -20,7 +20,7 @@ const lanes = [{ crew: 'claims', version: '', format: journalVersion }]
 
 /** Gives back what it takes. */
 async function offered(store: Store): Promise<string[]> {
-  const leases = await store.claim(thisOwner(), 30_000, lanes, { limit: 100 })
+  const leases = await store.claim(currentOwner(), 30_000, lanes, { limit: 100 })
   for (const lease of leases) await store.release(lease)
   return leases.map(({ run }) => run)
 }
@@ -80,7 +80,7 @@ for (const fault of ['unavailable', 'reply lost'] as const) {
       const source = newStore()
       await readyRun(source, 'r')
       const target = newStore()
-      const faulty = (store: Store): Store => faultyStore(store, nthCall(name, 1, fault))
+      const faulty = (store: Store): Store => faultyStore(store, onNthCall(name, 1, fault))
       assert.deepEqual(await copyAll(source, faulty(target), ['r']), { r: 'copied' }, name)
       await readyRun(source, 's')
       assert.deepEqual(await copyAll(faulty(source), target, ['s']), { s: 'copied' }, name)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore } from 'reprise/stores'
-import { faultyStore, nthCall } from 'reprise/testing'
+import { faultyStore, onNthCall } from 'reprise/testing'
 import { isFull } from '../../support/full.ts'
 import { inGroups } from './in-groups.ts'
 import { outcomeOf, plays, type PlayName } from './plays.ts'
@@ -22,7 +22,7 @@ for (const name of Object.keys(plays) as PlayName[]) {
       const positions = Array.from({ length: Math.ceil(length / step) }, (_, index) => 1 + Math.floor(index * step))
       await inGroups(positions, 20, async (position) => {
         const inner = memoryStore()
-        const store = faultyStore(inner, nthCall('any', position, fault))
+        const store = faultyStore(inner, onNthCall('any', position, fault))
         const disturbed = await outcomeOf(name, store, inner)
         assert.ok(store.calls.length >= position, 'the fault has happened')
         assert.deepEqual(disturbed, undisturbed, `call ${position} of ${length}: ${store.calls[position - 1]}`)

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
 import { z } from 'zod'
-import { advance, type Advanced, type AdvanceOptions } from '../../../src/crew/advance/advance.ts'
-import { lanesOf } from '../../../src/engine/read/lanes.ts'
+import { advance, type AdvanceOutcome, type AdvanceOptions } from '../../../src/crew/advance/advance.ts'
+import { crewLanes } from '../../../src/engine/read/lanes.ts'
 import { queueRun } from '../../../src/engine/run/lifecycle.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { entriesOf, refusal, stateOf } from '../../engine/support.ts'
@@ -53,8 +53,8 @@ async function queued({ crew, time }: { crew: Crew; time: FakeTime }, run = 'r',
 }
 
 /** Each slice by a process of its own. */
-async function inSlices(crew: Crew, time: FakeTime, ms: number): Promise<Advanced[]> {
-  const outcomes: Advanced[] = []
+async function inSlices(crew: Crew, time: FakeTime, ms: number): Promise<AdvanceOutcome[]> {
+  const outcomes: AdvanceOutcome[] = []
   while (outcomes.length < 100) {
     const outcome = await advance(time.open(crew), 'r', { until: time.now + ms })
     outcomes.push(outcome)
@@ -63,7 +63,7 @@ async function inSlices(crew: Crew, time: FakeTime, ms: number): Promise<Advance
   return outcomes
 }
 
-const advanceOnce = (crew: Crew, time: FakeTime, options?: AdvanceOptions): Promise<Advanced> =>
+const advanceOnce = (crew: Crew, time: FakeTime, options?: AdvanceOptions): Promise<AdvanceOutcome> =>
   advance(time.open(crew), 'r', options)
 
 describe('in slices', () => {
@@ -133,7 +133,7 @@ describe('in slices', () => {
     const time = fakeTime()
     const one = looking({ time }, 1)
     await queued(one)
-    let last: Advanced | undefined
+    let last: AdvanceOutcome | undefined
     for (let slice = 0; slice < 5; slice++) last = await advanceOnce(one.crew, time, { until: 0 })
     assert.deepEqual(last, { is: 'ended', status: 'completed' })
   })
@@ -202,7 +202,7 @@ describe('what comes of it', () => {
     const lease = await time.store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 1_000)
     await crew.run('r').answer('in/q1', { decision: 'approve' })
     await time.store.release(lease)
-    const [claimed] = await time.store.claim(lease.owner, 1_000, lanesOf(crew['~definition']({})), { limit: 1 })
+    const [claimed] = await time.store.claim(lease.owner, 1_000, crewLanes(crew['~definition']({})), { limit: 1 })
     assert.ok(claimed)
     assert.deepEqual(await advanceOnce(crew as Crew, time, { lease: claimed }), { is: 'ended', status: 'completed' })
   })
@@ -264,7 +264,7 @@ describe('what comes of it', () => {
     const { crew: second } = looking({ time, options: { version: '2' } }, 1)
     await queued({ crew, time })
     const { owner } = (await time.open(crew).engine()).world
-    const claim = async () => (await store.claim(owner, 1_000, lanesOf(crew['~definition']({})), { limit: 1 }))[0]
+    const claim = async () => (await store.claim(owner, 1_000, crewLanes(crew['~definition']({})), { limit: 1 }))[0]
     assert.equal((await advanceOnce(second, time, { lease: await claim() })).is, 'other')
     assert.equal(await store.holder('r'), undefined)
     assert.equal((await advanceOnce(crew, time, { lease: await claim(), signal: AbortSignal.abort() })).is, 'more')
@@ -283,7 +283,7 @@ describe('what comes of it', () => {
     )
     await queued({ crew, time })
     const { owner, leaseMs } = (await time.open(crew).engine()).world
-    const [lease] = await store.claim(owner, leaseMs, lanesOf(crew['~definition']({})), { limit: 1 })
+    const [lease] = await store.claim(owner, leaseMs, crewLanes(crew['~definition']({})), { limit: 1 })
     const { row } = store
     Object.assign(store, {
       row(run: string) {
@@ -338,7 +338,7 @@ describe('a hard stop', () => {
     await crew.kickoff({ id: 'r', signal: stop.signal })
     assert.deepEqual((await stateOf(store, 'r')).suspended, { reason: 'stopped' })
     assert.deepEqual(
-      await store.claim((await time.open(crew).engine()).world.owner, 1, lanesOf(crew['~definition']({})), {
+      await store.claim((await time.open(crew).engine()).world.owner, 1, crewLanes(crew['~definition']({})), {
         limit: 9,
       }),
       [],

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, test } from 'node:test'
 import { RepriseError, type RunEvent } from 'reprise'
-import { eventResponse, type ServedRun } from '../../../src/crew/result/event-stream.ts'
+import { eventResponse, type RunSource } from '../../../src/crew/result/event-stream.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { gate, speakingCrew, speakingModel } from './speaking-model.ts'
 
@@ -231,7 +231,7 @@ describe('a client that goes away', () => {
 
 describe('on the way to the client', () => {
   const served = { id: 'r', isOver: async () => false }
-  const never: ServedRun['world'] = { sleep: () => new Promise(() => {}) }
+  const never: RunSource['world'] = { sleep: () => new Promise(() => {}) }
   const event = (text: string): RunEvent => ({ type: 'text.delta', path: 'note#1/1', text })
 
   async function* given(...events: (RunEvent | Error)[]): AsyncGenerator<RunEvent, undefined> {
@@ -244,7 +244,7 @@ describe('on the way to the client', () => {
   test('silence is broken by a comment every 15 seconds, and no event is lost to it', async () => {
     const sleeps: { ms: number; end: () => void; signal: AbortSignal }[] = []
     const slept = gate()
-    const world: ServedRun['world'] = {
+    const world: RunSource['world'] = {
       sleep: (ms, signal) => {
         const { promise, resolve } = Promise.withResolvers<void>()
         sleeps.push({ ms, end: resolve, signal })

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type CrewOptions } from 'reprise'
-import { advance, type Advanced } from '../../../src/crew/advance/advance.ts'
+import { advance, type AdvanceOutcome } from '../../../src/crew/advance/advance.ts'
 import { resumeAll } from '../../../src/crew/advance/resume-all.ts'
-import { lanesOf } from '../../../src/engine/read/lanes.ts'
+import { crewLanes } from '../../../src/engine/read/lanes.ts'
 import { queueRun } from '../../../src/engine/run/lifecycle.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
@@ -40,11 +40,11 @@ async function queued(crew: Crew, time: FakeTime, run = 'r', more: object = {}):
   assert.ok(await queueRun(await open.engine(), open.definition, { run, inputs: {}, ...more }))
 }
 
-const secondsUntil = (time: FakeTime, outcome: Advanced): number | undefined =>
+const secondsUntil = (time: FakeTime, outcome: AdvanceOutcome): number | undefined =>
   outcome.is === 'failed' && outcome.retryAt !== undefined ? (outcome.retryAt - time.now) / 1000 : undefined
 
 const claimed = (time: FakeTime, crew: Crew) =>
-  time.store.claim(nobody, 1, lanesOf(crew['~definition']({})), { limit: 9 })
+  time.store.claim(nobody, 1, crewLanes(crew['~definition']({})), { limit: 9 })
 
 describe('a run that failed', () => {
   test('is tried again after the backoff, which doubles, and as often as said', async () => {

@@ -1,11 +1,11 @@
 // Who is asked before something is done: the plan that was shown is the one that is carried out, and it is made from one reading.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Crew, Plan, Started } from 'reprise'
+import type { Crew, Plan, RunPromise } from 'reprise'
 import { newStore } from '../../engine/support.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
 
-const verbs: { readonly [verb: string]: (crew: Crew, onPlan: (plan: Plan) => boolean) => Started } = {
+const verbs: { readonly [verb: string]: (crew: Crew, onPlan: (plan: Plan) => boolean) => RunPromise } = {
   kickoff: (crew, onPlan) => crew.kickoff({ inputs, onPlan }),
   resume: (crew, onPlan) => crew.resume('half', { onPlan }),
   replay: (crew, onPlan) => crew.replay('join', { runId: 'done', onPlan }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openStore } from 'reprise/stores'
-import { callerOf, childAddress, rootRun, worksFor } from '../../../src/journal/paths.ts'
+import { parentRunId, childAddress, rootRunId, isInTreeOf } from '../../../src/journal/paths.ts'
 import { readTimeline } from '../../../src/studio/read/read-timeline.ts'
 import { newStore, refusal, stateOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
@@ -16,12 +16,12 @@ const approve = { decision: 'approve' } as const
 describe('the name of a run that a function kicked off', () => {
   test('says which run it works for, and by what that knows it', () => {
     const run = 'b/chapters#1/1.0/one#2'
-    assert.equal(callerOf(run), 'b')
-    assert.equal(callerOf(`${run}/sub#1`), run)
-    assert.equal(callerOf('a/b#1/1.0/c#1/d#2/1.0/e#1'), 'a/b#1/1.0/c#1')
-    assert.equal(rootRun('a/b#1/1.0/c#1/d#2/1.0/e#1'), 'a')
-    assert.ok(worksFor(run, 'b'))
-    assert.ok(!worksFor(run, 'b/chapters#1'))
+    assert.equal(parentRunId(run), 'b')
+    assert.equal(parentRunId(`${run}/sub#1`), run)
+    assert.equal(parentRunId('a/b#1/1.0/c#1/d#2/1.0/e#1'), 'a/b#1/1.0/c#1')
+    assert.equal(rootRunId('a/b#1/1.0/c#1/d#2/1.0/e#1'), 'a')
+    assert.ok(isInTreeOf(run, 'b'))
+    assert.ok(!isInTreeOf(run, 'b/chapters#1'))
     assert.equal(childAddress('chapters', 'chapters#1/1.0/one#2'), 'chapters/one')
   })
 

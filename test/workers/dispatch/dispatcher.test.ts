@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { journalVersion } from 'reprise/journal'
 import { memoryStore } from 'reprise/stores'
-import { againAt, startWorker, type DispatchedWork, type Dispatcher, type Wake } from 'reprise/workers'
+import { nextWakeAt, startWorker, type DispatchedWork, type Dispatcher, type Wake } from 'reprise/workers'
 import { z } from 'zod'
 import { deadOwner } from '../../../src/testing/store-contract/harness.ts'
 import { entriesOf } from '../../engine/support.ts'
@@ -29,7 +29,7 @@ function queue({ loses = () => false }: { loses?: (wake: Wake) => boolean } = {}
     },
   }
   async function advanceOn(work: DispatchedWork, wake: Wake, via: string): Promise<void> {
-    const next = againAt(await work.advance(wake.runId, { via }))
+    const next = nextWakeAt(await work.advance(wake.runId, { via }))
     if (next !== undefined) await dispatcher.wake(wake, next)
   }
   return { dispatcher, told, work: served.promise }

@@ -7,7 +7,7 @@ import { journalVersion } from 'reprise/journal'
 import { restateDispatcher } from 'reprise/restate'
 import { startWorker } from 'reprise/workers'
 import { startRestate, withoutRestate, type RestateCluster } from '../../support/restate/restate-cluster.ts'
-import { laneName } from '../../../src/workers/dispatch/lane-name.ts'
+import { queueName } from '../../../src/workers/dispatch/queue-name.ts'
 import { entriesOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { openStore } from 'reprise/stores'
@@ -215,7 +215,7 @@ async function untilGivenUp(restate: RestateCluster, runId: string): Promise<voi
 }
 
 test('crews of any name and version have a service of their own, in letters that Restate takes', () => {
-  const lane = (crew: string, version = '', format: number = journalVersion) => laneName({ crew, version, format })
+  const lane = (crew: string, version = '', format: number = journalVersion) => queueName({ crew, version, format })
   assert.equal(lane('claims'), 'reprise.claims')
   assert.equal(lane('claims', '2'), 'reprise.claims.v2')
   const names = [

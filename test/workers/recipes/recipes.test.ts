@@ -8,7 +8,7 @@ import { Agent, Crew, Task, tool } from 'reprise'
 import { journalVersion } from 'reprise/journal'
 import { memoryStore, type Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
-import { laneName, startWorker } from 'reprise/workers'
+import { queueName, startWorker } from 'reprise/workers'
 import { z } from 'zod'
 import { isFull } from '../../support/full.ts'
 import { sharedServer, without } from '../../support/servers/shared-server.ts'
@@ -64,7 +64,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       await using there = await stage(recipe)
       const { dispatcher } = there.queue
       const { crew, begun, hasBegun, go } = slow(memoryStore())
-      const name = laneName({ crew: crew.name, version: '', format: journalVersion })
+      const name = queueName({ crew: crew.name, version: '', format: journalVersion })
       const ear = hearing()
       const options = { dispatcher, concurrency: 1, pollSeconds: 0.05, resendSeconds: 0.3, onEvent: ear.onEvent }
       await using _ = await startWorker([crew], options)
@@ -112,7 +112,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       const slices = ear.heard.filter((event) => event.event === 'left' && event.runId === 'a').length
       assert.ok(slices > 2, `${slices} slices`)
       assert.ok(!ear.heard.some(({ event }) => event === 'dispatcher-away' || event === 'refused'))
-      await untilEmpty(there.queue, laneName({ crew: crew.name, version: '', format: journalVersion }))
+      await untilEmpty(there.queue, queueName({ crew: crew.name, version: '', format: journalVersion }))
     },
   )
 }

@@ -1,11 +1,11 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a
 // terminal.
-import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
-import { answering, decisions } from '../../../engine/people/questions.ts'
+import { answerQuestion, findQuestion } from '../../../engine/inbox/send-message.ts'
+import { answerStep, decisions } from '../../../engine/inbox/questions.ts'
 import { RepriseError } from '../../../base/errors.ts'
 import type { AskedQuestion } from '../../../journal/state/open-questions.ts'
-import { asksPeople } from '../../../runs/waiting-questions.ts'
-import { readUnit } from '../../../runs/unit.ts'
+import { hasOpenQuestions } from '../../../runs/waiting-questions.ts'
+import { readRunTree } from '../../../runs/run-tree.ts'
 import type { RunRow, Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
@@ -38,7 +38,7 @@ export async function answer(invocation: Invocation<AnswerOptions>): Promise<num
   const { decision, by, note } = options
   const fields = fieldsOf(options)
   await using engine = await openRuns(invocation)
-  const fits = (row: RunRow): Promise<boolean> => asksPeople(engine.store, row)
+  const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(engine.store, row)
   const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0], undefined, { fits }))
   const question = await chooseQuestion(engine.store, run, args[1])
   const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
@@ -48,14 +48,14 @@ export async function answer(invocation: Invocation<AnswerOptions>): Promise<num
   }
   const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
   await answerQuestion(engine, run, question.id, given)
-  const { questions } = await readUnit(engine.store, run)
+  const { questions } = await readRunTree(engine.store, run)
   // an answer to a run that another process executes is recorded by that process, in its own time
   const open = questions.filter(({ id }) => id !== question.id)
   if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
   for (const other of open) {
     terminal.err.line(`still open: ${other.id}: ${other.text}`)
-    terminal.err.line(`  ${commands.advice(answering(run, other))}`)
+    terminal.err.line(`  ${commands.advice(answerStep(run, other))}`)
   }
   terminal.err.line(await whatNext(commands, engine.store, run))
   return exitCodes.done
@@ -63,7 +63,7 @@ export async function answer(invocation: Invocation<AnswerOptions>): Promise<num
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
 async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<AskedQuestion> {
-  const { questions: open } = await readUnit(store, run)
+  const { questions: open } = await readRunTree(store, run)
   const [first] = open
   // what is not open is looked up to say why
   if (id !== undefined)
@@ -74,7 +74,7 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   }
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
-    throw new UsageError(`no question is named; open in run ${run} are ${words}`, { next: answering(run, first) })
+    throw new UsageError(`no question is named; open in run ${run} are ${words}`, { next: answerStep(run, first) })
   // one needs no list: it is shown with its decisions, and can still be left open
   if (open.length === 1) return first
   const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))

@@ -1,5 +1,5 @@
 // `reprise cancel`: ends a run for good, in whatever process it is executed.
-import { tell } from '../../../engine/people/tell.ts'
+import { sendMessage } from '../../../engine/inbox/send-message.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import { rowStatus } from '../../../runs/summary.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -33,7 +33,7 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
     return exitCodes.usage
   }
   const signed = signedBy(options.by)
-  await tell(engine, run, { kind: 'cancel', ...signed })
+  await sendMessage(engine, run, { kind: 'cancel', ...signed })
   const cancelled = (await engine.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
   const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`

@@ -1,5 +1,5 @@
 // `reprise requeue`: has a worker continue a run that otherwise only a resume would. It needs no code of the crew.
-import { requeue } from '../../../engine/people/requeue.ts'
+import { requeue } from '../../../engine/inbox/requeue.ts'
 import { canRequeue } from '../../../runs/find.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { aboutRun } from '../../find/about-run.ts'

@@ -1,6 +1,6 @@
 // What answer, edit and invalidate say when their message is left for a run.
 import { isReady } from '../../../engine/read/due.ts'
-import { summaryOf } from '../../../engine/read/row-summary.ts'
+import { readSummary } from '../../../engine/read/row-summary.ts'
 import type { Store } from '../../../stores/store.ts'
 import { outermost } from '../../find/outermost.ts'
 import type { Commands } from '../../write-command.ts'
@@ -16,5 +16,5 @@ export async function whatNext(commands: Commands, store: Store, runId: string):
 
 async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
   const row = await store.row(runId)
-  return row?.status === 'suspended' && isReady(summaryOf(row))
+  return row?.status === 'suspended' && isReady(readSummary(row))
 }

@@ -4,7 +4,7 @@ import { trialEstimate } from '../../../crew/verbs/backtest-estimate.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import type { Estimate } from '../../../journal/entries.ts'
 import { stopOnInterrupt } from './execute.ts'
-import { callerOf } from '../../../journal/paths.ts'
+import { parentRunId } from '../../../journal/paths.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
 import { findCrewTask, hasTask, namedTask } from '../../find/find-task.ts'
@@ -46,7 +46,7 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
     if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
     if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
     // one that works for a trial is not what was asked for
-    if (callerOf(trial) !== undefined) return
+    if (parentRunId(trial) !== undefined) return
     const words = `${entry.type === 'run.completed' ? 'done' : 'failed'} on run ${origins.get(trial) ?? trial}`
     terminal.err.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
   })
@@ -104,11 +104,11 @@ function asData(report: Backtest): object {
 }
 
 function print(channel: Channel, report: Backtest): void {
-  for (const { is, text } of backtestLines(report)) {
-    const indent = backtestIndents[is]
+  for (const { type, text } of backtestLines(report)) {
+    const indent = backtestIndents[type]
     for (const row of wrap(indent + text, channel.width, indent.length || 2))
-      channel.line({ text: row, format: formats[is] })
+      channel.line({ text: row, format: formats[type] })
   }
 }
 
-const formats: { readonly [is in BacktestLine['is']]?: Format } = { title: 'bold', old: 'red', new: 'green' }
+const formats: { readonly [type in BacktestLine['type']]?: Format } = { title: 'bold', old: 'red', new: 'green' }

@@ -3,12 +3,12 @@
 import type { Crew } from '../../../crew/crew.ts'
 import { sayFailures } from '../../show/run-words.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
-import { adviseWith } from '../../../crew/result/log.ts'
+import { setAdvice } from '../../../crew/result/log.ts'
 import type { Run } from '../../../crew/run.ts'
 import type { OnQuestion } from '../../../engine/definition.ts'
 import { RepriseError } from '../../../base/errors.ts'
 import type { Answer } from '../../../journal/entries.ts'
-import { viewOf } from '../../../runs/run-view.ts'
+import { buildRunView } from '../../../runs/run-view.ts'
 import type { Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
@@ -64,7 +64,7 @@ export async function execute(
 ): Promise<ExitCode> {
   const { terminal, options, commands } = invocation
   commands.keptIn(storeOutside(crew.store, commands.file))
-  adviseWith(commands.advice)
+  setAdvice(commands.advice)
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)
   let steps = 0
@@ -76,7 +76,7 @@ export async function execute(
     }
     const result = await run.result()
     const unit = await run['~unit']()
-    if (terminal.json && unit) terminal.record(await viewOf(unit))
+    if (terminal.json && unit) terminal.record(await buildRunView(unit))
     if (result.status === 'suspended') {
       if (result.questions.length > 0) sayWaiting(terminal.loud, commands, result.runId, result.questions)
       else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })

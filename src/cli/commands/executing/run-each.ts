@@ -3,7 +3,7 @@
 import type { Crew } from '../../../crew/crew.ts'
 import { usableInputs } from '../../../crew/given/input-names.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
-import { adviseWith } from '../../../crew/result/log.ts'
+import { setAdvice } from '../../../crew/result/log.ts'
 import type { ForEachResult } from '../../../crew/verbs/for-each.ts'
 import { defined } from '../../../base/defined.ts'
 import { digest } from '../../../journal/hash.ts'
@@ -28,7 +28,7 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   const list = usedInputs(invocation, found, lines, placeOf(file)).map(inputsWith(options))
   const through = await taskNameOf(found, options.through)
   commands.keptIn(storeOutside(found.store, commands.file))
-  adviseWith(commands.advice)
+  setAdvice(commands.advice)
   const store = await openCrewStore(options.store ?? found.store)
   const ids = runIds(found, lines, options.id)
   using interrupt = stopOnInterrupt(terminal.err)

@@ -1,14 +1,14 @@
 // `reprise copy`: the runs of a store, or some, into another one, so that a team moves with one command. A run that is
 // being executed, or that cannot be copied, is named with the reason and keeps no other from being copied: the same
 // command copies it when that is gone.
-import { pooled, readConcurrency } from '../../../crew/verbs/pool.ts'
+import { mapConcurrently, readConcurrency } from '../../../crew/verbs/pool.ts'
 import { defined } from '../../../base/defined.ts'
 import { allRows } from '../../../engine/history/all-rows.ts'
 import { backtestName } from '../../../engine/history/backtest-name.ts'
 import { copyPlaces, copyRun, type CopyPlaces } from '../../../engine/history/copy-run.ts'
 import { messageOf, RepriseError } from '../../../base/errors.ts'
 import type { RunStatus } from '../../../journal/entries.ts'
-import { rootRun } from '../../../journal/paths.ts'
+import { rootRunId } from '../../../journal/paths.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import { storedStatuses, type RunViewStatus } from '../../../runs/status.ts'
 import { rowStatus } from '../../../runs/summary.ts'
@@ -72,7 +72,7 @@ export async function copy({ terminal, args, options, commands }: Invocation<Cop
   using progress = openProgress(terminal, chosen.length, dryRun)
   const places = copyPlaces(source, target)
   let failure: { readonly error: unknown } | undefined
-  const copied = await pooled(
+  const copied = await mapConcurrently(
     chosen,
     concurrency,
     async (row) => {
@@ -151,7 +151,7 @@ function chooser({ crew, status, since, until }: CopyOptions, names: readonly st
   return async (store: Store): Promise<RunRow[]> => {
     const chosen = new Map<string, RunRow>()
     for (const name of names) {
-      const root = await findRun(store, rootRun((await findRun(store, name)).run))
+      const root = await findRun(store, rootRunId((await findRun(store, name)).run))
       chosen.set(root.run, root)
     }
     const crews = crew === undefined ? [undefined] : [crew, backtestName(crew)]

@@ -1,7 +1,7 @@
 // `reprise prune`: deletes old runs, of one crew or of all.
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName } from '../../../engine/history/backtest-name.ts'
-import { prune as pruneRuns, type Pruned, type PrunedRun, type PruneLimits } from '../../../runs/prune.ts'
+import { prune as pruneRuns, type PruneResult, type PrunedRun, type PruneLimits } from '../../../runs/prune.ts'
 import { runViewStatuses, type RunViewStatus } from '../../../runs/status.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -63,7 +63,7 @@ export async function prune(invocation: Invocation<PruneOptions>): Promise<numbe
 }
 
 /** The runs of a crew include its backtests. */
-async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<Pruned> {
+async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
   if (crew === undefined) return pruneRuns(engine, {}, limits)
   const own = await pruneRuns(engine, { crew }, limits)
   const tests = await pruneRuns(engine, { crew: backtestName(crew) }, limits)
@@ -72,7 +72,7 @@ async function pruneCrew(engine: Engine, crew: string | undefined, limits: Prune
 
 function report(
   { terminal, options, commands }: Invocation<PruneOptions>,
-  { runs, held, dryRun }: Pruned,
+  { runs, held, dryRun }: PruneResult,
   shown = false,
 ): number {
   if (terminal.json) for (const run of runs) terminal.record({ ...run, deleted: !dryRun })

@@ -2,11 +2,11 @@
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../../base/errors.ts'
-import { summaryOf } from '../../../engine/read/row-summary.ts'
-import { allRuns, type Listed, type RunsFilter } from '../../../runs/list.ts'
+import { readSummary } from '../../../engine/read/row-summary.ts'
+import { allRuns, type ListOptions, type RunsFilter } from '../../../runs/list.ts'
 import type { RunViewStatus } from '../../../runs/status.ts'
 import type { RunSummary } from '../../../runs/summary.ts'
-import { saysGivenUp } from '../../../runs/why.ts'
+import { isGivenUpReason } from '../../../runs/why.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
 import { readMoment } from '../../input/read-moment.ts'
@@ -51,9 +51,9 @@ export async function runs(invocation: Invocation<RunsOptions>): Promise<number>
     terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
   }
   if (!terminal.json) {
-    for (const { runId, why } of found.filter(saysGivenUp)) {
+    for (const { runId, why } of found.filter(isGivenUpReason)) {
       const row = await engine?.store.row(runId)
-      const { advice } = commands.about(row && summaryOf(row).module)
+      const { advice } = commands.about(row && readSummary(row).module)
       terminal.err.line(`run ${runId}: ${why}; ${advice({ act: 'resume', runId })}`)
     }
   }
@@ -154,7 +154,7 @@ interface Found {
 }
 
 /** Being a backtest isn't a column of a store: so runs are read until there are enough. */
-async function matching(engine: Listed, filter: RunsFilter, options: RunsOptions): Promise<Found> {
+async function matching(engine: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<Found> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
   for await (const summary of allRuns(engine, filter)) {

@@ -6,14 +6,14 @@ import { printTable } from '../../terminal/print-table.ts'
 import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import type { Entry } from '../../../journal/entries.ts'
-import { taskOf } from '../../../journal/paths.ts'
-import { decisionFor } from '../../../journal/state/change-words.ts'
-import type { Next } from '../../../base/next.ts'
-import { viewOf, type RunView } from '../../../runs/run-view.ts'
-import { tasksOf, taskView } from '../../../runs/task-view.ts'
+import { taskInPath } from '../../../journal/paths.ts'
+import { suggestDecision } from '../../../journal/state/describe-task-changes.ts'
+import type { NextStep } from '../../../base/next.ts'
+import { buildRunView, type RunView } from '../../../runs/run-view.ts'
+import { currentTasks, taskView } from '../../../runs/task-view.ts'
 import { saysMoved } from '../../../runs/why.ts'
 import { onlyMadeFrom } from '../../../runs/lineage.ts'
-import { readUnit } from '../../../runs/unit.ts'
+import { readRunTree } from '../../../runs/run-tree.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { aboutRun } from '../../find/about-run.ts'
@@ -56,20 +56,20 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
     return whole ? exitCodes.done : exitCodes.failed
   }
   if (options.tasks) {
-    showTasks(terminal, await viewOf(await readUnit(engine.store, run)))
+    showTasks(terminal, await buildRunView(await readRunTree(engine.store, run)))
     return exitCodes.done
   }
   const entries: Entry[] = []
-  const unit = await readUnit(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
+  const unit = await readRunTree(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
   const task =
-    options.task === undefined ? undefined : await chooseTask(tasksOf(unit.state), options.task, `run ${run}`)
-  const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskOf(path) === task.name))
+    options.task === undefined ? undefined : await chooseTask(currentTasks(unit.state), options.task, `run ${run}`)
+  const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskInPath(path) === task.name))
   if (terminal.json && (steps || prompts)) {
     for (const record of steps ? chosen : promptsSent(run, entries, task?.name)) terminal.record(record)
     return exitCodes.done
   }
   const whole = task && wholeTask(unit.state, task, await taskView(unit, task))
-  const view = await viewOf(unit)
+  const view = await buildRunView(unit)
   if (terminal.json) {
     terminal.record(whole ?? view)
     return exitCodes.done
@@ -81,7 +81,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   }
   if (steps) printSteps(terminal.out, chosen)
   if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
-  const asked = view.questions.filter(({ path }) => !task || taskOf(path) === task.name)
+  const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
   // what this run was given and has come to stands above
   for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
   const next = nextOf(view, await outermost(engine.store, run), task?.name)
@@ -141,7 +141,7 @@ function nextOf(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,
   task?: string,
-): Next | undefined {
+): NextStep | undefined {
   if (saysMoved({ why })) return undefined
   switch (status) {
     case 'completed':
@@ -153,12 +153,12 @@ function nextOf(
     case 'abandoned':
     case 'stopped':
     case 'failed':
-      return orphaned.length > 0 && runId === root ? decisionFor(runId, orphaned) : { act: 'resume', runId: root }
+      return orphaned.length > 0 && runId === root ? suggestDecision(runId, orphaned) : { act: 'resume', runId: root }
     default:
       return undefined
   }
 }
 
-function replayOf(runId: string, task: string | undefined): Next | undefined {
+function replayOf(runId: string, task: string | undefined): NextStep | undefined {
   return task === undefined ? undefined : { act: 'replay', runId, task }
 }

@@ -1,6 +1,6 @@
 // `reprise studio`: the page that shows all runs, until it is stopped.
 import type { Crew } from '../../../crew/crew.ts'
-import { adviseWith } from '../../../crew/result/log.ts'
+import { setAdvice } from '../../../crew/result/log.ts'
 import { defined } from '../../../base/defined.ts'
 import { serveStudio } from '../../../studio/serve-studio.ts'
 import { plural } from '../../../text/words.ts'
@@ -36,7 +36,7 @@ export async function studio(invocation: Invocation<StudioOptions>): Promise<num
   )
   // with code, the store is that of the crews, and is made when it is not there yet
   const store = crews.length > 0 ? options.store : await storeOfStudio(invocation)
-  adviseWith(commands.advice)
+  setAdvice(commands.advice)
   await using closing = new AsyncDisposableStack()
   for (const crew of crews) closing.use(crew)
   using interrupt = stopOnInterrupt(terminal.err)

@@ -5,10 +5,10 @@ import { follow } from '../../../engine/follow/follow.ts'
 import { isReady } from '../../../engine/read/due.ts'
 import { moveOf, movedWords } from '../../../engine/read/moved.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
-import { closeFold } from '../../../journal/state/hand-edits.ts'
+import { finishFold } from '../../../journal/state/hand-edits.ts'
 import type { RunState } from '../../../journal/state/state.ts'
 import { isAbandoned } from '../../../runs/status.ts'
-import { unitOf } from '../../../runs/unit.ts'
+import { toRunTree } from '../../../runs/run-tree.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { aboutRun } from '../../find/about-run.ts'
@@ -56,7 +56,7 @@ export async function tail(invocation: Invocation<{ readonly after: number }>): 
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
   }
   // awaited, or the store would be closed before it is read
-  return await sayEnd(invocation, engine.store, closeFold(state), end)
+  return await sayEnd(invocation, engine.store, finishFold(state), end)
 }
 
 function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeout {
@@ -91,7 +91,7 @@ async function sayEnd({ terminal, commands }: Invocation, store: Store, state: R
       say('completed', '')
       return exitCodes.done
     case 'suspended': {
-      const { questions } = await unitOf(store, state)
+      const { questions } = await toRunTree(store, state)
       const move = moveOf(state)
       if (move) say('stopped', `: it ${movedWords(move)}`)
       else if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)

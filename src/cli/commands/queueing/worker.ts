@@ -1,6 +1,6 @@
 // `reprise worker`: executes what is ready of the crews of some modules, until it is stopped.
 import { Crew } from '../../../crew/crew.ts'
-import { adviseWith } from '../../../crew/result/log.ts'
+import { setAdvice } from '../../../crew/result/log.ts'
 import { defined } from '../../../base/defined.ts'
 import type { ChangedPolicy } from '../../../engine/definition.ts'
 import { startWorker } from '../../../workers/worker.ts'
@@ -35,7 +35,7 @@ export async function worker({ args, options, terminal, commands }: Invocation<W
   const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
   // which crew a run in progress is of
   const crewOf = new Map<string, string>()
-  adviseWith((next) => {
+  setAdvice((next) => {
     const its = 'runId' in next ? crewOf.get(next.runId) : undefined
     return commands.about(crews.find((crew) => crew.name === its)?.['~open'].module).advice(next)
   })

@@ -1,5 +1,5 @@
 // What a model's provider put into a reply besides what the model said: its own calls, sources and files.
-import type { MadeFile, ReplyPart, SentPart, SentResult, Source } from '../../../journal/entries.ts'
+import type { GeneratedFile, ReplyPart, SentPart, SentResult, Source } from '../../../journal/entries.ts'
 import { clip } from '../../../text/clip.ts'
 import type { Channel } from '../../terminal/terminal.ts'
 import { plural } from '../../terminal/entries-word.ts'
@@ -35,7 +35,7 @@ export function sourceWords({ id, title, url, filename }: Source): string {
   return [title, place && (title ? `(${place})` : place)].filter(Boolean).join(' ') || id
 }
 
-export function madeFileWords(file: MadeFile): string {
+export function madeFileWords(file: GeneratedFile): string {
   const where = 'base64' in file ? plural(Buffer.byteLength(file.base64, 'base64'), 'byte') : file.url
   return `${file.mediaType}, ${where}`
 }

@@ -1,6 +1,6 @@
 // One run for people: its facts, and each task with the beginning of its output.
 import { defined } from '../../../base/defined.ts'
-import { withFileWords } from '../../../journal/files.ts'
+import { describeFiles } from '../../../journal/files.ts'
 import type { RunView } from '../../../runs/run-view.ts'
 import type { TaskView } from '../../../runs/task-view.ts'
 import { describeOwner } from '../../../stores/owner.ts'
@@ -42,7 +42,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   }
   for (const child of children) field('child', child)
   for (const [name, value] of Object.entries(run.inputs)) {
-    const shown = withFileWords(value)
+    const shown = describeFiles(value)
     const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
     field('input', shorten(`${name} = ${text}`, Math.min(channel.width, 200) - 9))
   }

@@ -1,10 +1,10 @@
 // What each model call of a run was sent, made from the journal as it stood when the call was made: what a later
 // summary leaves out was still in it.
-import { conversation } from '../../../engine/talk/conversation.ts'
+import { conversation } from '../../../engine/model/conversation.ts'
 import type { Entry, Failure, ToolDefinition } from '../../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
 import type { Json } from '../../../journal/json.ts'
-import { parentPath, taskOf } from '../../../journal/paths.ts'
+import { parentPath, taskInPath } from '../../../journal/paths.ts'
 import type { ChatMessage } from '../../../journal/entries.ts'
 
 export interface SentPrompt {
@@ -31,11 +31,22 @@ export function* promptsSent(runId: string, entries: readonly Entry[], task?: st
       const step = entry.path ?? ''
       const attempt = state.attempts.get(parentPath(step))
       // an attempt that was removed by hand has left no request behind
-      if (attempt && (task === undefined || taskOf(step) === task)) {
+      if (attempt && (task === undefined || taskInPath(step) === task)) {
         const { model, settings, tools, output, instructions } = attempt.request
         const error = entry.type === 'model.failed' ? entry.error : undefined
         const messages = conversation(state, attempt)
-        yield { runId, task: taskOf(step), step, model, settings, tools, output, system: instructions, messages, error }
+        yield {
+          runId,
+          task: taskInPath(step),
+          step,
+          model,
+          settings,
+          tools,
+          output,
+          system: instructions,
+          messages,
+          error,
+        }
       }
     }
     applyEntry(state, entry)

@@ -1,22 +1,29 @@
 // Fields that are not simply read: those that nobody knows, that Reprise lacks, or that only code can give.
 import type { Node } from 'yaml'
 import { RepriseError } from '../../../base/errors.ts'
-import { guess, type Lack, lacking, type Names, type Option, spellings } from '../../../base/options.ts'
-import type { Entry, YamlDocument } from '../document.ts'
+import {
+  guess,
+  type MissingFeature,
+  missingFeatureText,
+  type OptionNames,
+  type Option,
+  spellings,
+} from '../../../base/options.ts'
+import type { YamlEntry, YamlDocument } from '../document.ts'
 import type { Problems } from '../problems.ts'
-import type { Known } from '../references.ts'
-import { booleanOf, isOff, shown, textOf, type FieldValue } from '../yaml-values.ts'
+import type { NameScope } from '../references.ts'
+import { scalarBoolean, isOff, shown, scalarText, type FieldValue } from '../yaml-values.ts'
 
-interface Where {
+interface FieldScope {
   readonly document: YamlDocument
-  readonly table: Names & { readonly object: string }
+  readonly table: OptionNames & { readonly object: string }
   readonly problems: Problems
 }
 
 /** What CrewAI ignores too is noted. A name that is nearly one of a field is more likely a mistake: that is thrown. */
 export function unknownField(
-  { document, table, problems }: Where,
-  { name, key }: Entry,
+  { document, table, problems }: FieldScope,
+  { name, key }: YamlEntry,
   refuse: (problem: string, at: Node) => Error,
 ): void {
   const words = Object.keys(table.options).flatMap((option) => spellings(table, option))
@@ -33,10 +40,10 @@ export function unknownField(
 export type Lacking = FieldValue & { readonly name: string; readonly key: Node }
 
 /** Only a value that does not ask for it is taken, or one that a crew can do without: that is noted. */
-export function refuseLack(lack: Lack, field: Lacking, problems: Problems): void {
+export function refuseLack(lack: MissingFeature, field: Lacking, problems: Problems): void {
   const { document, name, key, value } = field
-  if (lack.detail || (lack.alwaysOn ? booleanOf(value) === true : isOff(value))) return
-  if (lack.without === undefined) throw field.refuse(`is ${shown(value)}: ${lacking(lack)}`)
+  if (lack.detail || (lack.alwaysOn ? scalarBoolean(value) === true : isOff(value))) return
+  if (lack.without === undefined) throw field.refuse(`is ${shown(value)}: ${missingFeatureText(lack)}`)
   problems.note(document.place(key), `${name} is ${shown(value)}`, lack.without)
 }
 
@@ -47,14 +54,14 @@ export function needsCode(field: FieldValue, code: string): void {
 }
 
 /** CrewAI lets a task have another name than its key. Here the key is what everything refers to. */
-export function otherName({ value }: FieldValue, { self }: Known, problems: Problems, place: string): void {
-  const name = textOf(value)
+export function otherName({ value }: FieldValue, { self }: NameScope, problems: Problems, place: string): void {
+  const name = scalarText(value)
   if (name === '' || name === self) return
   problems.note(place, `the name of task ${self} is ${shown(value)}`, 'here its key is its name; leave name out')
 }
 
 /** What the option's own check refuses, with the place of the field. */
-export function checked(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
+export function checkOption(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
   try {
     row.takes.read(name, value)
   } catch (error) {

@@ -4,17 +4,17 @@ import { isMap, Scalar } from 'yaml'
 import type { Json } from '../../../journal/json.ts'
 import type { LanguageModel } from '../../../models/resolve/resolve-model.ts'
 import { settingNames } from '../../../models/resolve/settings.ts'
-import { own } from '../../../base/options.ts'
-import { model as named, type Known } from '../references.ts'
-import { isOff, mapping, text, textOf, type FieldValue } from '../yaml-values.ts'
+import { ownMember } from '../../../base/options.ts'
+import { model as named, type NameScope } from '../references.ts'
+import { isOff, mapping, text, scalarText, type FieldValue } from '../yaml-values.ts'
 
-export interface SpokenModel {
+export interface ModelField {
   readonly model: LanguageModel | string | undefined
   readonly settings?: { readonly [name: string]: Json }
 }
 
 /** CrewAI's names for what a model may be told. */
-const settingOf: { readonly [crewai: string]: string } = {
+const settingByCrewaiName: { readonly [crewai: string]: string } = {
   temperature: 'temperature',
   max_tokens: 'maxOutputTokens',
   max_completion_tokens: 'maxOutputTokens',
@@ -31,7 +31,7 @@ const settingOf: { readonly [crewai: string]: string } = {
  * A text, or a mapping with `model`, perhaps its `provider`, and settings. Where it is reached and with which key, only
  * a model of the code can say, which is found by its name.
  */
-export function model(field: FieldValue, known: Pick<Known, 'models'>): SpokenModel {
+export function model(field: FieldValue, known: Pick<NameScope, 'models'>): ModelField {
   const { document, value } = field
   if (!isMap(value)) return { model: named(field, known) }
   const entries = document.entries(value)
@@ -45,15 +45,15 @@ export function model(field: FieldValue, known: Pick<Known, 'models'>): SpokenMo
   }
   const provider = said('provider')
   const name = provider === undefined || written.startsWith(`${provider}/`) ? written : `${provider}/${written}`
-  const fromCode = own(known.models, name)
+  const fromCode = ownMember(known.models, name)
   const told: { [name: string]: Json } = {}
   for (const { name: inner, key, value: given } of entries) {
     if (identity.includes(inner) || given === undefined) continue
-    const setting = own(settingOf, inner)
+    const setting = ownMember(settingByCrewaiName, inner)
     if (setting !== undefined) {
       const plain = plainValue(field, inner)
       told[setting] = setting === 'stopSequences' && typeof plain === 'string' ? [plain] : plain
-    } else if (fromCode === undefined && !isOff(given) && !isUsualAddress(name, inner, textOf(given))) {
+    } else if (fromCode === undefined && !isOff(given) && !isUsualAddress(name, inner, scalarText(given))) {
       const words = `has ${inner}, which only the code can say of a model; give the model there`
       throw field.refuse(`${words}: models: { ${JSON.stringify(name)}: … }`, key)
     }

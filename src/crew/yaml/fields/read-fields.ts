@@ -4,21 +4,21 @@ import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../../base/errors.ts'
 import type { Json } from '../../../journal/json.ts'
 import { settingNames } from '../../../models/resolve/settings.ts'
-import { findOption, guess, type Lack, type Names, type Option } from '../../../base/options.ts'
+import { findOption, guess, type MissingFeature, type OptionNames, type Option } from '../../../base/options.ts'
 import type { FromYaml } from '../../options/crew-checks.ts'
-import type { Entry, YamlDocument } from '../document.ts'
-import { checked, needsCode, otherName, refuseLack, unknownField, type Lacking } from './check-fields.ts'
+import type { YamlEntry, YamlDocument } from '../document.ts'
+import { checkOption, needsCode, otherName, refuseLack, unknownField, type Lacking } from './check-fields.ts'
 import { model, settings } from './model-fields.ts'
 import type { Problems } from '../problems.ts'
-import { agent, context, tools, type Known } from '../references.ts'
-import { boolean, degree, number, numberOf, sentences, shown, text, type FieldValue } from '../yaml-values.ts'
+import { agent, context, tools, type NameScope } from '../references.ts'
+import { boolean, degree, number, scalarNumber, sentences, shown, text, type FieldValue } from '../yaml-values.ts'
 import { invalid } from '../yaml-file.ts'
 
 type Row = Option & { readonly yaml: FromYaml }
 
-export interface Reading {
+export interface EntryReader {
   readonly document: YamlDocument
-  readonly table: Names & { readonly object: string; readonly options: { readonly [name: string]: Row } }
+  readonly table: OptionNames & { readonly object: string; readonly options: { readonly [name: string]: Row } }
   /** The name of the option of crewFromYaml that holds what is given in TypeScript. */
   readonly inCode: string
   readonly problems: Problems
@@ -30,7 +30,7 @@ type Refuse = (problem: string, at: Node) => RepriseError
 const readers: {
   readonly [Kind in Exclude<FromYaml & string, 'model' | 'settings' | 'key'>]: (
     field: FieldValue,
-    known: Known,
+    known: NameScope,
   ) => unknown
 } = { text, flag: boolean, degree, number, sentences, tools, agent, context }
 
@@ -38,16 +38,21 @@ const readers: {
  * The options, with those of the code in place of the file's; undefined when something is wrong with them. The problems
  * then have everything that is, with file, line, field and value.
  */
-export function readFields(reading: Reading, entry: Entry, known: Known, code: Options): Options | undefined {
+export function readFields(
+  reading: EntryReader,
+  entry: YamlEntry,
+  known: NameScope,
+  code: Options,
+): Options | undefined {
   const { document, table, problems } = reading
   const before = problems.count
   const refuse: Refuse = (problem, at) => invalid(`${document.place(at)}: ${table.object} ${entry.name}: ${problem}`)
   const key = Object.values(table.options).find((row) => row.yaml === 'key')
-  if (key) problems.try(() => checked(key, 'name', entry.name, (problem) => refuse(problem, entry.key)))
-  const fields = problems.try(() => fieldsOf(reading, entry, refuse))
+  if (key) problems.try(() => checkOption(key, 'name', entry.name, (problem) => refuse(problem, entry.key)))
+  const fields = problems.try(() => entryFields(reading, entry, refuse))
   if (fields === undefined) return undefined
   const said = Object.fromEntries(Object.entries(code).filter(([, given]) => given !== undefined))
-  const read: Read = { options: {}, settings: {}, seen: new Map() }
+  const read: FieldsSoFar = { options: {}, settings: {}, seen: new Map() }
   for (const field of fields) problems.try(() => readField(reading, field, { known, said, refuse }, read))
   const file = { ...read.options }
   if (Object.keys(read.settings).length > 0)
@@ -57,15 +62,20 @@ export function readFields(reading: Reading, entry: Entry, known: Known, code: O
   return problems.count === before ? all : undefined
 }
 
-interface Found {
+interface FieldSearch {
   readonly all: Options
-  readonly seen: Read['seen']
+  readonly seen: FieldsSoFar['seen']
   /** Something was wrong with a field: what is missing may be that one. */
   readonly broken: boolean
 }
 
-function checkRequired({ document, table }: Reading, entry: Entry, { all, seen, broken }: Found, refuse: Refuse): void {
-  const required = requiredOf(table)
+function checkRequired(
+  { document, table }: EntryReader,
+  entry: YamlEntry,
+  { all, seen, broken }: FieldSearch,
+  refuse: Refuse,
+): void {
+  const required = requiredOptions(table)
   const without = required.filter((option) => all[option] === undefined)
   const empty = without.map((option) => seen.get(option)).find((field) => field !== undefined)
   if (without.length === 0 || (empty && broken)) return
@@ -81,18 +91,18 @@ function checkRequired({ document, table }: Reading, entry: Entry, { all, seen, 
   )
 }
 
-function requiredOf(table: Reading['table']): readonly string[] {
+function requiredOptions(table: EntryReader['table']): readonly string[] {
   return Object.keys(table.options).filter((name) => table.options[name]?.required)
 }
 
 /** The fields of an entry. Those of an agent may also stand below `settings`, as in CrewAI's JSON files. */
-function fieldsOf({ document, table }: Reading, entry: Entry, refuse: Refuse): readonly Entry[] {
+function entryFields({ document, table }: EntryReader, entry: YamlEntry, refuse: Refuse): readonly YamlEntry[] {
   const { value } = entry
   if (!isMap(value)) {
     const field = findOption(table, entry.name) !== undefined || guess(entry.name, Object.keys(table.options)) !== ''
     const inside = field ? `, or, if it is a field of the ${table.object} above, indent it` : ''
     throw refuse(
-      `it is ${shown(value)}, but must have fields: write ${requiredOf(table).join(': and ')}: indented below${inside}`,
+      `it is ${shown(value)}, but must have fields: write ${requiredOptions(table).join(': and ')}: indented below${inside}`,
       entry.key,
     )
   }
@@ -102,22 +112,22 @@ function fieldsOf({ document, table }: Reading, entry: Entry, refuse: Refuse): r
   })
 }
 
-interface Read {
+interface FieldsSoFar {
   readonly options: { [option: string]: unknown }
   /** Those of the model that stand in other fields than `settings`. */
   readonly settings: { [name: string]: Json }
   /** The field that an option was found in. */
-  readonly seen: Map<string, Entry>
+  readonly seen: Map<string, YamlEntry>
 }
 
-interface Around {
-  readonly known: Known
+interface FieldContext {
+  readonly known: NameScope
   /** What the code says. */
   readonly said: Options
   readonly refuse: Refuse
 }
 
-function readField(reading: Reading, entry: Entry, around: Around, read: Read): void {
+function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext, read: FieldsSoFar): void {
   const { document, table, problems } = reading
   const { known, said, refuse } = around
   const { name, key, value } = entry
@@ -141,7 +151,9 @@ function readField(reading: Reading, entry: Entry, around: Around, read: Read): 
   if (typeof row.yaml === 'string') read.seen.set(found.name, entry)
   const keep = (option: string, kept: unknown): void => {
     if (kept === undefined) return
-    checked(table.options[option] as Row, option === found.name ? name : option, kept, (words) => refuse(words, key))
+    checkOption(table.options[option] as Row, option === found.name ? name : option, kept, (words) =>
+      refuse(words, key),
+    )
     read.options[option] = kept
   }
   const given = { ...field, expected: row.takes.expected }
@@ -158,23 +170,28 @@ function readField(reading: Reading, entry: Entry, around: Around, read: Read): 
   addSettings(reading, given, more, read)
 }
 
-function readLack(reading: Reading, lack: Lack, field: Lacking, read: Read): void {
-  const setting = lack.setting === undefined ? undefined : numberOf(field.value)
+function readLack(reading: EntryReader, lack: MissingFeature, field: Lacking, read: FieldsSoFar): void {
+  const setting = lack.setting === undefined ? undefined : scalarNumber(field.value)
   if (lack.setting === undefined || setting === undefined) refuseLack(lack, field, reading.problems)
   else addSettings(reading, field, { [lack.setting]: setting }, read)
 }
 
-function addSettings({ table }: Reading, field: FieldValue, more: Read['settings'], read: Read): void {
-  checked(table.options['settings'] as Row, 'settings', more, (problem) => field.refuse(`is refused: ${problem}`))
+function addSettings(
+  { table }: EntryReader,
+  field: FieldValue,
+  more: FieldsSoFar['settings'],
+  read: FieldsSoFar,
+): void {
+  checkOption(table.options['settings'] as Row, 'settings', more, (problem) => field.refuse(`is refused: ${problem}`))
   Object.assign(read.settings, more)
 }
 
-function isAgentField(table: Names, name: string): boolean {
+function isAgentField(table: OptionNames, name: string): boolean {
   return !settingNames.includes(name) && name !== 'settings' && findOption(table, name) !== undefined
 }
 
 /** What the classes themselves refuse, with the place of the agent or task in the file. */
-export function placed<T>({ document }: Reading, entry: Entry, make: () => T): T {
+export function withPlace<T>({ document }: EntryReader, entry: YamlEntry, make: () => T): T {
   try {
     return make()
   } catch (error) {

@@ -2,14 +2,14 @@
 // where its caller gives none.
 import type { Node } from 'yaml'
 import type { Json } from '../../../journal/json.ts'
-import { findOption, type Option, own } from '../../../base/options.ts'
+import { findOption, type Option, ownMember } from '../../../base/options.ts'
 import { crewTable, type CrewOptions } from '../../options/crew-options.ts'
-import type { Entry, YamlDocument } from '../document.ts'
+import type { YamlEntry, YamlDocument } from '../document.ts'
 import { model } from '../fields/model-fields.ts'
 import type { Problems } from '../problems.ts'
-import { checked, refuseLack, unknownField } from '../fields/check-fields.ts'
+import { checkOption, refuseLack, unknownField } from '../fields/check-fields.ts'
 import type { Models } from '../references.ts'
-import { degree, isOff, mapping, names, number, shown, text, textOf, type FieldValue } from '../yaml-values.ts'
+import { degree, isOff, mapping, names, number, shown, text, scalarText, type FieldValue } from '../yaml-values.ts'
 import { invalid } from '../yaml-file.ts'
 
 export interface CrewFields {
@@ -43,31 +43,31 @@ export function readCrewFields(
   const refuse = (problem: string, at: Node): Error => invalid(`${document.place(at)}: ${problem}`)
   const fields = document.top.filter(({ name }) => name !== 'agents' && name !== 'tasks' && name !== 'inputs')
   const options: { [option: string]: unknown } = {}
-  const readOne = (entry: Entry): void => {
+  const readOne = (entry: YamlEntry): void => {
     const { name, key } = entry
     const found = findOption(crewTable, name)
     if (found === undefined) return unknownField({ document, table: crewTable, problems }, entry, refuse)
-    const field = fieldOf(document, entry, refuse)
+    const field = toFieldValue(document, entry, refuse)
     if (field === undefined) return
     if ('lack' in found) return refuseLack(found.lack, { ...field, name, key }, problems)
     if (said[found.name as keyof CrewOptions] !== undefined) return
-    const row = own<Option>(crewTable.options, found.name) as Option
+    const row = ownMember<Option>(crewTable.options, found.name) as Option
     const read = readOption(found.name, name, { ...field, expected: row.takes.expected }, models)
     if (read === undefined) return
     // a manager may be the name of an agent, which is looked up when there are agents
-    if (name !== 'manager_agent') checked(row, name, read, (problem) => refuse(problem, key))
+    if (name !== 'manager_agent') checkOption(row, name, read, (problem) => refuse(problem, key))
     options[found.name] = read
   }
   for (const entry of fields) problems.try(() => readOne(entry))
   const given = document.top.find(({ name }) => name === 'inputs')
-  const inputs = given && fieldOf(document, given, refuse)
+  const inputs = given && toFieldValue(document, given, refuse)
   return { options, inputs: (inputs && problems.try(() => mapping(inputs))) ?? {} }
 }
 
 /** Undefined for one that says nothing. */
-function fieldOf(
+function toFieldValue(
   document: YamlDocument,
-  { name, key, value }: Entry,
+  { name, key, value }: YamlEntry,
   refuse: (problem: string, at: Node) => Error,
 ): FieldValue | undefined {
   return (
@@ -82,11 +82,11 @@ function fieldOf(
 }
 
 function readOption(option: string, name: string, field: FieldValue, models: Models): unknown {
-  const read = own(readers, option)
+  const read = ownMember(readers, option)
   if (read) return read(field, models)
   const code = `give it in the code: crewFromYaml(…, { ${option}: … })`
   if (option === 'manager' && name === 'manager_agent') {
-    const manager = textOf(field.value)
+    const manager = scalarText(field.value)
     if (manager !== undefined) return manager === '' ? undefined : manager
   } else if (option === 'manager') {
     const spoken = model(field, { models })

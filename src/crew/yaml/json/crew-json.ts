@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isMap, isSeq, type Node } from 'yaml'
 import { describe } from '../../../base/options.ts'
-import { openYaml, type Entry, type YamlDocument } from '../document.ts'
+import { openYaml, type YamlEntry, type YamlDocument } from '../document.ts'
 import type { AgentSource } from '../load-agents.ts'
 import type { TaskSource } from '../load-tasks.ts'
 import type { Problems } from '../problems.ts'
-import { shown, textOf } from '../yaml-values.ts'
+import { shown, scalarText } from '../yaml-values.ts'
 import { invalid, locate, type FileReference } from '../yaml-file.ts'
 
 export interface JsonCrew {
@@ -36,11 +36,11 @@ function jsonFile(path: string, isUrl: boolean): FileReference | undefined {
 /** CREW_INVALID when the file cannot be read, or has no agents or tasks; what else is wrong, the problems have. */
 export function openCrewJson(reference: FileReference, problems: Problems): JsonCrew {
   const document = openYaml(reference, 'crew', problems)
-  return { document, agents: agentsOf(document, reference, problems), tasks: tasksOf(document, problems) }
+  return { document, agents: jsonAgents(document, reference, problems), tasks: jsonTasks(document, problems) }
 }
 
 /** Those that it names, and the manager, who may have a file and not be named among them. */
-function agentsOf(document: YamlDocument, reference: FileReference, problems: Problems): AgentSource {
+function jsonAgents(document: YamlDocument, reference: FileReference, problems: Problems): AgentSource {
   const listed = document.top.find(({ name }) => name === 'agents')
   const manager = document.top.find(({ name }) => name === 'manager_agent')
   if (isMap(listed?.value)) {
@@ -54,7 +54,7 @@ function agentsOf(document: YamlDocument, reference: FileReference, problems: Pr
   const entries: AgentSource['entries'][number][] = []
   const missing: string[] = []
   for (const { at, value } of names) {
-    const name = textOf(value) ?? ''
+    const name = scalarText(value) ?? ''
     // of a manager that is not a name, the fields of the crew say what is wrong
     if (name === '' && at === manager?.key) continue
     if (entries.some((entry) => entry.name === name) || missing.includes(name)) continue
@@ -76,17 +76,17 @@ function agentFile(document: YamlDocument, at: Node, name: string, found: FileRe
   )
 }
 
-function tasksOf(document: YamlDocument, problems: Problems): TaskSource {
+function jsonTasks(document: YamlDocument, problems: Problems): TaskSource {
   const listed = document.top.find(({ name }) => name === 'tasks')
   if (!isSeq(listed?.value) || listed.value.items.length === 0) {
     throw invalid(
       `${document.file}: tasks is ${shown(listed?.value)}; write a list of tasks, each with name and description`,
     )
   }
-  const entries = new Map<string, Entry & { readonly unnamed: boolean }>()
+  const entries = new Map<string, YamlEntry & { readonly unnamed: boolean }>()
   for (const [index, { at, value }] of document.items(listed.value).entries()) {
     const given = isMap(value) ? document.entries(value).find(({ name }) => name === 'name') : undefined
-    const written = textOf(given?.value) ?? ''
+    const written = scalarText(given?.value) ?? ''
     const name = written || `number ${index + 1}`
     const twin = entries.get(name)
     if (twin === undefined) entries.set(name, { name, key: at, value, unnamed: written === '' })

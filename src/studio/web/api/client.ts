@@ -16,7 +16,7 @@ export class ApiError extends Error {
 let locked = (): void => {}
 
 /** What is done when the server wants a token that this browser does not have, or has no more. */
-export function whenLocked(act: () => void): void {
+export function onLocked(act: () => void): void {
   locked = act
 }
 
@@ -51,7 +51,7 @@ export async function call<E extends Endpoint>(endpoint: E, options: Call<E> = {
   }
   const response = await reach(apiUrl(path, options), request)
   if (path !== '/session') checkLocked(response)
-  if (!response.ok) throw new ApiError(response.status, await problemOf(response))
+  if (!response.ok) throw new ApiError(response.status, await readProblem(response))
   return (await response.json()) as Part<E, 'response'>
 }
 
@@ -76,7 +76,7 @@ export function apiUrl(
   return url
 }
 
-async function problemOf(response: Response): Promise<Pick<Problem, 'code' | 'message'>> {
+async function readProblem(response: Response): Promise<Pick<Problem, 'code' | 'message'>> {
   try {
     const { code, message } = (await response.json()) as Partial<Problem>
     if (typeof code === 'string' && typeof message === 'string') return { code, message }

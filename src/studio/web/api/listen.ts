@@ -8,7 +8,7 @@ export interface ServerEvent {
   readonly data: string
 }
 
-interface Listening {
+interface Subscription {
   readonly path: string
   readonly params?: { readonly [name: string]: string }
   /** The last event that is known. */
@@ -24,13 +24,13 @@ interface Listening {
 const longestPauseMs = 10_000
 
 /** Until the function that it returns is called. */
-export function listen(listening: Listening): () => void {
+export function listen(listening: Subscription): () => void {
   const stop = new AbortController()
   void follow(listening, stop.signal)
   return () => stop.abort()
 }
 
-async function follow(listening: Listening, signal: AbortSignal): Promise<void> {
+async function follow(listening: Subscription, signal: AbortSignal): Promise<void> {
   const { path, params = {}, after, hear, connected, refused } = listening
   let last = after === undefined ? undefined : String(after)
   let pause = 500

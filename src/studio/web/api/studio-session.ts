@@ -1,7 +1,7 @@
 // Who looks, and what this studio lets them do.
 import { signal } from '@preact/signals'
 import type { Studio } from '../../api/contract.ts'
-import { ApiError, call, whenLocked } from './client.ts'
+import { ApiError, call, onLocked } from './client.ts'
 
 /** undefined until it is known; `locked` when a token is needed first. */
 export const session = signal<Studio | 'locked' | undefined>(undefined)
@@ -10,7 +10,7 @@ export const sessionError = signal<unknown>(undefined)
 /** A token was good until now: the studio was started again with others, or somebody logged out in another tab. */
 export const lockedOut = signal(false)
 
-whenLocked(() => {
+onLocked(() => {
   if (typeof session.peek() !== 'object') return
   lockedOut.value = true
   session.value = 'locked'

@@ -18,13 +18,13 @@ export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; re
     <details class="panel case" open={difference !== undefined || error !== undefined}>
       <summary>
         <i class="fold" aria-hidden="true" />
-        <Verdict one={one} />
+        <CaseVerdict one={one} />
         <span class="case-run">
           <strong class="mono clip">{shortId(runId)}</strong>
           <span class="soft clip">{inputWords(one.inputs)}</span>
         </span>
         <span class="case-cost faint number">
-          {sideWords(old)} → {sideWords(made)}
+          {describeSide(old)} → {describeSide(made)}
         </span>
       </summary>
       {error && <p class="problem">{error.message}</p>}
@@ -57,14 +57,14 @@ export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; re
   )
 }
 
-function Verdict({ one }: { readonly one: BacktestCaseView }): JSX.Element {
+function CaseVerdict({ one }: { readonly one: BacktestCaseView }): JSX.Element {
   if (one.new === undefined) return <Status status={one.status} />
   if (one.equal) return <span class="status tone-quiet">same</span>
   if (one.old === undefined) return <span class="status tone-quiet">nothing before</span>
   return <span class="status tone-asks">different</span>
 }
 
-function sideWords(side: BacktestSide | undefined): string {
+function describeSide(side: BacktestSide | undefined): string {
   if (!side) return 'nothing'
   if (side.edited) return 'by a person'
   const tokens = `${amount(side.usage.input + side.usage.output)} tokens`

@@ -7,7 +7,7 @@ import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { mayAct } from '../api/studio-session.ts'
 import { notify } from '../parts/notices.tsx'
-import { Failed, Loading, wordsOf } from '../parts/states.tsx'
+import { Failed, Loading, errorText } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { navigate } from '../routing/router.ts'
@@ -38,7 +38,7 @@ export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
           crew {value.crew}, begun <Ago at={value.createdAt} />
         </span>
         <div class="end">
-          <Acts view={value} again={again} />
+          <Actions view={value} again={again} />
         </div>
       </div>
       <Progress view={value} />
@@ -54,7 +54,7 @@ export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
   )
 }
 
-function Acts({ view, again }: { readonly view: BacktestView; again(): void }): JSX.Element | null {
+function Actions({ view, again }: { readonly view: BacktestView; again(): void }): JSX.Element | null {
   const [stopping, setStopping] = useState(false)
   if (!mayAct()) return null
   const stop = async (): Promise<void> => {
@@ -63,7 +63,7 @@ function Acts({ view, again }: { readonly view: BacktestView; again(): void }): 
       await call('POST /backtests/{backtest}/stop', { params: { backtest: view.id }, body: {} })
       notify('The backtest is stopped. What is done stays.')
     } catch (error) {
-      notify(wordsOf(error), { bad: true })
+      notify(errorText(error), { bad: true })
     }
     setStopping(false)
     again()

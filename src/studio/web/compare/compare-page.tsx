@@ -6,13 +6,13 @@ import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
-import { navigate, place } from '../routing/router.ts'
+import { navigate, currentLocation } from '../routing/router.ts'
 import { BacktestTable } from './backtest-table.tsx'
 import { DiffView } from './diff-view.tsx'
 import '../styles/compare.css'
 
 export function ComparePage(): JSX.Element {
-  const { query } = place.value
+  const { query } = currentLocation.value
   const [a, b, backtest] = ['a', 'b', 'backtest'].map((name) => query.get(name) ?? '') as [string, string, string]
   if (backtest !== '') return <BacktestTable key={backtest} id={backtest} />
   return (

@@ -98,7 +98,7 @@ function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; re
           <span class="faint">the same</span>
         )}
         <span class="faint diff-links">
-          {sideWords(task.a)} → {sideWords(task.b)}
+          {describeSide(task.a)} → {describeSide(task.b)}
         </span>
       </summary>
       {fields.length > 0 && <p class="soft">{fields.join('; ')}</p>}
@@ -128,7 +128,7 @@ function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; re
   )
 }
 
-function sideWords(side: TaskDiff['a']): string {
+function describeSide(side: TaskDiff['a']): string {
   if (!side) return 'not there'
   const words = side.source ?? side.status
   return side.usage.calls > 0 && side.source !== 'inherited'

@@ -38,11 +38,11 @@ export function StepChanges({ steps }: { readonly steps: StepsDiff }): JSX.Eleme
     <section>
       <h3>Steps</h3>
       <p class="soft">
-        A: {countWords(a)}. B: {countWords(b)}.
+        A: {describeCounts(a)}. B: {describeCounts(b)}.
       </p>
       {parting && (
         <p>
-          They part where A {stepWords(parting.a)} and B {stepWords(parting.b)}.
+          They part where A {describeStep(parting.a)} and B {describeStep(parting.b)}.
         </p>
       )}
       {results.map((result) => (
@@ -57,11 +57,11 @@ export function StepChanges({ steps }: { readonly steps: StepsDiff }): JSX.Eleme
   )
 }
 
-function countWords(counts: StepsDiff['a']): string {
+function describeCounts(counts: StepsDiff['a']): string {
   return counts ? `${counts.modelCalls} model calls, ${counts.toolCalls} tool calls` : 'no steps in this run'
 }
 
-function stepWords(step: Step | undefined): string {
+function describeStep(step: Step | undefined): string {
   if (!step) return 'has no further step'
   return step.kind === 'model' ? 'asks the model' : `calls ${step.tool} (${JSON.stringify(step.input)})`
 }

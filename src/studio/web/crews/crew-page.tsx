@@ -9,15 +9,15 @@ import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
-import { navigate, place, withQuery } from '../routing/router.ts'
-import { BacktestDialog } from '../take/backtest-dialog.tsx'
+import { navigate, currentLocation, withQuery } from '../routing/router.ts'
+import { BacktestDialog } from '../actions/backtest-dialog.tsx'
 import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import { StartForm } from './start-form.tsx'
 import '../styles/run.css'
 import '../styles/crews.css'
 
 export function CrewPage(): JSX.Element {
-  const name = place.value.parts[1] ?? ''
+  const name = currentLocation.value.parts[1] ?? ''
   const { value, error, again } = useResource(
     `crew ${name}`,
     (signal) => call('GET /crews/{crew}', { params: { crew: name }, signal }),
@@ -28,7 +28,7 @@ export function CrewPage(): JSX.Element {
 }
 
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
-  const { query } = place.value
+  const { query } = currentLocation.value
   const nested = crew.within.length > 0
   const testing = nested ? undefined : (query.get('backtest') ?? undefined)
   const chosen = query.get('task') ?? crew.tasks[0]?.name

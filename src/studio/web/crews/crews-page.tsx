@@ -103,7 +103,7 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
                       {row[name] === 0 ? (
                         <span class="faint">0</span>
                       ) : (
-                        <Link to={`/runs?crew=${encodeURIComponent(row.crew)}&status=${statusOf(name)}`}>
+                        <Link to={`/runs?crew=${encodeURIComponent(row.crew)}&status=${columnStatus(name)}`}>
                           {row[name]}
                         </Link>
                       )}
@@ -141,6 +141,6 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
   )
 }
 
-function statusOf(column: 'queued' | 'running' | 'suspended' | 'failed' | 'abandoned'): string {
+function columnStatus(column: 'queued' | 'running' | 'suspended' | 'failed' | 'abandoned'): string {
   return column === 'suspended' ? 'waiting,stopped' : column
 }

@@ -4,11 +4,11 @@ import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
 import type { CrewView, PlanView, StartBody } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
-import { fieldsOf, type Field } from '../form/schema-shape.ts'
+import { schemaFields, type Field } from '../form/schema-shape.ts'
 import { ValueField } from '../form/value-field.tsx'
-import { wordsOf } from '../parts/states.tsx'
+import { errorText } from '../parts/states.tsx'
 import { navigate, runPath } from '../routing/router.ts'
-import { PlanTable } from '../take/plan-table.tsx'
+import { PlanTable } from '../actions/plan-table.tsx'
 
 export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
   const [inputs, setInputs] = useState<{ readonly [name: string]: Json }>({})
@@ -26,7 +26,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
     try {
       await act()
     } catch (error) {
-      setProblem(wordsOf(error))
+      setProblem(errorText(error))
     }
     setBusy(false)
   }
@@ -78,7 +78,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
         </select>
       </div>
       <ValueField
-        shape={{ is: 'text', long: false }}
+        shape={{ type: 'text', long: false }}
         label="Id"
         description="Left out, one is made. The same id again means the same run."
         value={id}
@@ -121,11 +121,11 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
 
 /** By the schema of the crew's inputs; the placeholders of its texts are texts. */
 function inputFields({ inputs, inputSchema }: CrewView): Field[] {
-  const declared = fieldsOf(inputSchema)
-  const shape = { is: 'text', long: true } as const
+  const declared = schemaFields(inputSchema)
+  const shape = { type: 'text', long: true } as const
   return inputs.map((name) => {
     const field = declared.find((one) => one.name === name)
     if (!field) return { name, title: name, description: undefined, required: false, shape }
-    return { ...field, shape: field.shape.is === 'text' ? shape : field.shape }
+    return { ...field, shape: field.shape.type === 'text' ? shape : field.shape }
   })
 }

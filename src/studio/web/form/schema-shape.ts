@@ -11,43 +11,43 @@ export interface Field {
 }
 
 export type Shape =
-  | { readonly is: 'text'; readonly long: boolean }
-  | { readonly is: 'number'; readonly whole: boolean }
-  | { readonly is: 'flag' }
-  | { readonly is: 'choice'; readonly options: readonly Json[] }
-  | { readonly is: 'object'; readonly fields: readonly Field[] }
-  | { readonly is: 'json' }
+  | { readonly type: 'text'; readonly long: boolean }
+  | { readonly type: 'number'; readonly whole: boolean }
+  | { readonly type: 'flag' }
+  | { readonly type: 'choice'; readonly options: readonly Json[] }
+  | { readonly type: 'object'; readonly fields: readonly Field[] }
+  | { readonly type: 'json' }
 
 interface Schema {
   readonly [key: string]: Json | undefined
 }
 
-const deepest = 3
+const maxDepth = 3
 
 /** `value` decides where the schema doesn't: a text that has line breaks gets room for them. */
-export function shapeOf(schema: Json | undefined, value?: Json, depth = 0): Shape {
-  if (!isObject(schema)) return shapeOfValue(value)
+export function schemaShape(schema: Json | undefined, value?: Json, depth = 0): Shape {
+  if (!isObject(schema)) return valueShape(value)
   const options = schema['enum'] ?? (schema['const'] === undefined ? undefined : [schema['const']])
-  if (Array.isArray(options)) return { is: 'choice', options: options as Json[] }
+  if (Array.isArray(options)) return { type: 'choice', options: options as Json[] }
   switch (schema['type']) {
     case 'string':
-      return { is: 'text', long: isLong(value) }
+      return { type: 'text', long: isLong(value) }
     case 'number':
     case 'integer':
-      return { is: 'number', whole: schema['type'] === 'integer' }
+      return { type: 'number', whole: schema['type'] === 'integer' }
     case 'boolean':
-      return { is: 'flag' }
+      return { type: 'flag' }
     case 'object': {
       const { properties } = schema
-      if (!isObject(properties) || depth >= deepest) return { is: 'json' }
-      return { is: 'object', fields: fieldsOf(schema, value, depth) }
+      if (!isObject(properties) || depth >= maxDepth) return { type: 'json' }
+      return { type: 'object', fields: schemaFields(schema, value, depth) }
     }
     default:
-      return schema['type'] === undefined && Object.keys(schema).length === 0 ? shapeOfValue(value) : { is: 'json' }
+      return schema['type'] === undefined && Object.keys(schema).length === 0 ? valueShape(value) : { type: 'json' }
   }
 }
 
-export function fieldsOf(schema: Json | undefined, value?: Json, depth = 0): Field[] {
+export function schemaFields(schema: Json | undefined, value?: Json, depth = 0): Field[] {
   const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
   const required = isObject(schema) && Array.isArray(schema['required']) ? schema['required'] : []
   return Object.entries(properties).map(([name, own]) => {
@@ -57,16 +57,16 @@ export function fieldsOf(schema: Json | undefined, value?: Json, depth = 0): Fie
       title: typeof title === 'string' ? title : name,
       description: typeof description === 'string' ? description : undefined,
       required: required.includes(name),
-      shape: shapeOf(own, isObject(value) ? value[name] : undefined, depth + 1),
+      shape: schemaShape(own, isObject(value) ? value[name] : undefined, depth + 1),
     }
   })
 }
 
 /** Without a schema, a value is edited as what it is. */
-export function shapeOfValue(value: Json | undefined): Shape {
-  if (value === undefined || typeof value === 'string') return { is: 'text', long: isLong(value) }
-  if (typeof value === 'number') return { is: 'number', whole: false }
-  return typeof value === 'boolean' ? { is: 'flag' } : { is: 'json' }
+export function valueShape(value: Json | undefined): Shape {
+  if (value === undefined || typeof value === 'string') return { type: 'text', long: isLong(value) }
+  if (typeof value === 'number') return { type: 'number', whole: false }
+  return typeof value === 'boolean' ? { type: 'flag' } : { type: 'json' }
 }
 
 function isLong(value: Json | undefined): boolean {

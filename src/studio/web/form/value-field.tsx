@@ -16,8 +16,8 @@ interface ValueProps {
 export function ValueField(props: ValueProps): JSX.Element {
   const { shape, label, description, required = false } = props
   const id = useId()
-  if (shape.is === 'object') return <ObjectField {...props} fields={shape.fields} />
-  if (shape.is === 'flag')
+  if (shape.type === 'object') return <ObjectField {...props} fields={shape.fields} />
+  if (shape.type === 'flag')
     return (
       <div class="field is-flag">
         <Input {...props} id={id} />
@@ -30,7 +30,7 @@ export function ValueField(props: ValueProps): JSX.Element {
       <label for={id}>
         {label}
         {required && <span class="faint"> required</span>}
-        {shape.is === 'json' && <span class="faint"> · JSON</span>}
+        {shape.type === 'json' && <span class="faint"> · JSON</span>}
       </label>
       {description !== undefined && <p class="hint">{description}</p>}
       <Input {...props} id={id} />
@@ -65,7 +65,7 @@ function ObjectField({
 
 function Input(props: ValueProps & { readonly id: string }): JSX.Element {
   const { shape, value, id, onChange } = props
-  switch (shape.is) {
+  switch (shape.type) {
     case 'flag':
       return (
         <input

@@ -46,7 +46,7 @@ export function layoutGraph(tasks: readonly GraphTask[]): GraphLayout {
     const before = context.flatMap((from) => nodes.get(from)?.column ?? [])
     nodes.set(name, add(before.length === 0 ? 0 : Math.max(...before) + 1, []))
   }
-  const { needed, implied } = edgesOf(tasks)
+  const { needed, implied } = findEdges(tasks)
   const edges = needed.map(({ from, to }) => {
     const [begin, end] = [nodes.get(from) as Item, nodes.get(to) as Item]
     const spots = [begin]
@@ -54,13 +54,13 @@ export function layoutGraph(tasks: readonly GraphTask[]): GraphLayout {
     end.before.push(spots.at(-1) as Item)
     return { from, to, spots: [...spots, end] }
   })
-  for (const column of columns) place(column)
+  for (const column of columns) placeColumn(column)
   const rows = Math.max(1, ...columns.flat().map(({ row }) => row + 1))
   return { nodes, edges, implied, columns: columns.length, rows }
 }
 
 /** Each as near as it can be to what it comes from, in the order of that. */
-function place(column: Item[]): void {
+function placeColumn(column: Item[]): void {
   const wanted = new Map(column.map((item, index) => [item, item.before.length === 0 ? index : middle(item.before)]))
   let next = 0
   for (const item of column.toSorted((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0))) {
@@ -73,7 +73,7 @@ function middle(items: readonly Item[]): number {
   return items.reduce((sum, { row }) => sum + row, 0) / items.length
 }
 
-function edgesOf(tasks: readonly GraphTask[]): { readonly needed: Edge[]; readonly implied: Edge[] } {
+function findEdges(tasks: readonly GraphTask[]): { readonly needed: Edge[]; readonly implied: Edge[] } {
   const reach = new Map<string, Set<string>>()
   const needed: Edge[] = []
   const implied: Edge[] = []

@@ -43,7 +43,12 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
               replace
               class={`graph-node ${tone?.(name) ?? ''}`}
               aria-current={current === name ? 'true' : undefined}
-              style={{ left: `${leftOf(spot)}px`, top: `${topOf(spot)}px`, width: `${width}px`, height: `${height}px` }}
+              style={{
+                left: `${spotLeft(spot)}px`,
+                top: `${spotTop(spot)}px`,
+                width: `${width}px`,
+                height: `${height}px`,
+              }}
             >
               {children(name)}
             </Link>
@@ -62,8 +67,8 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
 /** Dips below the boxes between. */
 function impliedPath(from: Spot | undefined, to: Spot | undefined): string {
   if (!from || !to) return ''
-  const [x, y] = [leftOf(from) + width, topOf(from) + height / 2]
-  const [endX, endY] = [leftOf(to), topOf(to) + height / 2]
+  const [x, y] = [spotLeft(from) + width, spotTop(from) + height / 2]
+  const [endX, endY] = [spotLeft(to), spotTop(to) + height / 2]
   return `M${x} ${y}C${x + gapX} ${y + height} ${endX - gapX} ${endY + height} ${endX} ${endY}`
 }
 
@@ -72,14 +77,14 @@ function Edge({ spots }: { readonly spots: readonly Spot[] }): JSX.Element {
   let path = ''
   let [x, y] = [0, 0]
   for (const [index, spot] of spots.entries()) {
-    const middle = topOf(spot) + height / 2
-    if (index === 0) [x, y, path] = [leftOf(spot) + width, middle, `M${leftOf(spot) + width} ${middle}`]
+    const middle = spotTop(spot) + height / 2
+    if (index === 0) [x, y, path] = [spotLeft(spot) + width, middle, `M${spotLeft(spot) + width} ${middle}`]
     else {
-      const end = leftOf(spot) - (index === last ? 5 : 0)
+      const end = spotLeft(spot) - (index === last ? 5 : 0)
       path += `C${x + gapX / 2} ${y} ${end - gapX / 2} ${middle} ${end} ${middle}`
       // past a column in which it has no box
-      if (index < last) path += `H${leftOf(spot) + width}`
-      ;[x, y] = [index < last ? leftOf(spot) + width : end, middle]
+      if (index < last) path += `H${spotLeft(spot) + width}`
+      ;[x, y] = [index < last ? spotLeft(spot) + width : end, middle]
     }
   }
   return (
@@ -90,10 +95,10 @@ function Edge({ spots }: { readonly spots: readonly Spot[] }): JSX.Element {
   )
 }
 
-function leftOf({ column }: Spot): number {
+function spotLeft({ column }: Spot): number {
   return column * (width + gapX)
 }
 
-function topOf({ row }: Spot): number {
+function spotTop({ row }: Spot): number {
   return row * (height + gapY)
 }

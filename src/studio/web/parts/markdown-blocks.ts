@@ -3,23 +3,23 @@
 // that no text takes more than linear time.
 
 export type Block =
-  | { readonly is: 'heading'; readonly level: number; readonly text: string }
-  | { readonly is: 'paragraph'; readonly text: string }
-  | { readonly is: 'code'; readonly text: string }
-  | { readonly is: 'quote'; readonly blocks: readonly Block[] }
-  | { readonly is: 'list'; readonly ordered: boolean; readonly start: number; readonly items: readonly Block[][] }
-  | { readonly is: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
-  | { readonly is: 'rule' }
+  | { readonly type: 'heading'; readonly level: number; readonly text: string }
+  | { readonly type: 'paragraph'; readonly text: string }
+  | { readonly type: 'code'; readonly text: string }
+  | { readonly type: 'quote'; readonly blocks: readonly Block[] }
+  | { readonly type: 'list'; readonly ordered: boolean; readonly start: number; readonly items: readonly Block[][] }
+  | { readonly type: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
+  | { readonly type: 'rule' }
 
 export type Span =
-  | { readonly is: 'text' | 'code'; readonly text: string }
-  | { readonly is: 'strong' | 'emphasis'; readonly spans: readonly Span[] }
-  | { readonly is: 'link'; readonly text: string; readonly url: string }
-  | { readonly is: 'break' }
+  | { readonly type: 'text' | 'code'; readonly text: string }
+  | { readonly type: 'strong' | 'emphasis'; readonly spans: readonly Span[] }
+  | { readonly type: 'link'; readonly text: string; readonly url: string }
+  | { readonly type: 'break' }
 
-const deepest = 8
+const maxDepth = 8
 
-export function blocksOf(text: string, depth = 0): Block[] {
+export function parseBlocks(text: string, depth = 0): Block[] {
   const lines = text.replaceAll('\r\n', '\n').split('\n')
   const blocks: Block[] = []
   let at = 0
@@ -31,7 +31,7 @@ export function blocksOf(text: string, depth = 0): Block[] {
   return blocks
 }
 
-interface Read {
+interface ParsedBlock {
   readonly block?: Block
   readonly next: number
 }
@@ -43,35 +43,35 @@ const quote = /^ {0,3}> ?/
 const item = /^( *)([-*+]|\d{1,9}[.)])\s+(.*)$/
 const tableRule = /^ *\|? *:?-{2,}:? *(\| *:?-{2,}:? *)*\|? *$/
 
-function readBlock(lines: readonly string[], at: number, depth: number): Read {
+function readBlock(lines: readonly string[], at: number, depth: number): ParsedBlock {
   const line = lines[at] as string
   if (line.trim() === '') return { next: at + 1 }
   const fenced = fence.exec(line)
   if (fenced) return readCode(lines, at, fenced[1] as string)
   const head = heading.exec(line)
-  if (head) return { block: { is: 'heading', level: head[1]?.length ?? 1, text: head[2] ?? '' }, next: at + 1 }
-  if (rule.test(line)) return { block: { is: 'rule' }, next: at + 1 }
-  if (depth < deepest && quote.test(line)) return readQuote(lines, at, depth)
-  if (depth < deepest && item.test(line)) return readList(lines, at, depth)
+  if (head) return { block: { type: 'heading', level: head[1]?.length ?? 1, text: head[2] ?? '' }, next: at + 1 }
+  if (rule.test(line)) return { block: { type: 'rule' }, next: at + 1 }
+  if (depth < maxDepth && quote.test(line)) return readQuote(lines, at, depth)
+  if (depth < maxDepth && item.test(line)) return readList(lines, at, depth)
   if (line.includes('|') && tableRule.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-'))
     return readTable(lines, at)
   return readParagraph(lines, at)
 }
 
-function readCode(lines: readonly string[], at: number, mark: string): Read {
+function readCode(lines: readonly string[], at: number, mark: string): ParsedBlock {
   let end = at + 1
   while (end < lines.length && !(lines[end] as string).trimStart().startsWith(mark)) end++
-  return { block: { is: 'code', text: lines.slice(at + 1, end).join('\n') }, next: end + 1 }
+  return { block: { type: 'code', text: lines.slice(at + 1, end).join('\n') }, next: end + 1 }
 }
 
-function readQuote(lines: readonly string[], at: number, depth: number): Read {
+function readQuote(lines: readonly string[], at: number, depth: number): ParsedBlock {
   let end = at
   while (end < lines.length && quote.test(lines[end] as string)) end++
   const inner = lines.slice(at, end).map((line) => line.replace(quote, ''))
-  return { block: { is: 'quote', blocks: blocksOf(inner.join('\n'), depth + 1) }, next: end }
+  return { block: { type: 'quote', blocks: parseBlocks(inner.join('\n'), depth + 1) }, next: end }
 }
 
-function readList(lines: readonly string[], at: number, depth: number): Read {
+function readList(lines: readonly string[], at: number, depth: number): ParsedBlock {
   const [, indent = '', first = '-'] = item.exec(lines[at] as string) ?? []
   const ordered = /\d/.test(first)
   const items: string[][] = []
@@ -90,19 +90,19 @@ function readList(lines: readonly string[], at: number, depth: number): Read {
     else if (found || heading.test(line) || fence.test(line) || quote.test(line)) break
     else items.at(-1)?.push(line)
   }
-  const blocks = items.map((own) => blocksOf(own.join('\n'), depth + 1))
-  return { block: { is: 'list', ordered, start: ordered ? Number.parseInt(first, 10) : 1, items: blocks }, next }
+  const blocks = items.map((own) => parseBlocks(own.join('\n'), depth + 1))
+  return { block: { type: 'list', ordered, start: ordered ? Number.parseInt(first, 10) : 1, items: blocks }, next }
 }
 
-function readTable(lines: readonly string[], at: number): Read {
-  const head = cellsOf(lines[at] as string)
+function readTable(lines: readonly string[], at: number): ParsedBlock {
+  const head = splitCells(lines[at] as string)
   const rows: string[][] = []
   let next = at + 2
-  while (next < lines.length && (lines[next] as string).includes('|')) rows.push(cellsOf(lines[next++] as string))
-  return { block: { is: 'table', head, rows }, next }
+  while (next < lines.length && (lines[next] as string).includes('|')) rows.push(splitCells(lines[next++] as string))
+  return { block: { type: 'table', head, rows }, next }
 }
 
-function cellsOf(line: string): string[] {
+function splitCells(line: string): string[] {
   return line
     .trim()
     .replace(/^\||\|$/g, '')
@@ -110,10 +110,10 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim())
 }
 
-function readParagraph(lines: readonly string[], at: number): Read {
+function readParagraph(lines: readonly string[], at: number): ParsedBlock {
   let end = at + 1
   while (end < lines.length && !beginsBlock(lines[end] as string)) end++
-  return { block: { is: 'paragraph', text: lines.slice(at, end).join('\n') }, next: end }
+  return { block: { type: 'paragraph', text: lines.slice(at, end).join('\n') }, next: end }
 }
 
 function beginsBlock(line: string): boolean {
@@ -123,29 +123,29 @@ function beginsBlock(line: string): boolean {
 const span =
   /(`+)([^`]+?)\1|\*\*(?=\S)([^*]+?)\*\*|__(?=\S)([^_]+?)__|\*(?=\S)([^*\n]+?)\*|\b_(?=\S)([^_\n]+?)_\b|!?\[([^\]\n]{0,500})\]\(([^()\s]{1,2000})\)|(https?:\/\/[^\s<>()"']{1,2000})|( {2,}\n)/g
 
-export function spansOf(text: string, depth = 0): Span[] {
+export function parseSpans(text: string, depth = 0): Span[] {
   const found: Span[] = []
   let at = 0
   for (const match of text.matchAll(span)) {
-    if (match.index > at) found.push({ is: 'text', text: text.slice(at, match.index) })
+    if (match.index > at) found.push({ type: 'text', text: text.slice(at, match.index) })
     at = match.index + match[0].length
-    found.push(spanOf(match, depth))
+    found.push(toSpan(match, depth))
   }
-  if (at < text.length) found.push({ is: 'text', text: text.slice(at) })
+  if (at < text.length) found.push({ type: 'text', text: text.slice(at) })
   return found
 }
 
-function spanOf(match: RegExpMatchArray, depth: number): Span {
+function toSpan(match: RegExpMatchArray, depth: number): Span {
   const [whole, , code, strong = match[4], , emphasis = match[6], , label, target, address, lineEnd] = match
-  if (code !== undefined) return { is: 'code', text: code }
+  if (code !== undefined) return { type: 'code', text: code }
   const inner = strong ?? emphasis
   if (inner !== undefined) {
-    const spans: Span[] = depth < 3 ? spansOf(inner, depth + 1) : [{ is: 'text', text: inner }]
-    return { is: strong === undefined ? 'emphasis' : 'strong', spans }
+    const spans: Span[] = depth < 3 ? parseSpans(inner, depth + 1) : [{ type: 'text', text: inner }]
+    return { type: strong === undefined ? 'emphasis' : 'strong', spans }
   }
-  if (lineEnd !== undefined) return { is: 'break' }
+  if (lineEnd !== undefined) return { type: 'break' }
   const url = address ?? target ?? ''
   // anything but a page on the web is shown as it was written: javascript:, data:, a picture from elsewhere
-  if (!/^https?:\/\//i.test(url) || whole.startsWith('!')) return { is: 'text', text: whole }
-  return { is: 'link', text: label ?? url, url }
+  if (!/^https?:\/\//i.test(url) || whole.startsWith('!')) return { type: 'text', text: whole }
+  return { type: 'link', text: label ?? url, url }
 }

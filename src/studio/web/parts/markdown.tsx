@@ -2,7 +2,7 @@
 // look like the page itself. A link shows where it goes and is followed only over http(s); a picture stays its text.
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { blocksOf, spansOf, type Block, type Span } from './markdown-blocks.ts'
+import { parseBlocks, parseSpans, type Block, type Span } from './markdown-blocks.ts'
 
 /** Characters that are rendered before somebody asks for the rest. */
 const limit = 20_000
@@ -12,7 +12,7 @@ export function Markdown({ text }: { readonly text: string }): JSX.Element {
   const cut = !whole && text.length > limit
   return (
     <div class="markdown">
-      {blocksOf(cut ? text.slice(0, limit) : text).map(blockElement)}
+      {parseBlocks(cut ? text.slice(0, limit) : text).map(blockElement)}
       {cut && (
         <button type="button" class="quiet" onClick={() => setWhole(true)}>
           Show {text.length - limit} more characters
@@ -23,7 +23,7 @@ export function Markdown({ text }: { readonly text: string }): JSX.Element {
 }
 
 function blockElement(block: Block, index: number): JSX.Element {
-  switch (block.is) {
+  switch (block.type) {
     case 'heading':
       // headings of the page come before those of a text
       return (
@@ -80,11 +80,11 @@ function blockElement(block: Block, index: number): JSX.Element {
 }
 
 function spans(text: string): ComponentChildren {
-  return spansOf(text).map(spanElement)
+  return parseSpans(text).map(spanElement)
 }
 
 function spanElement(span: Span, index: number): ComponentChildren {
-  switch (span.is) {
+  switch (span.type) {
     case 'text':
       return span.text
     case 'code':

@@ -38,7 +38,7 @@ export function Failed({ error, again }: { readonly error: unknown; again?(): vo
   return (
     <div class="state is-error" role="alert">
       <p class="state-title">That didn’t work</p>
-      <p>{wordsOf(error)}</p>
+      <p>{errorText(error)}</p>
       {again && (
         <button type="button" onClick={again}>
           Try again
@@ -48,7 +48,7 @@ export function Failed({ error, again }: { readonly error: unknown; again?(): vo
   )
 }
 
-export function wordsOf(error: unknown): string {
+export function errorText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message === '' ? 'Nobody said why.' : sentence(message)
 }

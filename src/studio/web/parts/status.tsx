@@ -21,7 +21,7 @@ const tones: { readonly [status in RunViewStatus | TaskViewStatus]: Tone } = {
   edited: 'asks',
 }
 
-export function toneOf(status: RunViewStatus | TaskViewStatus): Tone {
+export function statusTone(status: RunViewStatus | TaskViewStatus): Tone {
   return tones[status]
 }
 

@@ -2,13 +2,13 @@
 // document's base says; the rest of the page only knows paths like `/runs/claim-1`.
 import { computed, signal, type ReadonlySignal } from '@preact/signals'
 import { keepScroll, restoreScroll, saveScroll } from './scroll.ts'
-import { placeOf, urlOf, type Place } from './place-of.ts'
+import { parseLocation, toUrl, type Location } from './location.ts'
 
 const base = (): string => new URL('.', document.baseURI).pathname.replace(/\/$/, '')
 
 const address = signal('')
 
-export const place: ReadonlySignal<Place> = computed(() => placeOf(address.value))
+export const currentLocation: ReadonlySignal<Location> = computed(() => parseLocation(address.value))
 
 /** Follows the address of the window from now on. */
 export function startRouter(): void {
@@ -31,18 +31,18 @@ export function href(path: string): string {
 
 export function navigate(path: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (path === address.peek()) return
-  const before = placeOf(address.peek())
+  const before = parseLocation(address.peek())
   saveScroll()
   if (replace) history.replaceState(history.state, '', href(path))
   else history.pushState(null, '', href(path))
   address.value = path
   // another view begins at its top; another step of the same run leaves the page where it is
-  if (before.parts.join('/') !== placeOf(path).parts.join('/')) scrollTo(0, 0)
+  if (before.parts.join('/') !== parseLocation(path).parts.join('/')) scrollTo(0, 0)
 }
 
 /** The same place with other parameters; undefined takes one away. */
 export function withQuery(changes: { readonly [name: string]: string | undefined }): string {
-  const url = urlOf(address.peek())
+  const url = toUrl(address.peek())
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || value === '') url.searchParams.delete(name)
     else url.searchParams.set(name, value)

@@ -1,7 +1,7 @@
 // The runs of tasks that are crews, as far as they are shown within the page of the run that they work for: each is
 // read when it is opened, and no longer followed when it is closed.
 import { signal, type ReadonlySignal } from '@preact/signals'
-import { worksFor } from '../../../journal/paths.ts'
+import { isInTreeOf } from '../../../journal/paths.ts'
 import { followRun, type LiveRun } from './live-run.ts'
 
 export interface ChildRuns {
@@ -25,7 +25,7 @@ export function childRuns(): ChildRuns {
     },
     drop(id) {
       const kept = [...followed.peek()].filter(([each, run]) => {
-        const stays = !worksFor(each, id)
+        const stays = !isInTreeOf(each, id)
         if (!stays) run.stop()
         return stays
       })

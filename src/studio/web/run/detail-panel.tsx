@@ -1,7 +1,7 @@
 // What is chosen in a run, beside the timeline or the graph: a task, an attempt or a step.
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { attemptsIn, taskOf } from '../../../journal/paths.ts'
+import { attemptsOnPath, taskInPath } from '../../../journal/paths.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import type { LiveRun } from './live-run.ts'
@@ -35,6 +35,6 @@ function Details({ run, at }: Pick<DetailProps, 'run' | 'at'>): JSX.Element {
   const error = run?.error.value
   if (!run || !detail)
     return error === undefined ? <Loading what="its run" /> : <Failed error={error} again={() => run?.refresh()} />
-  if (attemptsIn(at).at(-1) !== at && at.includes('#')) return <StepPanel run={run} detail={detail} path={at} />
-  return <TaskPanel run={run} detail={detail} name={taskOf(at)} attempt={at.includes('#') ? at : undefined} />
+  if (attemptsOnPath(at).at(-1) !== at && at.includes('#')) return <StepPanel run={run} detail={detail} path={at} />
+  return <TaskPanel run={run} detail={detail} name={taskInPath(at)} attempt={at.includes('#') ? at : undefined} />
 }

@@ -1,16 +1,16 @@
 // Why a run is abandoned or was given up, and where it was then, with what continues it.
 import type { JSX } from 'preact'
-import { attemptsIn } from '../../../journal/paths.ts'
+import { attemptsOnPath } from '../../../journal/paths.ts'
 import { longTime } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
-import { saysGivenUp } from '../../../runs/why.ts'
+import { isGivenUpReason } from '../../../runs/why.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
 import { Command } from '../parts/command.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { sentence } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
 import { navigate, withQuery } from '../routing/router.ts'
-import { chosenPath } from './chosen.ts'
+import { selectionPath } from './selection.ts'
 import { lastRecorded, processWords } from './takeovers.ts'
 
 interface GoneProps {
@@ -29,14 +29,14 @@ export function GoneBar({ detail, timeline, inner }: GoneProps): JSX.Element {
   const where = last?.path !== undefined && (
     <>
       {' '}
-      at <Link to={chosenPath({ run: last.run, at: last.path })}>{placeWords(runId, last.run, last.path)}</Link>
+      at <Link to={selectionPath({ run: last.run, at: last.path })}>{placeWords(runId, last.run, last.path)}</Link>
     </>
   )
   const open = last?.open.map(({ name }) => name ?? 'a call') ?? []
   return (
     <div class="gone-bar" role="status">
       <p>
-        {saysGivenUp(detail) ? (
+        {isGivenUpReason(detail) ? (
           <>
             The last of these, {who}, ended{where}. Find out why it ended there before the run is executed again.{' '}
           </>
@@ -67,7 +67,7 @@ export function GoneBar({ detail, timeline, inner }: GoneProps): JSX.Element {
 
 /** Whether there is something to say of a process that ended. */
 export function isGone(detail: RunDetail): boolean {
-  return detail.status === 'abandoned' || saysGivenUp(detail)
+  return detail.status === 'abandoned' || isGivenUpReason(detail)
 }
 
 function Continues({ detail }: { readonly detail: RunDetail }): JSX.Element {
@@ -75,11 +75,11 @@ function Continues({ detail }: { readonly detail: RunDetail }): JSX.Element {
   if (can.includes('requeue') && !can.includes('resume'))
     return <Command lead="A worker continues it after: " words={['requeue', runId]} />
   const resume = <Command lead={can.includes('resume') ? 'In a shell: ' : ', or: '} words={['resume', runId]} />
-  return can.includes('resume') || saysGivenUp(detail) ? resume : <>A worker of its crew continues it{resume}</>
+  return can.includes('resume') || isGivenUpReason(detail) ? resume : <>A worker of its crew continues it{resume}</>
 }
 
 /** `task plan`, `step plan#1/2`, with the run of a crew before it. */
 function placeWords(root: string, run: string, path: string): string {
   const within = run === root ? '' : `${run.slice(root.length + 1)} / `
-  return `${attemptsIn(path).at(-1) === path ? 'task' : 'step'} ${within}${path}`
+  return `${attemptsOnPath(path).at(-1) === path ? 'task' : 'step'} ${within}${path}`
 }

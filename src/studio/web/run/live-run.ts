@@ -11,7 +11,7 @@ import type { Timeline } from '../../timeline/timeline.ts'
 import { call } from '../api/client.ts'
 import { listen, type ServerEvent } from '../api/listen.ts'
 
-export interface Said {
+export interface StreamedText {
   readonly text: string
   readonly reasoning: string
 }
@@ -22,7 +22,7 @@ export interface LiveRun {
   readonly timeline: Signal<Timeline | undefined>
   readonly version: Signal<number>
   /** By the path of the turn, until its reply is recorded. */
-  readonly said: Signal<ReadonlyMap<string, Said>>
+  readonly said: Signal<ReadonlyMap<string, StreamedText>>
   readonly error: Signal<unknown>
   /** Reads it again: something may have changed. */
   refresh(): void
@@ -35,7 +35,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   const detail = signal<RunDetail | undefined>(undefined)
   const timeline = signal<Timeline | undefined>(undefined)
   const version = signal(0)
-  const said = signal<ReadonlyMap<string, Said>>(new Map())
+  const said = signal<ReadonlyMap<string, StreamedText>>(new Map())
   const error = signal<unknown>(undefined)
   const ended = new AbortController()
   let unlisten: (() => void) | undefined

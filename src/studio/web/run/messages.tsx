@@ -7,12 +7,12 @@ import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView, ValueView } from '../parts/output-view.tsx'
 
 /** The newest of a long conversation are shown at first. */
-const shown = 30
+const shownFirst = 30
 
 export function Messages({ messages }: { readonly messages: readonly ChatMessage[] }): JSX.Element {
   const first = messages.slice(0, 1)
   const rest = messages.slice(1)
-  const hidden = Math.max(0, rest.length - shown)
+  const hidden = Math.max(0, rest.length - shownFirst)
   return (
     <ol class="messages">
       {first.map((message) => (
@@ -30,35 +30,35 @@ function Message({ message }: { readonly message: ChatMessage }): JSX.Element {
   switch (message.role) {
     case 'user':
       return (
-        <Said by="Given" tone="user">
+        <MessageBox by="Given" tone="user">
           <OutputView raw={message.text} />
           {message.files?.map((file) => (
             <p key={file.hash} class="soft">
               {file.name} ({file.mediaType}, {file.bytes} bytes)
             </p>
           ))}
-        </Said>
+        </MessageBox>
       )
     case 'assistant':
       return (
-        <Said by="Model" tone="model">
+        <MessageBox by="Model" tone="model">
           <Parts parts={message.parts} />
-        </Said>
+        </MessageBox>
       )
     case 'tool':
       return (
         <>
           {message.results.map((result) => (
-            <Said key={result.id} by={result.tool} tone="tool">
+            <MessageBox key={result.id} by={result.tool} tone="tool">
               <Outcome outcome={result.outcome} />
-            </Said>
+            </MessageBox>
           ))}
         </>
       )
   }
 }
 
-function Said({
+function MessageBox({
   by,
   tone,
   children,

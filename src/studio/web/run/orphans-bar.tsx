@@ -1,12 +1,12 @@
 // Recorded work that the crew has no task for, and what decides about it.
 import type { JSX } from 'preact'
-import { decisionFor, orphanWords } from '../../../journal/state/change-words.ts'
+import { suggestDecision, describeOrphan } from '../../../journal/state/describe-task-changes.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Command } from '../parts/command.tsx'
 import { navigate, withQuery } from '../routing/router.ts'
 
 export function OrphansBar({ detail: { runId, caller, orphaned, can } }: { readonly detail: RunDetail }): JSX.Element {
-  const { renamed = {}, removed = [] } = decisionFor(runId, orphaned)
+  const { renamed = {}, removed = [] } = suggestDecision(runId, orphaned)
   const options = [
     ...Object.entries(renamed).flatMap(([old, now]) => ['--renamed', `${old}=${now}`]),
     ...removed.flatMap((task) => ['--removed', task]),
@@ -15,8 +15,8 @@ export function OrphansBar({ detail: { runId, caller, orphaned, can } }: { reado
   return (
     <div class="gone-bar orphans-bar" role="status">
       <p>
-        The crew has no task for recorded work of {orphaned.map(orphanWords).join('; ')}. The run is not executed before
-        that is decided.
+        The crew has no task for recorded work of {orphaned.map(describeOrphan).join('; ')}. The run is not executed
+        before that is decided.
         {!here && caller === undefined && (
           <Command lead=" A resume decides it, for example: " words={['resume', runId, ...options]} />
         )}

@@ -1,6 +1,6 @@
 // How a run stands: its name, status, numbers and what can be done with it.
 import type { ComponentChildren, JSX } from 'preact'
-import { callerOf } from '../../../journal/paths.ts'
+import { parentRunId } from '../../../journal/paths.ts'
 import { amount, dollars, longTime } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Icon } from '../parts/icons.tsx'
@@ -10,13 +10,13 @@ import { Status } from '../parts/status.tsx'
 import { Ago, RunTime } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
-import { RunActs } from '../take/run-acts.tsx'
+import { RunActions } from '../actions/run-actions.tsx'
 import { shortId } from '../waiting/short-id.ts'
 import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
   const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, failed, total, error } = detail
-  const caller = callerOf(runId)
+  const caller = parentRunId(runId)
   const copy = (): void => {
     navigator.clipboard.writeText(runId).then(
       () => notify('The id is copied.'),
@@ -42,7 +42,7 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         <button type="button" class="icon-button" aria-label="Copy the id" onClick={copy}>
           <Icon name="copy" size={16} />
         </button>
-        <RunActs run={run} detail={detail} />
+        <RunActions run={run} detail={detail} />
       </div>
       {why !== undefined && (
         <p class={status === 'failed' || status === 'abandoned' ? 'run-why is-bad' : 'run-why'}>{sentence(why)}</p>

@@ -2,18 +2,18 @@
 import { useSignalEffect } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { taskOf } from '../../../journal/paths.ts'
+import { taskInPath } from '../../../journal/paths.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { changes } from '../api/changes.ts'
 import { ApiError } from '../api/client.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Graph } from '../parts/graph.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { Status, toneOf } from '../parts/status.tsx'
+import { Status, statusTone } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
-import { navigate, place, withQuery } from '../routing/router.ts'
+import { navigate, currentLocation, withQuery } from '../routing/router.ts'
 import { childRuns, type ChildRuns } from './child-runs.ts'
-import { chosenOf, chosenPath, type Chosen } from './chosen.ts'
+import { readSelection, selectionPath, type Selection } from './selection.ts'
 import { OrphansBar } from './orphans-bar.tsx'
 import { RunQuestions } from './run-questions.tsx'
 import { DetailPanel } from './detail-panel.tsx'
@@ -29,7 +29,7 @@ const tabs = { timeline: 'Timeline', graph: 'Graph', io: 'Inputs and output', sp
 type Tab = keyof typeof tabs
 
 export function RunPage(): JSX.Element {
-  const runId = place.value.parts[1] ?? ''
+  const runId = currentLocation.value.parts[1] ?? ''
   const run = useMemo(() => followRun(runId), [runId])
   const inner = useMemo(() => childRuns(), [runId])
   useEffect(
@@ -67,14 +67,14 @@ interface RunProps {
 }
 
 function Run({ run, detail, inner }: RunProps): JSX.Element {
-  const { query } = place.value
-  const tab = tabOf(query.get('tab'))
-  const chosen = chosenOf(detail.runId, query)
+  const { query } = currentLocation.value
+  const tab = readTab(query.get('tab'))
+  const chosen = readSelection(detail.runId, query)
   const within = chosen && chosen.run !== detail.runId ? chosen.run : undefined
   useEffect(() => {
     if (within !== undefined) inner.follow([within])
   }, [inner, within])
-  const choose = (next: Chosen | undefined): void => navigate(chosenPath(next), { replace: true })
+  const choose = (next: Selection | undefined): void => navigate(selectionPath(next), { replace: true })
   const names = Object.keys(tabs) as Tab[]
   useShortcuts('This run', [
     ...names.map((name, index) => ({
@@ -132,7 +132,7 @@ function Run({ run, detail, inner }: RunProps): JSX.Element {
 
 interface GraphProps {
   readonly detail: RunDetail
-  readonly chosen: Chosen | undefined
+  readonly chosen: Selection | undefined
 }
 
 function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
@@ -152,9 +152,9 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
       )}
       <Graph
         tasks={nodes}
-        to={(name) => chosenPath({ run, at: name })}
-        tone={(name) => `edge-${toneOf(byName.get(name)?.status ?? 'pending')}`}
-        current={chosen?.run === run ? taskOf(chosen.at) : undefined}
+        to={(name) => selectionPath({ run, at: name })}
+        tone={(name) => `edge-${statusTone(byName.get(name)?.status ?? 'pending')}`}
+        current={chosen?.run === run ? taskInPath(chosen.at) : undefined}
       >
         {(name) => {
           const task = byName.get(name)
@@ -173,6 +173,6 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
   )
 }
 
-function tabOf(name: string | null): Tab {
+function readTab(name: string | null): Tab {
   return name !== null && Object.hasOwn(tabs, name) ? (name as Tab) : 'timeline'
 }

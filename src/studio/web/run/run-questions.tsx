@@ -6,7 +6,7 @@ import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { heldAnswers, isHeld } from '../waiting/held-answers.ts'
 import { QuestionDetail } from '../waiting/question-detail.tsx'
-import { idOf } from '../waiting/question-path.ts'
+import { questionKey } from '../waiting/question-path.ts'
 
 export function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const [open, setOpen] = useState(false)
@@ -38,7 +38,7 @@ function Questions({ detail }: { readonly detail: RunDetail }): JSX.Element | nu
   const query = caller === undefined ? { crew: detail.crew } : {}
   const { value } = useResource(`questions of ${runId}`, (signal) => call('GET /questions', { query, signal }))
   const question = value?.questions.find((each) => isAskedBy(each, runId) && !isHeld(each))
-  return question ? <QuestionDetail key={idOf(question)} question={question} onAnswered={() => {}} /> : null
+  return question ? <QuestionDetail key={questionKey(question)} question={question} onAnswered={() => {}} /> : null
 }
 
 function isAskedBy({ asking }: Pick<QuestionView, 'asking'>, runId: string): boolean {

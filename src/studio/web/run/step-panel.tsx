@@ -1,6 +1,6 @@
 // A step of a run, readable: what the model was sent and what it replied or failed with, or what a tool was called with and returned.
 import type { JSX } from 'preact'
-import { attemptsIn, taskOf } from '../../../journal/paths.ts'
+import { attemptsOnPath, taskInPath } from '../../../journal/paths.ts'
 import { dollars, preciseDuration, longTime } from '../../../text/words.ts'
 import type { ModelStep, RunDetail, StepView, ToolStep } from '../../api/contract.ts'
 import { ApiError, call } from '../api/client.ts'
@@ -26,7 +26,7 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
   const said = run.said.value.get(path)
   const version = run.version.value
   const recorded = run.timeline.value?.attempts
-    .findLast((attempt) => attempt.path === attemptsIn(path).at(-1))
+    .findLast((attempt) => attempt.path === attemptsOnPath(path).at(-1))
     ?.steps.findLast((step) => step.path === path)
   const key = `${detail.runId} ${path} ${recorded?.status ?? version}`
   const step = useResource<StepView>(
@@ -37,15 +37,15 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
   return (
     <div class="detail-body">
       <header>
-        <h2 class={step.value?.kind === 'tool' ? 'mono' : ''}>{titleOf(step.value)}</h2>
+        <h2 class={step.value?.type === 'tool' ? 'mono' : ''}>{stepTitle(step.value)}</h2>
       </header>
       <p class="soft facts-line">
-        <Link to={withQuery({ at: taskOf(path) })} replace>
-          {taskOf(path)}
+        <Link to={withQuery({ at: taskInPath(path) })} replace>
+          {taskInPath(path)}
         </Link>
         {' · '}
         <span class="mono">{path}</span>
-        {(step.value ? factsOf(step.value) : []).map((fact) => ` · ${fact}`)}
+        {(step.value ? stepFacts(step.value) : []).map((fact) => ` · ${fact}`)}
       </p>
       {said !== undefined ? (
         <section>
@@ -54,7 +54,7 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
           <Markdown text={said.text} />
         </section>
       ) : step.value ? (
-        step.value.kind === 'model' ? (
+        step.value.type === 'model' ? (
           <ModelParts step={step.value} />
         ) : (
           <ToolParts step={step.value} running={detail.status === 'running'} />
@@ -179,18 +179,18 @@ function ToolParts({ step, running }: { readonly step: ToolStep; readonly runnin
   )
 }
 
-function titleOf(step: StepView | undefined): string {
+function stepTitle(step: StepView | undefined): string {
   if (!step) return 'Step'
-  if (step.kind === 'tool') return step.tool
+  if (step.type === 'tool') return step.tool
   return step.error ? 'Failed model call' : 'Model reply'
 }
 
-function factsOf(step: StepView): readonly string[] {
+function stepFacts(step: StepView): readonly string[] {
   const time =
     step.startedAt !== undefined &&
     step.endedAt !== undefined &&
     preciseDuration(Date.parse(step.endedAt) - Date.parse(step.startedAt))
-  if (step.kind === 'tool') return [time].filter(isText)
+  if (step.type === 'tool') return [time].filter(isText)
   const { usage, cost, reply, request } = step
   return [
     time,

@@ -10,10 +10,10 @@ export interface Takeover {
 }
 
 /** More would be a pattern, and no marks. */
-const most = 40
+const takeoverLimit = 40
 
 /** Without those between slices: there, nothing had happened. `died`: the last entry of an abandoned run. */
-export function takeoversOf(lives: readonly Life[], died?: string): readonly Takeover[] {
+export function findTakeovers(lives: readonly Life[], died?: string): readonly Takeover[] {
   const found = lives.flatMap((life, index): Takeover[] => {
     const before = lives[index - 1]
     if (!before || before.end === 'yielded') return []
@@ -28,7 +28,7 @@ export function takeoversOf(lives: readonly Life[], died?: string): readonly Tak
       gone: true,
       words: `${processWords(last) ?? 'the process'} recorded nothing after this`,
     })
-  return found.slice(-most)
+  return found.slice(-takeoverLimit)
 }
 
 /** Where an abandoned run was when its process died: the last that was recorded in it or in a run of its crews. */

@@ -5,7 +5,7 @@ import type { StepSpan } from '../../timeline/timeline.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
-import { chosenPath } from './chosen.ts'
+import { selectionPath } from './selection.ts'
 import type { LiveRun } from './live-run.ts'
 import type { Takeover } from './takeovers.ts'
 import { markPlace, type TimeScale } from './time-scale.ts'
@@ -26,7 +26,7 @@ interface LineProps {
 export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: LineProps): JSX.Element {
   const { fold } = row
   return (
-    <div class={`line is-${row.is} ${chosen ? 'is-chosen' : ''}`}>
+    <div class={`line is-${row.type} ${chosen ? 'is-chosen' : ''}`}>
       <div class={`line-label depth-${Math.min(row.depth, 6)}`} style={{ '--level': Math.min(row.level, mostLevels) }}>
         {fold ? (
           <button
@@ -39,14 +39,14 @@ export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: Lin
             <Icon name="chevron" size={14} />
           </button>
         ) : (
-          row.is === 'task' && <span class="fold" />
+          row.type === 'task' && <span class="fold" />
         )}
-        {row.is === 'missing' ? (
+        {row.type === 'missing' ? (
           <span class="line-link faint clip" role="status">
             {row.words}
           </span>
         ) : (
-          <Link to={chosenPath(row)} replace class="line-link" aria-current={chosen ? 'true' : undefined}>
+          <Link to={selectionPath(row)} replace class="line-link" aria-current={chosen ? 'true' : undefined}>
             <Label row={row} run={run} />
           </Link>
         )}
@@ -64,7 +64,7 @@ export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: Lin
 }
 
 function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun }): JSX.Element {
-  switch (row.is) {
+  switch (row.type) {
     case 'task': {
       const { task, given, steps } = row
       const from = given?.as === 'inherited' && given.from !== undefined ? ` from ${given.from}` : ''

@@ -2,7 +2,7 @@
 // what is handed to coworkers within them, and what people were asked; below a task that is a crew, the rows of its
 // run. Pure, and fast enough for every painting of a run with thousands of steps.
 import type { TaskDetail } from '../../api/contract.ts'
-import type { AttemptSpan, GivenTask, QuestionSpan, StepSpan, Timeline } from '../../timeline/timeline.ts'
+import type { AttemptSpan, UnexecutedTask, QuestionSpan, StepSpan, Timeline } from '../../timeline/timeline.ts'
 
 export type BarTone = 'model' | 'tool' | 'good' | 'bad' | 'asks' | 'busy' | 'quiet'
 
@@ -38,20 +38,20 @@ interface RowBase {
 export type TimelineRow = RowBase &
   (
     | {
-        readonly is: 'task'
+        readonly type: 'task'
         readonly task: TaskDetail
-        readonly given: GivenTask | undefined
+        readonly given: UnexecutedTask | undefined
         readonly steps: number
       }
-    | { readonly is: 'attempt'; readonly attempt: AttemptSpan; readonly number: number }
-    | { readonly is: 'step'; readonly step: StepSpan }
-    | { readonly is: 'question'; readonly question: QuestionSpan }
-    | { readonly is: 'saying'; readonly path: string }
+    | { readonly type: 'attempt'; readonly attempt: AttemptSpan; readonly number: number }
+    | { readonly type: 'step'; readonly step: StepSpan }
+    | { readonly type: 'question'; readonly question: QuestionSpan }
+    | { readonly type: 'saying'; readonly path: string }
     /** In place of the rows of a run that aren't there yet, or never will be. */
-    | { readonly is: 'missing'; readonly words: string }
+    | { readonly type: 'missing'; readonly words: string }
   )
 
-export interface RowsOf {
+export interface TimelineRowsRequest {
   readonly tasks: readonly TaskDetail[]
   readonly timeline: Timeline
   readonly level: number
@@ -65,7 +65,7 @@ export interface RowsOf {
   within(attempt: AttemptSpan, level: number): readonly TimelineRow[] | undefined
 }
 
-export function timelineRows(of: RowsOf): TimelineRow[] {
+export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
   const { tasks, timeline, level, under, saying, isOpen, within } = of
   const { runId: run } = timeline
   const own = new Map<string, AttemptSpan[]>()
@@ -90,7 +90,7 @@ export function timelineRows(of: RowsOf): TimelineRow[] {
     const inner = crew && within(crew, level + 1)
     const fold = crew ? crewFold(crew, task.name, inner) : { key, label: `Steps of ${task.name}`, open: isOpen(key) }
     rows.push({
-      is: 'task',
+      type: 'task',
       run,
       key: `task ${key}`,
       depth: 0,
@@ -135,7 +135,7 @@ interface Parts {
   readonly spoken: ReadonlyMap<string, readonly string[]>
   readonly under: boolean
   readonly rows: TimelineRow[]
-  readonly within: RowsOf['within']
+  readonly within: TimelineRowsRequest['within']
 }
 
 function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
@@ -158,7 +158,7 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
     // an approval is asked for before its call is made
     questions(own.filter(({ kind }) => kind === 'call'))
     rows.push({
-      is: 'step',
+      type: 'step',
       run,
       // a turn that failed and was taken again is there twice
       key: `${run} ${step.seq}`,
@@ -182,7 +182,7 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
     if (seen.has(path)) continue
     const from = attempt.steps.at(-1)?.to ?? attempt.from
     rows.push({
-      is: 'saying',
+      type: 'saying',
       run,
       key: `saying ${run} ${path}`,
       depth,
@@ -204,13 +204,13 @@ function attemptRow(
   const { path, from, to, child } = attempt
   const bars = [{ from, to, tone: attemptTone(attempt, under) }]
   const fold = child === undefined ? undefined : crewFold(attempt, path, inner)
-  return { is: 'attempt', run, key: `${run} ${path}`, depth, level, at: path, attempt, number, bars, fold }
+  return { type: 'attempt', run, key: `${run} ${path}`, depth, level, at: path, attempt, number, bars, fold }
 }
 
 function questionRow({ run, level }: Parts, question: QuestionSpan, depth: number): TimelineRow {
   const bars = [{ from: question.from, to: question.to, tone: 'asks' as const }]
   const key = `question ${run} ${question.id}`
-  return { is: 'question', run, key, depth: depth + 1, level, at: question.path, question, bars }
+  return { type: 'question', run, key, depth: depth + 1, level, at: question.path, question, bars }
 }
 
 function taskBars(

@@ -2,7 +2,7 @@
 // through the rows, and the chosen one is in the address.
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { worksFor } from '../../../journal/paths.ts'
+import { isInTreeOf } from '../../../journal/paths.ts'
 import { clock, duration, preciseDuration } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
@@ -13,10 +13,10 @@ import { useNarrow } from '../parts/use-narrow.ts'
 import { WindowList } from '../parts/window-list.tsx'
 import { GoneBar, isGone } from './gone-bar.tsx'
 import type { ChildRuns } from './child-runs.ts'
-import type { Chosen } from './chosen.ts'
-import { familyRows, type KnownRun } from './family-rows.ts'
+import type { Selection } from './selection.ts'
+import { treeRows, type ChildRun } from './tree-rows.ts'
 import type { LiveRun } from './live-run.ts'
-import { lastRecorded, takeoversOf, type Takeover } from './takeovers.ts'
+import { lastRecorded, findTakeovers, type Takeover } from './takeovers.ts'
 import { markPlace, timeScale, type Stretch, type TimeScale } from './time-scale.ts'
 import type { Fold, TimelineRow } from './timeline-rows.ts'
 import { TimelineLine } from './timeline-line.tsx'
@@ -25,8 +25,8 @@ interface TimelineProps {
   readonly run: LiveRun
   readonly detail: RunDetail
   readonly inner: ChildRuns
-  readonly chosen: Chosen | undefined
-  choose(next: Chosen): void
+  readonly chosen: Selection | undefined
+  choose(next: Selection): void
 }
 
 export function TimelineView({ run, detail, inner, chosen, choose }: TimelineProps): JSX.Element {
@@ -37,7 +37,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const under = detail.status === 'running'
   const speaking = [...run.said.value.keys()].join('\n')
   const { followed } = inner
-  const children: ReadonlyMap<string, KnownRun> = new Map(
+  const children: ReadonlyMap<string, ChildRun> = new Map(
     [...followed.value].map(([id, child]) => [
       id,
       { detail: child.detail.value, timeline: child.timeline.value, error: child.error.value },
@@ -50,7 +50,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const { rows, wanted } = useMemo(
     () =>
       timeline
-        ? familyRows({
+        ? treeRows({
             root: { detail, timeline, saying: speaking === '' ? [] : speaking.split('\n') },
             children,
             folds,
@@ -62,7 +62,10 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   useEffect(() => inner.follow(wanted), [inner, wanted])
   // a second that passes moves the bars of what is under way, and nothing else
   const end = under ? now.value : 0
-  const scale = useMemo(() => timeline && scaleOf(timeline, children, end), [timeline, version, grown, known, end])
+  const scale = useMemo(
+    () => timeline && timelineScale(timeline, children, end),
+    [timeline, version, grown, known, end],
+  )
   const inside = [...children.values()].flatMap((child) => child.timeline ?? [])
   // what put a given-up run aside is recorded after its last process
   const died =
@@ -71,14 +74,14 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
       : detail.status === 'abandoned'
         ? lastRecorded([timeline, ...inside])?.at
         : timeline.lives.at(-1)?.from
-  const takeovers = useMemo(() => takeoversOf(timeline?.lives ?? [], died), [timeline, version, died])
+  const takeovers = useMemo(() => findTakeovers(timeline?.lives ?? [], died), [timeline, version, died])
   const index = rows.findIndex((row) => row.run === chosen?.run && row.at === chosen.at)
 
   const move = (by: 1 | -1, fits: (row: TimelineRow) => boolean): void => {
     for (let next = index < 0 && by < 0 ? 0 : index + by; next >= 0 && next < rows.length; next += by) {
       const row = rows[next]
       // what several rows are about is chosen once
-      if (row && fits(row) && row.is !== 'missing' && !(row.run === chosen?.run && row.at === chosen.at))
+      if (row && fits(row) && row.type !== 'missing' && !(row.run === chosen?.run && row.at === chosen.at))
         return choose(row)
     }
   }
@@ -86,15 +89,15 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
     setFolds(new Map(folds).set(key, !open))
     if (!open) return
     // what is chosen is not left where nobody sees it
-    if (chosen && worksFor(chosen.run, key)) choose(row)
+    if (chosen && isInTreeOf(chosen.run, key)) choose(row)
     inner.drop(key)
   }
   const current = rows[index]
   useShortcuts('Timeline', [
     { keys: 'j', does: 'Next row', run: () => move(1, () => true) },
     { keys: 'k', does: 'Previous row', run: () => move(-1, () => true) },
-    { keys: 'J', does: 'Next task', run: () => move(1, ({ is }) => is === 'task') },
-    { keys: 'K', does: 'Previous task', run: () => move(-1, ({ is }) => is === 'task') },
+    { keys: 'J', does: 'Next task', run: () => move(1, ({ type: is }) => is === 'task') },
+    { keys: 'K', does: 'Previous task', run: () => move(-1, ({ type: is }) => is === 'task') },
     {
       keys: 'Enter',
       does: 'Go to what is open beside it',
@@ -112,7 +115,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
       <WindowList
         rows={rows}
         rowHeight={narrow ? 42 : 32}
-        keyOf={keyOf}
+        keyOf={rowKey}
         label="Tasks and steps"
         current={index < 0 ? undefined : index}
         render={(row) => (
@@ -144,7 +147,7 @@ interface AxisProps {
 }
 
 function Axis({ scale, takeovers }: AxisProps): JSX.Element {
-  const ticks = ticksOf(scale)
+  const ticks = axisTicks(scale)
   return (
     <div class="axis" aria-hidden="true">
       <span class="axis-label">{clock(new Date(scale.from).toISOString())}</span>
@@ -176,7 +179,7 @@ function Axis({ scale, takeovers }: AxisProps): JSX.Element {
 }
 
 /** A few marks, each with the time since the run began. */
-function ticksOf(scale: TimeScale): { readonly place: number; readonly words: string }[] {
+function axisTicks(scale: TimeScale): { readonly place: number; readonly words: string }[] {
   const found: { place: number; words: string }[] = []
   for (const share of [0, 0.25, 0.5, 0.75]) {
     const time = timeAt(scale, share)
@@ -195,7 +198,7 @@ function timeAt(scale: TimeScale, share: number): number {
   return low
 }
 
-function scaleOf(timeline: Timeline, inner: ReadonlyMap<string, KnownRun>, until: number): TimeScale {
+function timelineScale(timeline: Timeline, inner: ReadonlyMap<string, ChildRun>, until: number): TimeScale {
   const from = Date.parse(timeline.createdAt ?? '') || 0
   // after a crash, that of a crew has more than that of the run
   const last = [timeline, ...[...inner.values()].map((run) => run.timeline)].map((run) => run?.updatedAt ?? '')
@@ -220,6 +223,6 @@ function scaleOf(timeline: Timeline, inner: ReadonlyMap<string, KnownRun>, until
   return timeScale(busy, from, to)
 }
 
-function keyOf({ key }: TimelineRow): string {
+function rowKey({ key }: TimelineRow): string {
   return key
 }

@@ -22,23 +22,23 @@ export interface RunPages {
   again(): void
 }
 
-interface Loaded {
+interface LoadedPages {
   readonly key: string
   readonly runs: readonly RunSummary[]
   readonly cursor: string | undefined
   readonly started: boolean
 }
 
-let lastShown: Loaded | undefined
+let lastShown: LoadedPages | undefined
 
 export function useRunPages(query: RunsQuery): RunPages {
   const key = JSON.stringify(query)
-  const [loaded, setLoaded] = useState<Loaded>(lastShown?.key === key ? lastShown : nothing(key))
+  const [loaded, setLoaded] = useState<LoadedPages>(lastShown?.key === key ? lastShown : noPages(key))
   const [error, setError] = useState<unknown>()
   const state = useRef({ key, loaded, busy: false, wanted: false, readAt: 0 })
   state.current.key = key
 
-  const update = (next: Loaded): void => {
+  const update = (next: LoadedPages): void => {
     state.current.loaded = next
     lastShown = next
     setLoaded(next)
@@ -50,7 +50,7 @@ export function useRunPages(query: RunsQuery): RunPages {
       return
     }
     const asked = current.key
-    const before = current.loaded.key === asked ? current.loaded : nothing(asked)
+    const before = current.loaded.key === asked ? current.loaded : noPages(asked)
     const cursor = how === 'next' ? before.cursor : undefined
     if (how === 'next' && before.started && cursor === undefined) return
     current.busy = true
@@ -63,7 +63,7 @@ export function useRunPages(query: RunsQuery): RunPages {
         setError(undefined)
       } else if (state.current.key === asked) {
         const first = !before.started
-        const runs = how === 'next' ? merged(before.runs, page.runs) : refreshed(before.runs, page)
+        const runs = how === 'next' ? mergePage(before.runs, page.runs) : refreshPage(before.runs, page)
         update({ key: asked, runs, cursor: how === 'next' || first ? page.next : before.cursor, started: true })
         setError(undefined)
       }
@@ -95,7 +95,7 @@ export function useRunPages(query: RunsQuery): RunPages {
     return () => clearTimeout(timer)
   })
 
-  const current = loaded.key === key ? loaded : nothing(key)
+  const current = loaded.key === key ? loaded : noPages(key)
   return {
     runs: current.started ? current.runs : undefined,
     more: !current.started || current.cursor !== undefined,
@@ -114,17 +114,17 @@ async function readAll(query: RunsQuery, count: number): Promise<RunPage> {
   let { runs, next } = await readPage(query, largestPage, undefined)
   while (next !== undefined && runs.length < count) {
     const page: RunPage = await readPage(query, largestPage, next)
-    runs = merged(runs, page.runs)
+    runs = mergePage(runs, page.runs)
     next = page.next
   }
   return { runs, ...(next === undefined ? {} : { next }) }
 }
 
-function nothing(key: string): Loaded {
+function noPages(key: string): LoadedPages {
   return { key, runs: [], cursor: undefined, started: false }
 }
 
-export function merged(before: readonly RunSummary[], page: readonly RunSummary[]): RunSummary[] {
+export function mergePage(before: readonly RunSummary[], page: readonly RunSummary[]): RunSummary[] {
   const [last, first] = [before.at(-1), page[0]]
   // the next page comes after all that are there
   if (!last || !first || newestFirst(last, first) < 0) return [...before, ...page]
@@ -133,13 +133,13 @@ export function merged(before: readonly RunSummary[], page: readonly RunSummary[
 }
 
 /** What the newest page covers is what it says: one that it doesn't have any more is gone, or doesn't fit any more. */
-export function refreshed(
+export function refreshPage(
   before: readonly RunSummary[],
   page: { readonly runs: readonly RunSummary[]; readonly next?: string },
 ): RunSummary[] {
   const last = page.next === undefined ? undefined : page.runs.at(-1)
   const kept = last ? before.filter((run) => newestFirst(last, run) < 0) : page.next === undefined ? [] : before
-  return merged(kept, page.runs)
+  return mergePage(kept, page.runs)
 }
 
 function newestFirst(a: RunSummary, b: RunSummary): number {

@@ -7,13 +7,13 @@ import { useShortcuts } from '../keys/shortcuts.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { useNarrow } from '../parts/use-narrow.ts'
 import { WindowList } from '../parts/window-list.tsx'
-import { navigate, place, runPath } from '../routing/router.ts'
+import { navigate, currentLocation, runPath } from '../routing/router.ts'
 import { Filters } from './filters.tsx'
 import { RunRow } from './run-row.tsx'
 import { useRunPages } from './run-pages.ts'
 
 export function RunsPage(): JSX.Element {
-  const query = queryOf(place.value.query)
+  const query = readQuery(currentLocation.value.query)
   const { runs, more, error, next, again } = useRunPages(query)
   const [current, setCurrent] = useState<string>()
   const [marked, setMarked] = useState<readonly string[]>([])
@@ -71,7 +71,7 @@ export function RunsPage(): JSX.Element {
           <WindowList
             rows={list}
             rowHeight={narrow ? 92 : 56}
-            keyOf={idOf}
+            keyOf={runIdOf}
             label="Runs"
             current={index < 0 ? undefined : index}
             onEnd={more ? next : undefined}
@@ -113,11 +113,11 @@ function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
   )
 }
 
-function queryOf(query: URLSearchParams): RunsQuery {
+function readQuery(query: URLSearchParams): RunsQuery {
   const names = ['crew', 'status', 'search', 'parent', 'children', 'backtests'] as const
   return Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])))
 }
 
-function idOf({ runId }: RunSummary): string {
+function runIdOf({ runId }: RunSummary): string {
   return runId
 }

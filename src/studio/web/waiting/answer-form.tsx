@@ -7,13 +7,13 @@ import type { Answer } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
 import type { QuestionView } from '../../api/contract.ts'
 import { mayAnswer, sign, signature } from '../api/studio-session.ts'
-import { shapeOf, type Shape } from '../form/schema-shape.ts'
+import { schemaShape, type Shape } from '../form/schema-shape.ts'
 import { ValueField } from '../form/value-field.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { decisionWords, fieldWords, startingValue } from './decision-words.ts'
-import { draftOf, keepDraft, type Draft } from './drafts.ts'
+import { findDraft, keepDraft, type Draft } from './drafts.ts'
 import { holdAnswer } from './held-answers.ts'
-import { idOf } from './question-path.ts'
+import { questionKey } from './question-path.ts'
 
 /** Longer than between two presses of one gesture. */
 const guardMs = 800
@@ -25,9 +25,9 @@ interface AnswerFormProps {
 }
 
 export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Element {
-  const id = idOf(question)
+  const id = questionKey(question)
   const names = Object.keys(question.decisions)
-  const [draft, setDraft] = useState<Draft>(() => draftOf(id) ?? emptyDraft(question))
+  const [draft, setDraft] = useState<Draft>(() => findDraft(id) ?? emptyDraft(question))
   const { decision, given, changed, note, problem } = draft
   const update = (part: Partial<Draft>): void => {
     const next = { ...draft, ...part }
@@ -127,7 +127,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
           ))}
           {may.length > 0 && (
             <ValueField
-              shape={{ is: 'flag' }}
+              shape={{ type: 'flag' }}
               label="with other arguments"
               value={changed}
               onChange={(on) => update({ changed: on === true })}
@@ -136,8 +136,8 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
         </div>
       )}
       <div class="sign">
-        <Labelled label="Note" hint="optional" value={note} onInput={(text) => update({ note: text })} />
-        <Labelled label="Your name" hint="" value={signature.value} onInput={sign} />
+        <LabelledField label="Note" hint="optional" value={note} onInput={(text) => update({ note: text })} />
+        <LabelledField label="Your name" hint="" value={signature.value} onInput={sign} />
       </div>
       {problem !== '' && (
         <p class="problem" role="alert">
@@ -238,7 +238,7 @@ function AnswerField({
 }
 
 function shapeFor(question: QuestionView, field: string): Shape {
-  if (field === 'reason' || field === 'feedback') return { is: 'text', long: true }
+  if (field === 'reason' || field === 'feedback') return { type: 'text', long: true }
   const begin = startingValue(question, field)
   if (field === 'to') {
     const names = typeof begin === 'object' && begin !== null ? Object.keys(begin) : ['tokens']
@@ -247,18 +247,18 @@ function shapeFor(question: QuestionView, field: string): Shape {
       title: limitTitles[name] ?? name,
       description: undefined,
       required: true,
-      shape: { is: 'number', whole: name === 'tokens' } as const,
+      shape: { type: 'number', whole: name === 'tokens' } as const,
     }))
-    return { is: 'object', fields }
+    return { type: 'object', fields }
   }
-  if (field === 'result') return { is: 'json' }
-  const shape = shapeOf(question.schema, begin)
-  return shape.is === 'text' ? { ...shape, long: true } : shape
+  if (field === 'result') return { type: 'json' }
+  const shape = schemaShape(question.schema, begin)
+  return shape.type === 'text' ? { ...shape, long: true } : shape
 }
 
 const limitTitles: { readonly [name: string]: string } = { tokens: 'Tokens', cost: 'Dollars', seconds: 'Seconds' }
 
-function Labelled({
+function LabelledField({
   label,
   hint,
   value,

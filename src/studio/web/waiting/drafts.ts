@@ -14,7 +14,7 @@ export interface Draft {
 
 const drafts = new Map<string, Draft>()
 
-export function draftOf(question: string): Draft | undefined {
+export function findDraft(question: string): Draft | undefined {
   return drafts.get(question)
 }
 

@@ -3,17 +3,17 @@
 // An answer that the server refuses is a draft again, with the reason.
 import { signal } from '@preact/signals'
 import type { Answer } from '../../../journal/entries.ts'
-import { rootRun } from '../../../journal/paths.ts'
+import { rootRunId } from '../../../journal/paths.ts'
 import { plural } from '../../../text/words.ts'
-import type { Answered, QuestionView } from '../../api/contract.ts'
+import type { AnswerResult, QuestionView } from '../../api/contract.ts'
 import { changes } from '../api/changes.ts'
 import { call } from '../api/client.ts'
 import { notify } from '../parts/notices.tsx'
-import { wordsOf } from '../parts/states.tsx'
-import { navigate, place } from '../routing/router.ts'
-import { draftOf, forgetDraft, keepDraft } from './drafts.ts'
+import { errorText } from '../parts/states.tsx'
+import { navigate, currentLocation } from '../routing/router.ts'
+import { findDraft, forgetDraft, keepDraft } from './drafts.ts'
 import { leaveToWorker } from './left-to-workers.tsx'
-import { idOf, pathOf } from './question-path.ts'
+import { questionKey, questionPath } from './question-path.ts'
 
 export interface HeldAnswer {
   readonly question: QuestionView
@@ -35,15 +35,15 @@ export const heldAnswers = signal<readonly HeldAnswer[]>([])
 const timers = new Map<string, ReturnType<typeof setTimeout>>()
 
 export function isHeld(question: Pick<QuestionView, 'runId' | 'id'>): boolean {
-  return heldAnswers.value.some((each) => idOf(each.question) === idOf(question))
+  return heldAnswers.value.some((each) => questionKey(each.question) === questionKey(question))
 }
 
 export function holdAnswer(answer: Omit<HeldAnswer, 'sent'>): void {
-  const size = bytesOf(answer)
+  const size = answerBytes(answer)
   const waiting = heldAnswers.peek().filter(({ sent }) => !sent)
-  if (waiting.reduce((sum, each) => sum + bytesOf(each), size) > mostBytes) sendHeld()
-  const id = idOf(answer.question)
-  heldAnswers.value = [...without(id), { ...answer, sent: false }]
+  if (waiting.reduce((sum, each) => sum + answerBytes(each), size) > mostBytes) sendHeld()
+  const id = questionKey(answer.question)
+  heldAnswers.value = [...withoutAnswer(id), { ...answer, sent: false }]
   if (size > mostBytes) sendAnswer(id)
   else
     timers.set(
@@ -54,15 +54,15 @@ export function holdAnswer(answer: Omit<HeldAnswer, 'sent'>): void {
 
 /** The question is there again, with what was typed. */
 export function undoAnswer(id: string): void {
-  const found = heldAnswers.peek().find((each) => idOf(each.question) === id)
+  const found = heldAnswers.peek().find((each) => questionKey(each.question) === id)
   if (!found || found.sent) return
   clearTimeout(timers.get(id))
-  heldAnswers.value = without(id)
-  if (place.peek().parts.length === 0) navigate(pathOf(found.question), { replace: true })
+  heldAnswers.value = withoutAnswer(id)
+  if (currentLocation.peek().parts.length === 0) navigate(questionPath(found.question), { replace: true })
 }
 
 export function sendAnswer(id: string): void {
-  const found = heldAnswers.peek().find((each) => idOf(each.question) === id)
+  const found = heldAnswers.peek().find((each) => questionKey(each.question) === id)
   if (!found || found.sent) return
   clearTimeout(timers.get(id))
   heldAnswers.value = heldAnswers.peek().map((each) => (each === found ? { ...found, sent: true } : each))
@@ -71,7 +71,7 @@ export function sendAnswer(id: string): void {
 
 /** All at once. */
 export function sendHeld(): void {
-  for (const { question } of heldAnswers.peek()) sendAnswer(idOf(question))
+  for (const { question } of heldAnswers.peek()) sendAnswer(questionKey(question))
 }
 
 /** Call it once, for the whole window. A page that is hidden may be ended without another word. */
@@ -84,44 +84,44 @@ export function sendHeldOnLeaving(): void {
 
 /** `open`: the questions that were read last. Answers that are recorded are not among them. */
 export function settleAnswers(open: readonly QuestionView[]): void {
-  const ids = new Set(open.map(idOf))
-  const kept = heldAnswers.peek().filter(({ question, sent }) => !sent || ids.has(idOf(question)))
+  const ids = new Set(open.map(questionKey))
+  const kept = heldAnswers.peek().filter(({ question, sent }) => !sent || ids.has(questionKey(question)))
   if (kept.length < heldAnswers.peek().length) heldAnswers.value = kept
 }
 
 async function send({ question, answer, words }: HeldAnswer): Promise<void> {
-  const id = idOf(question)
+  const id = questionKey(question)
   try {
     const taken = await call('POST /runs/{run}/questions/{question}', {
       params: { run: question.runId, question: question.id },
       body: answer,
-      keepalive: bytesOf({ answer }) <= mostBytes,
+      keepalive: answerBytes({ answer }) <= mostBytes,
     })
     forgetDraft(id)
-    tell(taken)
-    setTimeout(() => (heldAnswers.value = without(id)), settleMs)
+    notifyAnswered(taken)
+    setTimeout(() => (heldAnswers.value = withoutAnswer(id)), settleMs)
   } catch (error) {
-    const problem = wordsOf(error)
-    const draft = draftOf(id)
+    const problem = errorText(error)
+    const draft = findDraft(id)
     if (draft) keepDraft(id, { ...draft, problem })
-    heldAnswers.value = without(id)
+    heldAnswers.value = withoutAnswer(id)
     notify(`Not recorded: “${words}” for ${question.runId}. ${problem}`, { bad: true })
   }
   changes.value++
 }
 
 /** What happens next. */
-function tell({ runId, continues, questions }: Answered): void {
+function notifyAnswered({ runId, continues, questions }: AnswerResult): void {
   if (continues === 'here') notify('Answered. The run continues here.')
   else if (questions.length > 0) notify(`Answered. The run has ${plural(questions.length, 'more question')}.`)
-  else if (continues === 'worker') leaveToWorker(rootRun(runId))
+  else if (continues === 'worker') leaveToWorker(rootRunId(runId))
   else notify('Answered. The run waits for a resume.')
 }
 
-function without(id: string): readonly HeldAnswer[] {
-  return heldAnswers.peek().filter((each) => idOf(each.question) !== id)
+function withoutAnswer(id: string): readonly HeldAnswer[] {
+  return heldAnswers.peek().filter((each) => questionKey(each.question) !== id)
 }
 
-function bytesOf({ answer }: Pick<HeldAnswer, 'answer'>): number {
+function answerBytes({ answer }: Pick<HeldAnswer, 'answer'>): number {
   return new TextEncoder().encode(JSON.stringify(answer)).length
 }

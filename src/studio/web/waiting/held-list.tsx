@@ -4,7 +4,7 @@ import { useShortcuts } from '../keys/shortcuts.ts'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { heldAnswers, sendAnswer, undoAnswer, undoMs } from './held-answers.ts'
-import { idOf } from './question-path.ts'
+import { questionKey } from './question-path.ts'
 import { shortId } from './short-id.ts'
 
 export function HeldList(): JSX.Element {
@@ -12,21 +12,21 @@ export function HeldList(): JSX.Element {
   const last = held.at(-1)
   useShortcuts(
     'Answers',
-    [{ keys: 'z', does: 'Undo the last answer', run: () => last && undoAnswer(idOf(last.question)) }],
+    [{ keys: 'z', does: 'Undo the last answer', run: () => last && undoAnswer(questionKey(last.question)) }],
     last !== undefined,
   )
   return (
     <>
       {held.map(({ question, words }) => (
-        <div key={idOf(question)} class="notice left-run held">
+        <div key={questionKey(question)} class="notice left-run held">
           <p>
             {words}: {question.task} of <Link to={runPath(question.runId)}>{shortId(question.runId)}</Link>
             <span class="hint">Sent in a few seconds, or at once when you leave this page.</span>
           </p>
-          <button type="button" onClick={() => undoAnswer(idOf(question))}>
+          <button type="button" onClick={() => undoAnswer(questionKey(question))}>
             Undo
           </button>
-          <button type="button" class="quiet" onClick={() => sendAnswer(idOf(question))}>
+          <button type="button" class="quiet" onClick={() => sendAnswer(questionKey(question))}>
             Send now
           </button>
           <span class="held-time" style={{ 'animation-duration': `${undoMs}ms` }} aria-hidden="true" />

@@ -8,7 +8,7 @@ import { ApiError, call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
-import { wordsOf } from '../parts/states.tsx'
+import { errorText } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
 import { navigate, runPath } from '../routing/router.ts'
 import { shortId } from './short-id.ts'
@@ -65,7 +65,7 @@ function LeftRun({ runId }: { readonly runId: string }): JSX.Element {
     } catch (problem) {
       // somebody was first: that is what was wanted
       if (problem instanceof ApiError && problem.code === 'RUN_HELD') dismiss()
-      else notify(wordsOf(problem), { bad: true })
+      else notify(errorText(problem), { bad: true })
       // the page of the run has what decides
       if (problem instanceof ApiError && problem.code === 'TASKS_CHANGED') {
         dismiss()

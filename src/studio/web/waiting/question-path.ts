@@ -1,12 +1,12 @@
 // What a question is called on the page, and its address there.
 import type { QuestionView } from '../../api/contract.ts'
 
-type Named = Pick<QuestionView, 'runId' | 'id'>
+type QuestionId = Pick<QuestionView, 'runId' | 'id'>
 
-export function idOf({ runId, id }: Named): string {
+export function questionKey({ runId, id }: QuestionId): string {
   return `${runId} ${id}`
 }
 
-export function pathOf(question: Named): string {
-  return `/?question=${encodeURIComponent(idOf(question))}`
+export function questionPath(question: QuestionId): string {
+  return `/?question=${encodeURIComponent(questionKey(question))}`
 }

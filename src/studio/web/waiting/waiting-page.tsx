@@ -8,10 +8,10 @@ import { useShortcuts } from '../keys/shortcuts.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
-import { navigate, place, runPath } from '../routing/router.ts'
+import { navigate, currentLocation, runPath } from '../routing/router.ts'
 import { kindTags } from './decision-words.ts'
 import { QuestionDetail } from './question-detail.tsx'
-import { idOf, pathOf } from './question-path.ts'
+import { questionKey, questionPath } from './question-path.ts'
 import { shortId } from './short-id.ts'
 
 export function WaitingPage({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
@@ -21,8 +21,8 @@ export function WaitingPage({ questions }: { readonly questions: Resource<Questi
 }
 
 function Waiting({ questions, unreadable }: Questions): JSX.Element {
-  const named = place.value.query.get('question')
-  const chosen = questions.findIndex((question) => idOf(question) === named)
+  const named = currentLocation.value.query.get('question')
+  const chosen = questions.findIndex((question) => questionKey(question) === named)
   const current = Math.max(0, chosen)
   const list = useRef<HTMLUListElement>(null)
   const position = useRef(current)
@@ -30,7 +30,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
 
   const choose = (index: number, replace = true): void => {
     const question = questions[Math.max(0, Math.min(questions.length - 1, index))]
-    if (question) navigate(pathOf(question), { replace })
+    if (question) navigate(questionPath(question), { replace })
   }
   useShortcuts('Waiting for you', [
     { keys: 'j', does: 'Next question', run: () => choose(current + 1) },
@@ -70,7 +70,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
         <div class="waiting-columns">
           <ul ref={list} class="question-list" aria-label="Open questions">
             {questions.map((each) => (
-              <li key={idOf(each)}>
+              <li key={questionKey(each)}>
                 <QuestionCard question={each} current={each === question} />
               </li>
             ))}
@@ -79,7 +79,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
             <Link to="/" class="back">
               ‹ All questions
             </Link>
-            <QuestionDetail key={idOf(question)} question={question} onAnswered={() => {}} />
+            <QuestionDetail key={questionKey(question)} question={question} onAnswered={() => {}} />
           </div>
         </div>
       ) : (
@@ -100,7 +100,7 @@ function QuestionCard({
 }): JSX.Element {
   const { kind, crew, task, runId, askedAt } = question
   return (
-    <Link to={pathOf(question)} class="card question-card" aria-current={current ? 'true' : undefined}>
+    <Link to={questionPath(question)} class="card question-card" aria-current={current ? 'true' : undefined}>
       <span class="card-top">
         <span class="status tone-asks">{kindTags[kind]}</span>
         <span class="faint">

@@ -1,0 +1,153 @@
+// Kicking a crew off: a new run, or, under an id that is taken, the run that the same call has made before.
+import type { Hold } from '../../engine/lease/hold.ts'
+import { localRunKey } from '../../engine/lease/local-runs.ts'
+import { createRun, type NewRun } from '../../engine/run/lifecycle.ts'
+import { runningCode, warnOfRunBeside, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
+import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
+import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { seriallyByName } from '../../base/serially.ts'
+import { engineFor, type StartedRun, type RunHeldElsewhere, type OpenCrew } from '../open-crew.ts'
+import type { WhenHeld } from '../options/verb-options.ts'
+import { logStart } from '../result/log.ts'
+import type { OnPlan } from '../result/plan.ts'
+import { checkExecutable, checkBudgetPrices, checkTaskInputs, checkModels } from '../arguments/check-executable.ts'
+import { checkSameInputs, hasSameInputs } from '../arguments/check-same-run.ts'
+import { isDefaultPlace } from './default-store.ts'
+import { confirmPlan, kickoffPlan } from './make-plan.ts'
+import { resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
+import { checkInputNames } from '../given/input-names.ts'
+import { prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
+import { resumeOrFollow } from './resume.ts'
+
+export interface StartRequest {
+  readonly id: string | undefined
+  /** Undefined where none were given, which a run that is there already does not mind. */
+  readonly inputs: RawInputs | undefined
+  readonly reuse: RunState['reuse']
+  readonly onPlan?: OnPlan | undefined
+  readonly whenHeld?: WhenHeld | undefined
+  readonly choices: ExecuteOptions
+}
+
+export async function start(open: OpenCrew, request: StartRequest): Promise<StartedRun | RunHeldElsewhere> {
+  const code = runningCode()
+  const call = code && (await findParentCall(open, code, request.id))
+  if (call) return startChild(open, call, request)
+  const { definition: crew } = open
+  const { id, inputs: given, reuse, onPlan, whenHeld, choices } = request
+  const opened = await open.engine()
+  const run = id ?? opened.world.newRunId()
+  const engine = engineFor(opened, run)
+  if (id === undefined || !(await engine.store.row(run))) {
+    const inputs = given ? resolveInputs(given) : {}
+    checkInputNames(crew, inputs)
+    const made = await prepareInputs(crew, inputs, given?.files)
+    await checkExecutable(crew, made.inputs, () => true)
+    await checkBudgetPrices(crew)
+    if (onPlan) await confirmPlan(onPlan, await kickoffPlan(engine, crew, made.inputs, { reuse, ...choices }))
+    logStart(crew, run, 'kickoff')
+    const hold = await createOnce(engine, crew, {
+      run,
+      ...made,
+      through: choices.through,
+      origin: defined({ reuse, module: open.module }),
+    })
+    if (hold) return { engine, outcome: { is: 'held', hold }, choices }
+  }
+  const check = (state: RunState): void => given && checkSameInputs(state, given)
+  return resumeOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
+}
+
+/** Within a function task: a run that works for the function's run. */
+async function startChild(open: OpenCrew, call: FunctionCall, request: StartRequest): Promise<StartedRun> {
+  const { definition: crew } = open
+  const { id, inputs: given, reuse, onPlan, choices } = request
+  const inputs = given ? resolveInputs(given) : {}
+  const kickedOff = await kickoffChild(call, {
+    name: kickoffName(call, id, crew.name, inputs),
+    crew,
+    engine: engineFor,
+    options: choices,
+    isSame: (state) => !given || hasSameInputs(state, given),
+    async make() {
+      checkInputNames(crew, inputs)
+      const made = await prepareInputs(crew, inputs, given?.files)
+      await checkExecutable(crew, made.inputs, () => true)
+      await checkBudgetPrices(crew)
+      if (onPlan)
+        await confirmPlan(onPlan, await kickoffPlan(call.life.engine, crew, made.inputs, { reuse, ...choices }))
+      return { ...made, through: choices.through, origin: defined({ reuse, module: open.module }) }
+    },
+  })
+  const { engine, taken } = kickedOff
+  logStart(crew, (taken.is === 'held' ? taken.hold.state : taken.state).run, 'kickoff')
+  return { engine, outcome: taken, choices, kickedOff }
+}
+
+/** The call that a kickoff within a run's code works for, if it can. A warning says why not. */
+async function findParentCall(
+  open: OpenCrew,
+  code: RunningCode,
+  id: string | undefined,
+): Promise<FunctionCall | undefined> {
+  const { call } = code
+  const { name } = open.definition
+  // it is called again, and nobody waits for it now
+  if (call?.interruptible.aborted) return new Promise(() => {})
+  const why = call ? await whyNotChild(open, call, id) : 'only what a task that is a function kicks off does'
+  if (why === undefined) return call
+  warnOfRunBeside(code, { crew: name, run: id, why })
+  return undefined
+}
+
+async function whyNotChild(open: OpenCrew, call: FunctionCall, id: string | undefined): Promise<string | undefined> {
+  if (call.isOver) return 'the function had returned by then'
+  const { engine, state } = call.life
+  if (open.hasStore && localRunKey(await open.engine(), '') !== localRunKey(engine, ''))
+    return 'its crew has another store'
+  // else it would not find that run
+  const isOwnStore = open.hasStore || isDefaultPlace(engine.store.url)
+  const mayBeThere = isOwnStore && id !== undefined && id !== state.run
+  return mayBeThere && (await engine.store.row(id)) ? 'a run of that id was there before' : undefined
+}
+
+const creating = seriallyByName()
+
+/**
+ * Of several calls at once with the same id, one creates the run, and for the others, which get undefined, it is there
+ * by then.
+ */
+function createOnce(engine: Engine, crew: CrewDefinition, created: NewRun): Promise<Hold | undefined> {
+  return creating(localRunKey(engine, created.run), () =>
+    createRun(engine, crew, created).catch((error: unknown) => {
+      if (RepriseError.isInstance(error) && error.code === 'RUN_HELD') return undefined
+      throw error
+    }),
+  )
+}
+
+/**
+ * INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would
+ * be refused for.
+ */
+export async function checkStart(open: OpenCrew, given: RawInputs, id: string | undefined): Promise<void> {
+  const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined
+  const inputs = resolveInputs(given, stored, true)
+  const { tasks, callbacks } = open.definition
+  checkInputNames(open.definition, inputs)
+  // what the callback will make of them is not known yet
+  if (callbacks?.before) return
+  await checkTaskInputs(tasks, await parseInputs(open.definition, inputs))
+  checkModels(tasks)
+}
+
+async function storedInputs(open: OpenCrew, run: string): Promise<RunState['inputs'] | undefined> {
+  const { store } = await open.engine()
+  if (!(await store.row(run))) return undefined
+  const { state } = await readRun(store, run)
+  return state.given ?? state.inputs
+}

@@ -1,0 +1,41 @@
+// Puts an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes
+// from.
+import { messageOf, RepriseError } from '../../base/errors.ts'
+import type { Question } from '../../journal/entries.ts'
+import { askingTask } from '../../journal/state/open-questions.ts'
+import { redact } from '../../secrets/redact.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import type { Life } from '../life.ts'
+import { answerMessage, drainInbox, post } from './inbox.ts'
+import { checkAnswer } from './questions.ts'
+
+/**
+ * How often a caller is asked about one call: a function that returns an input that doesn't fit would return it
+ * forever.
+ */
+const callLimit = 5
+
+/**
+ * Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit;
+ * CALLBACK_FAILED.
+ */
+export async function askOnQuestion(life: Life, question: Question, signal: AbortSignal = life.signal): Promise<void> {
+  const { onQuestion } = life.options
+  if (!onQuestion || life.asked.has(question.id)) return
+  const before = [...life.asked.values()].filter(({ kind, path }) => kind === 'call' && path === question.path)
+  if (question.kind === 'call' && before.length >= callLimit) return
+  life.asked.set(question.id, question)
+  const asked = { ...question, asking: [askingTask(life.state, question.path)] }
+  const answering = Promise.try(() => onQuestion(structuredClone(asked))).catch((error: unknown) => {
+    if (RepriseError.isInstance(error)) throw error
+    throw new RepriseError('CALLBACK_FAILED', `onQuestion threw: ${redact(messageOf(error))}`, { cause: error })
+  })
+  const answer = await unlessAborted(answering, signal)
+  if (answer === undefined) return
+  const message = answerMessage(question, checkAnswer(question, answer))
+  await post(life.engine, life.state.run, message).catch((error: unknown) => {
+    if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
+  })
+  life.mail.notify()
+  await drainInbox(life, { edits: false })
+}

@@ -1,0 +1,65 @@
+// A root and the runs that work for it, in the hands of this process: one lease for all of them. What waits in any of
+// their inboxes is known from what the store answers to every write and every renewal, so that none of them has to ask.
+import type { RepriseError } from '../../base/errors.ts'
+import { serially, type SerialQueue } from '../../base/serially.ts'
+import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
+import type { Lease } from '../../stores/store.ts'
+import type { Engine } from '../definition.ts'
+import { leaseKeeper, type TimedLease } from './lease-keeper.ts'
+
+export interface LeasedTree {
+  readonly lease: Lease
+  /** Resolves when enough of the lease is left to start an effect; LEASE_LOST. */
+  ready(signal: AbortSignal): Promise<void>
+  /** Joins in; the result leaves again. */
+  join(member: TreeMember): () => void
+  /** Whether the run is in progress here: then it reads its own inbox. */
+  isExecuting(run: string): boolean
+  /** Only one at a time takes up its runs or records in those that aren't in progress, or two would write to one. */
+  readonly exclusively: SerialQueue
+  /** To be told how many messages wait, when the store says so. */
+  noteMessages(messages: number): void
+  /** Ends the work on all of its runs. */
+  fail(error: RepriseError): void
+  /** Gives the lease back, and says how many messages wait. */
+  release(): Promise<number>
+}
+
+/** One of its runs. */
+export interface TreeMember {
+  readonly run: string
+  fail(error: RepriseError): void
+  /** Messages may be in its inbox. */
+  mail(): void
+}
+
+export function openLeasedTree(engine: Engine, lease: TimedLease): LeasedTree {
+  const members = new Set<TreeMember>()
+  const keeper = engine.leases ?? leaseKeeper(impatientStore(engine.store), engine.world)
+  const fail = (error: RepriseError): void => {
+    for (const member of members) member.fail(error)
+  }
+  const waiting = (messages: number): void => {
+    if (messages > 0) for (const member of members) member.mail()
+  }
+  const kept = keeper.keep(lease, { lost: fail, waiting })
+  return {
+    lease,
+    ready: (signal) => kept.ready(signal),
+    join(member) {
+      members.add(member)
+      return () => void members.delete(member)
+    },
+    isExecuting: (run) => [...members].some((member) => member.run === run),
+    exclusively: serially(),
+    noteMessages: waiting,
+    fail,
+    async release() {
+      kept.stop()
+      // what there is of the run is on disk; a lease that cannot be released soon expires. One that is lost is released
+      // too, which says that this process did not die
+      const store = patientStore(engine.store, { signal: AbortSignal.abort(), clock: engine.world })
+      return store.release(lease).catch(() => 0)
+    },
+  }
+}

@@ -1,0 +1,46 @@
+// What an attempt is pinned to. Outputs of earlier tasks in its first message are referred to by their entry and a
+// digest, so that a run of many tasks does not write each output again for every task that follows.
+import { defined } from '../../base/defined.ts'
+import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { modelName } from '../../models/resolve/resolve-model.ts'
+import { storableProvider } from '../../tools/provider-tool.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { AgentDefinition, TaskDefinition } from '../definition.ts'
+import { runOutputs } from '../run/context-fields.ts'
+
+export function pinRequest(task: TaskDefinition, state: RunState, now: Date): PinnedRequest {
+  const { message, instructions, ...rendered } = task.render(state.inputs, runOutputs(state))
+  return {
+    ...rendered,
+    instructions: dated(instructions, task.agent, now),
+    message: message.map((piece) => (typeof piece === 'string' ? piece : referTo(state, piece.output))),
+    tools: toolDefinitions(task.tools),
+    model: modelName(task.agent.model),
+    settings: task.agent.settings,
+    ...defined({ output: task.schema?.asked }),
+  }
+}
+
+/** At their end, so that what does not change with the day comes first: providers cache by it. */
+export function dated(instructions: string, { dateWords }: AgentDefinition, now: Date): string {
+  return dateWords ? `${instructions}\n\n${dateWords(now)}` : instructions
+}
+
+/** By name, so that their order in the code does not matter. */
+export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] {
+  return tools
+    .map(({ name, description, schema, provider, options }) => ({
+      name,
+      description,
+      schema: schema.json,
+      ...defined({ provider: provider && storableProvider(name, provider), options }),
+    }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function referTo(state: RunState, task: string): OutputReference {
+  const output = state.tasks.get(task)?.seq as number
+  return { output, digest: digest(state.outputs.get(output) ?? '') }
+}

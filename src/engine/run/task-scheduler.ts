@@ -1,0 +1,153 @@
+// Which task of a run is started next: the first in the crew's order of which everything that it waits for is done.
+// What each one still waits for is counted down as tasks are done, since looking through all of them after every step
+// would make the steps of a large crew slow. The state remains the truth: whatever was done in it is noticed before a
+// task is named, and when a task was undone (a person invalidated it) everything is counted again.
+import type { RunState } from '../../journal/state/state.ts'
+import { isDone } from '../../journal/state/tally.ts'
+import type { CrewDefinition, TaskDefinition } from '../definition.ts'
+import { positionsIn, tasksNamed } from './waits-for.ts'
+
+export interface TaskScheduler {
+  /** The first task that can be started, until it is in progress or done. */
+  next(): TaskDefinition | undefined
+  begin(task: TaskDefinition): void
+  /** It cannot continue before another answer. The task itself finds out whether that is the right one. */
+  wait(task: TaskDefinition): void
+  /** It waited, and can continue. */
+  continue(name: string): void
+  /** The names of those that wait. */
+  waiting(): string[]
+  /** The tasks that were done or undone since this was last asked, in the crew's order; at first, all. */
+  turned(): readonly TaskDefinition[]
+}
+
+/** Only tasks before position `end` are started. `running` are the names of those in progress. */
+export function taskScheduler(
+  state: RunState,
+  crew: CrewDefinition,
+  end: number,
+  running: { has(name: string): boolean },
+): TaskScheduler {
+  const { tasks } = crew
+  const { turns } = state.tally
+  const positions = positionsIn(crew)
+  const inOrder = crew.process !== 'parallel'
+  const dependents = new Map<string, number[]>()
+  /** How many answers there were when a task began to wait. */
+  const waiting = new Map<string, number>()
+  /** As far as it was noticed. */
+  const done = new Set<string>()
+  /** By position: how many tasks it still waits for, besides those that its place in the order makes it wait for. */
+  let missing: number[] = []
+  /** In a crew that works in order: the first task that is not done and holds up all after it. */
+  let barrier = 0
+  /** Positions of tasks that could be started when they were put here, the first one last. */
+  let ready: number[] = []
+  let noticed = turns.length
+  let told: number | undefined
+  let answers = countAnswers(state)
+
+  const isDoneIn = (name: string): boolean => {
+    const task = state.tasks.get(name)
+    return task !== undefined && isDone(task)
+  }
+  const holdsUp = (task: TaskDefinition | undefined): boolean => inOrder && task?.async === false
+  const isPassed = (task: TaskDefinition | undefined): boolean =>
+    task !== undefined && (done.has(task.name) || !holdsUp(task))
+  const namesFor = ({ context }: TaskDefinition): ReadonlySet<string> =>
+    new Set(context.filter((name) => !holdsUp(tasks[positions.get(name) ?? -1])))
+
+  const canStart = (position: number): boolean => {
+    const name = tasks[position]?.name
+    if (name === undefined || position >= end || position > barrier || missing[position] !== 0) return false
+    return !done.has(name) && !running.has(name) && (waiting.get(name) ?? -1) < countAnswers(state)
+  }
+
+  const offer = (position: number | undefined): void => {
+    if (position === undefined || !canStart(position)) return
+    let [low, high] = [0, ready.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ready[middle] as number) > position) low = middle + 1
+      else high = middle
+    }
+    ready.splice(low, 0, position)
+  }
+
+  const countAgain = (): void => {
+    done.clear()
+    for (const { name } of tasks) if (isDoneIn(name)) done.add(name)
+    missing = tasks.map((task) => [...namesFor(task)].filter((name) => !done.has(name)).length)
+    barrier = 0
+    while (isPassed(tasks[barrier])) barrier += 1
+    ready = [...tasks.keys()].filter(canStart).toReversed()
+  }
+
+  const notice = (name: string): void => {
+    done.add(name)
+    for (const position of dependents.get(name) ?? []) {
+      missing[position] = (missing[position] as number) - 1
+      offer(position)
+    }
+    while (isPassed(tasks[barrier])) offer(++barrier)
+  }
+
+  const goOn = (name: string): void => {
+    waiting.delete(name)
+    offer(positions.get(name))
+  }
+
+  const catchUp = (): void => {
+    const names = turns.slice(noticed)
+    noticed = turns.length
+    // what it waited for no longer matters
+    for (const name of names) waiting.delete(name)
+    if (!names.every(isDoneIn)) countAgain()
+    else for (const name of names) if (!done.has(name)) notice(name)
+    for (const name of waiting.keys()) if (wasInvalidated(state, name)) goOn(name)
+  }
+
+  for (const [position, task] of tasks.entries()) {
+    for (const name of namesFor(task)) {
+      const others = dependents.get(name)
+      if (others) others.push(position)
+      else dependents.set(name, [position])
+    }
+  }
+  countAgain()
+
+  return {
+    next() {
+      catchUp()
+      if (answers < countAnswers(state)) for (const name of waiting.keys()) offer(positions.get(name))
+      answers = countAnswers(state)
+      for (let position = ready.at(-1); position !== undefined; position = ready.at(-1)) {
+        if (canStart(position)) return tasks[position]
+        ready.pop()
+      }
+      return undefined
+    },
+    begin: ({ name }) => void waiting.delete(name),
+    wait: ({ name }) => void waiting.set(name, countAnswers(state)),
+    continue: goOn,
+    waiting() {
+      catchUp()
+      return [...waiting.keys()]
+    },
+    turned() {
+      const found = told === undefined ? tasks : tasksNamed(crew, turns.slice(told))
+      told = turns.length
+      return found
+    },
+  }
+}
+
+/** A person invalidated a task while it waited: it begins anew. */
+function wasInvalidated({ tasks, attempts }: RunState, name: string): boolean {
+  return attempts.get(tasks.get(name)?.attempts.at(-1) ?? '')?.status === 'void'
+}
+
+/** How many questions need no answer any more. */
+function countAnswers({ questions, unanswered }: RunState): number {
+  return questions.size - unanswered.size
+}

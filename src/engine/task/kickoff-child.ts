@@ -1,0 +1,240 @@
+// A kickoff within a function task: a run of its own that works for the function's run, as that of a task that is a
+// crew does, by the same code (execute-child.ts). It is the work of an attempt within the call of the function,
+// `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a child that waited can continue; a
+// kickoff then finds its run by its name, in an earlier attempt at the task too, as long as its inputs are the same. A
+// result is never handed to other inputs: these have a new attempt.
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { digest } from '../../journal/hash.ts'
+import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
+import type { AttemptState, RunState } from '../../journal/state/state.ts'
+import { attemptsSinceDone } from '../../journal/state/tally.ts'
+import type { CrewDefinition, ExecuteOptions, Inputs, TaskDefinition } from '../definition.ts'
+import type { Life } from '../life.ts'
+import { cancelChild } from '../inbox/cancel-children.ts'
+import { readStateIfExists } from '../read/read-run.ts'
+import type { ResumeOutcome } from '../run/lifecycle.ts'
+import { activeChildren } from './children.ts'
+import {
+  childAccount,
+  childOnQuestion,
+  checkIsChild,
+  childDecisions,
+  executeChildRun,
+  openChildRun,
+  uncountedRuns,
+  withinBudget,
+  type ChildAccount,
+  type ChildWork,
+} from './execute-child.ts'
+import { runCode, type FunctionCall } from './function-call.ts'
+
+export interface FunctionKickoff {
+  readonly name: string
+  readonly crew: CrewDefinition
+  readonly engine: (engine: Life['engine'], run: string) => Life['engine']
+  readonly options: ExecuteOptions
+  /** Whether a run was kicked off with these inputs. */
+  isSame(state: RunState): boolean
+  make: ChildWork['make']
+}
+
+/** A child run that was made or taken up for a kickoff. */
+export interface ActiveKickoff {
+  readonly engine: Life['engine']
+  readonly taken: ResumeOutcome
+  /** The state of the run when its kickoff has a result. Does not settle when it waits. */
+  execute(): Promise<RunState>
+  /** Resolves when it waits. */
+  readonly waits: Promise<void>
+}
+
+/**
+ * The name of a kickoff: its id, without that of the run that it is part of, so that a replay has the same names. One
+ * that has no id is known by its crew and its inputs; of equal ones, by their number, since it doesn't matter which is
+ * which.
+ */
+export function kickoffName(call: FunctionCall, id: string | undefined, crew: string, inputs: Inputs): string {
+  if (id !== undefined) return pathSafe(withoutRun(id, call.life.state.run) || crew)
+  const name = `${pathSafe(crew)}-${digest(inputs).slice(0, 8)}`
+  const number = (call.names.get(name) ?? 0) + 1
+  call.names.set(name, number)
+  return number === 1 ? name : `${name}-${number}`
+}
+
+function withoutRun(id: string, run: string): string {
+  return id.startsWith(run) ? id.slice(run.length).replace(/^[-_.:/ ]+/, '') : id
+}
+
+/** As a part of a path: without what means something there, and not too long. */
+function pathSafe(text: string): string {
+  const plain = text.replaceAll(/[%/#\u0000-\u001f\u007f]/g, encodeURIComponent)
+  return plain.length <= 80 ? plain : `${plain.slice(0, 60).toWellFormed()}~${digest(text).slice(0, 12)}`
+}
+
+/** RUN_HELD when a kickoff of that name is in progress; whatever the run is refused for. */
+export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff): Promise<ActiveKickoff> {
+  const { life } = call
+  const { name, crew } = kickoff
+  if (call.inProgress.has(name)) {
+    const run = life.state.attempts.get(life.state.tasks.get(call.task.name)?.kickoffs?.get(name) ?? '')?.child
+    const words = `${run ?? `what is kicked off as ${name}`} is already being executed by this process; await that call, or give another id`
+    throw new RepriseError('RUN_HELD', words, { runId: run })
+  }
+  const ended = Promise.withResolvers<void>()
+  const over = (): void => {
+    call.inProgress.delete(name)
+    ended.resolve()
+  }
+  call.inProgress.set(name, ended.promise)
+  life.kickedOff.set(childAddress(call.task.name, attemptPath(name, 1, call.path)), crew)
+  try {
+    const attempt = await attemptAt(call, kickoff)
+    const run = attempt.child as string
+    const signals = [call.signal, ...(kickoff.options.signal ? [kickoff.options.signal] : [])]
+    const { handsBack, changed } = life.options
+    const work: ChildWork = {
+      engine: { ...kickoff.engine({ ...life.engine, listeners: undefined }, run), within: life.childRuns },
+      crew,
+      attempt,
+      options: {
+        handsBack,
+        changed,
+        onQuestion: childOnQuestion(life, attempt),
+        ...defined(kickoff.options),
+        decisions: childDecisions(life, attempt),
+        signal: AbortSignal.any(signals),
+        next: null,
+      },
+      make: kickoff.make,
+    }
+    const taken = await openChildRun(life, work)
+    const waits = Promise.withResolvers<void>()
+    return {
+      engine: work.engine,
+      taken,
+      waits: waits.promise,
+      async execute() {
+        try {
+          // what the child's own tools and guardrails kick off isn't kicked off by this function
+          const state = await runCode(undefined, () => executeUntilRest(call, work, taken))
+          if (state) return state
+        } finally {
+          over()
+        }
+        call.wait()
+        waits.resolve()
+        return new Promise(() => {})
+      },
+    }
+  } catch (error) {
+    over()
+    if (isForFunction(error, life.state.run)) throw error
+    call.fail(error)
+    return new Promise(() => {})
+  }
+}
+
+/** The newest attempt of that name, if it was given the same, or a new one. */
+async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKickoff): Promise<AttemptState> {
+  const { life, task, path } = call
+  const { state, engine } = life
+  const last = state.attempts.get(state.tasks.get(task.name)?.kickoffs?.get(name) ?? '')
+  if (last) {
+    const found = await readStateIfExists(engine.store, last.child as string)
+    // it was never created
+    if (!found && last.status === 'open') return last
+    if (found) checkIsChild(state, last, found)
+    if (found?.crew === crew.name && isSame(found)) return last
+    if (found) life.crew.logger.warn(`run ${found.run} was kicked off with other inputs; it is executed anew`)
+  }
+  let number =
+    last && attemptPath(name, attemptNumber(last.path), path) === last.path ? attemptNumber(last.path) + 1 : 1
+  const next = (): string => attemptPath(name, number, path)
+  // the remains of a deleted run are not mistaken for its work
+  while (state.attempts.has(next()) || (await engine.store.row(childRunId(state.run, next())))) number += 1
+  const started = next()
+  await life.append([{ type: 'task.started', path: started, fingerprint: {}, child: true }])
+  return state.attempts.get(started) as AttemptState
+}
+
+/** The state that the function is given; undefined where the child waits. */
+async function executeUntilRest(
+  call: FunctionCall,
+  work: ChildWork,
+  first: ResumeOutcome,
+): Promise<RunState | undefined> {
+  const { life, task, signal } = call
+  const { path } = work.attempt
+  let taken: ResumeOutcome | undefined = first
+  let state: RunState | undefined
+  try {
+    state = await withinBudget({ life, task }, path, async (outer) => {
+      const now = taken ?? (await openChildRun(life, work))
+      taken = undefined
+      return executeChildRun(life, work, now, outer)
+    })
+  } catch (error) {
+    if (signal.aborted) return undefined
+    if (!isForFunction(error, life.state.run)) {
+      call.fail(error)
+      return undefined
+    }
+    call.handed.add(path)
+    throw error
+  }
+  // a message came after it had said that it waits
+  if (state?.woken) life.mailBelow.notify()
+  if (state?.status === 'completed') {
+    if (work.attempt.status !== 'completed') {
+      const account = await childAccount(life, [childAddress(task.name, path)], state)
+      await life.append([{ type: 'task.completed', path, structured: false, ...account }])
+    }
+  } else if (signal.aborted || !state || !stoppedAsRequested(state, work.options)) {
+    if (!signal.aborted) warnOfOnce(call, path)
+    return undefined
+  }
+  call.handed.add(path)
+  for (const run of uncountedRuns(state)) call.uncounted.add(run)
+  return state
+}
+
+/** What stops the function's run, or fails its task, is not for the function to catch. */
+function isForFunction(error: unknown, run: string): boolean {
+  if (!RepriseError.isInstance(error)) return true
+  if (error.code === 'TASKS_CHANGED') return false
+  return error.runId !== run && !['STORE_UNAVAILABLE', 'STORE_FAILED', 'LEASE_LOST'].includes(error.code)
+}
+
+/** Whether it stopped where the function wanted it to. */
+function stoppedAsRequested({ suspended }: RunState, { through }: ExecuteOptions): boolean {
+  return suspended?.reason === 'stopped' || (through !== undefined && suspended?.reason === 'through')
+}
+
+function warnOfOnce({ life, task }: FunctionCall, path: string): void {
+  if (task.code?.effect !== 'once') return
+  const words = `function ${task.name} waits for run ${childRunId(life.state.run, path)}; as its effect is once, a person must then say whether it may be called again: declare effect: 'idempotent' if it may`
+  if (life.warned.has(words)) return
+  life.warned.add(words)
+  life.crew.logger.warn(words)
+}
+
+/**
+ * For a function that has returned: cancels the children that it was not given the outcome of. They wait, or an earlier
+ * call kicked them off and this one did not.
+ */
+export async function cancelUnusedChildren({ life, task, handed }: FunctionCall): Promise<void> {
+  const { state, tree: unit, engine, crew } = life
+  for (const { path, run } of activeChildren(state, task.name)) {
+    if (handed.has(path)) continue
+    const cancelled = await unit.exclusively(() => cancelChild(engine, unit, run))
+    if (cancelled) crew.logger.warn(`run ${run} was cancelled: function ${task.name} returned without its result`)
+  }
+}
+
+/** What the runs have taken and called that a function kicked off and that are not completed; it is done now. */
+export async function unfinishedAccount(life: Life, { name }: TaskDefinition): Promise<Partial<ChildAccount>> {
+  const known = life.state.tasks.get(name)
+  const open = known ? attemptsSinceDone(life.state, known) : []
+  return open.length > 0 ? childAccount(life, [...new Set(open.map(({ path }) => childAddress(name, path)))]) : {}
+}

@@ -1,0 +1,36 @@
+// Changed tasks of a run in words, and what a resume may decide about them.
+import type { NextStep } from '../../base/next.ts'
+import type { OrphanedTask, TaskListChanges } from '../entries.ts'
+
+/** `book (2 recorded steps, an open question; is it post now?)` */
+export function describeOrphan(orphan: OrphanedTask): string {
+  return `${orphan.task} (${holdsWords(orphan)})`
+}
+
+/** `2 recorded steps, an open question; is it post now?` */
+export function holdsWords({ holds, because, nearest: meant }: OrphanedTask): string {
+  const more = because ?? (meant === undefined ? undefined : `is it ${meant} now?`)
+  return `${holds.join(', ')}${more === undefined ? '' : `; ${more}`}`
+}
+
+/** `added audit; removed note; renamed book to post` */
+export function describeTaskChanges({ added = [], removed = [], renamed = {} }: TaskListChanges): string {
+  const moved = Object.entries(renamed).map(([old, now]) => `${old} to ${now}`)
+  return [
+    ...(added.length > 0 ? [`added ${added.join(', ')}`] : []),
+    ...(removed.length > 0 ? [`removed ${removed.join(', ')}`] : []),
+    ...(moved.length > 0 ? [`renamed ${moved.join(', ')}`] : []),
+  ].join('; ')
+}
+
+/** The resume that says of each orphaned task what it most likely became. */
+export function suggestDecision(runId: string, orphaned: readonly OrphanedTask[]): NextStep<'resume'> {
+  const renamed = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
+  const removed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
+  return {
+    act: 'resume',
+    runId,
+    ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
+    ...(removed.length > 0 ? { removed } : {}),
+  }
+}

@@ -1,0 +1,8 @@
+// What a store notes of the last entry of a batch, apart from its line.
+import { hashBytes } from '../../journal/hash.ts'
+import type { Batch, Line, LastEntryNote } from '../store.ts'
+
+export function lastEntryOf({ lines }: Batch): Required<LastEntryNote> {
+  const { seq, bytes, hash = hashBytes(bytes) } = lines.at(-1) as Line
+  return { seq, hash }
+}

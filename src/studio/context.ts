@@ -1,0 +1,167 @@
+// What a studio works on: one store, and the crews whose code is at hand. Opened with the first request.
+import { Crew } from '../crew/crew.ts'
+import type { OpenCrew } from '../crew/open-crew.ts'
+import { openCrewStore } from '../crew/verbs/default-store.ts'
+import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import { realWorld } from '../engine/world.ts'
+import { RepriseError } from '../base/errors.ts'
+import { rootRunId } from '../journal/paths.ts'
+import type { Prices } from '../models/prices.ts'
+import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
+import type { RunRow, Store } from '../stores/store.ts'
+import { ownRuns, type OwnRuns } from './own-runs.ts'
+import { runNotFoundError } from '../engine/read/run-not-found.ts'
+import { checkRunId } from '../engine/read/run-id.ts'
+
+export interface StudioContext {
+  readonly engine: Engine
+  readonly store: Store
+  /** By name. */
+  readonly crews: ReadonlyMap<string, LoadedCrew>
+  /** Also the crews that are tasks of these. They can be looked at, and run only as those tasks. */
+  readonly shown: ReadonlyMap<string, ShownCrew>
+  /** Those that this studio executes. */
+  readonly own: OwnRuns
+  /** Stops what this studio executes: runs are suspended, and can be resumed. */
+  readonly signal: AbortSignal
+  /** Backtests that this studio executes, by their ids. */
+  readonly backtests: Map<string, RunningBacktest>
+  close(): Promise<void>
+}
+
+export interface RunningBacktest {
+  readonly crew: string
+  readonly task: string
+  readonly createdAt: string
+  /** How many cases it has. */
+  readonly total: number
+  /** Between and within trials; the same id continues them. */
+  stop(): void
+  /** Never rejects. */
+  readonly end: Promise<void>
+}
+
+export interface LoadedCrew {
+  readonly crew: Crew
+  readonly open: OpenCrew
+  readonly definition: CrewDefinition
+}
+
+export interface ShownCrew {
+  readonly crew: Crew
+  readonly definition: CrewDefinition
+  /** The crews that it is only a task of; empty for a crew whose runs can be started. */
+  readonly within: readonly string[]
+}
+
+/** OPTION_INVALID for two crews of one name, or of two stores; what opening a store gives. */
+export async function openContext(crews: readonly Crew[], given: string | Store | undefined): Promise<StudioContext> {
+  // a store that is given is opened once, for all of them
+  const opened = given === undefined && crews.length > 0 ? undefined : await openCrewStore(given)
+  try {
+    const used = opened ? crews.map((crew) => withStore(crew, opened)) : crews
+    const stop = new AbortController()
+    const backtests: StudioContext['backtests'] = new Map()
+    const engine = opened ? createEngine(opened) : await sharedEngine(used)
+    const own = ownRuns(engine, stop.signal)
+    const known = byName(used)
+    return {
+      engine,
+      store: engine.store,
+      crews: known,
+      shown: withNested(known),
+      own,
+      signal: stop.signal,
+      backtests,
+      async close() {
+        stop.abort()
+        await own.idle()
+        await Promise.all([...used.map(waitUntilIdle), ...[...backtests.values()].map(({ end }) => end)])
+        // crews that were given with their stores are their owner's to close
+        if (opened) await opened.close()
+      },
+    }
+  } catch (error) {
+    await opened?.close()
+    throw error
+  }
+}
+
+/** RUN_NOT_FOUND, OPTION_INVALID for what cannot be an id. */
+export async function readRow({ store }: StudioContext, runId: string): Promise<RunRow> {
+  const row = await store.row(checkRunId(runId))
+  if (!row) throw runNotFoundError(store, runId)
+  return row
+}
+
+/** Whether this process executes it, by one of these crews. */
+export function isHere({ crews }: StudioContext, runId: string): boolean {
+  return [...crews.values()].some(({ open }) => open.underWay.has(runId))
+}
+
+function withStore(crew: Crew, store: Store): Crew {
+  const copy: Crew = crew.with({ store })
+  return copy
+}
+
+function createEngine(opened: Store): Engine {
+  return { store: patientStore(opened, { limitMs: briefMs, tell: () => {} }), world: realWorld() }
+}
+
+/** That of the first crew: all of them keep their runs in one place. */
+async function sharedEngine(crews: readonly Crew[]): Promise<Engine> {
+  const engines = await Promise.all(crews.map((crew) => crew['~open'].engine()))
+  const urls = [...new Set(engines.map(({ store }) => store.url))]
+  const apart = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
+  if (apart || !engines[0]) {
+    const words = `the crews ${crews.map(({ name }) => name).join(', ')} keep their runs in ${urls.join(' and ')}${urls.length > 1 ? '' : ' stores of their own'}; a studio shows one store: say which`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  return engines[0]
+}
+
+function byName(crews: readonly Crew[]): Map<string, LoadedCrew> {
+  const known = new Map<string, LoadedCrew>()
+  for (const crew of crews) {
+    if (known.has(crew.name)) {
+      const words = `two of the crews are called ${crew.name}; give one of them another name, or leave one of them out`
+      throw new RepriseError('OPTION_INVALID', words)
+    }
+    known.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
+  }
+  return known
+}
+
+function withNested(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCrew> {
+  const shown = new Map<string, ShownCrew>()
+  for (const { crew, definition } of crews.values()) shown.set(crew.name, { crew, definition, within: [] })
+  const add = ({ crew, definition }: Omit<ShownCrew, 'within'>): void => {
+    for (const [index, { child }] of definition.tasks.entries()) {
+      const inner: unknown = crew.tasks[index]?.child?.crew
+      if (!child || !Crew.isInstance(inner) || crews.has(inner.name)) continue
+      const { within = [] } = shown.get(inner.name) ?? {}
+      if (within.includes(crew.name)) continue
+      const nested = { crew: inner, definition: child.crew }
+      shown.set(inner.name, { ...nested, within: [...within, crew.name] })
+      add(nested)
+    }
+  }
+  for (const known of crews.values()) add(known)
+  return shown
+}
+
+/** Those by which the run tree is counted: of the crew of its root. */
+export async function runPrices(
+  { crews, store }: StudioContext,
+  run: string,
+  crew: string,
+): Promise<Prices | undefined> {
+  const root = rootRunId(run)
+  const name = root === run ? crew : ((await store.row(root))?.crew ?? crew)
+  return crews.get(name)?.definition.prices
+}
+
+/** Waits until it executes nothing any more. */
+async function waitUntilIdle(crew: Crew): Promise<void> {
+  await Promise.allSettled([...crew['~open'].underWay.values()].map(({ end }) => end))
+}

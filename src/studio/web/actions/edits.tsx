@@ -1,0 +1,137 @@
+// Other inputs and other outputs for a new run, in forms made from their schemas. Only what differs from the run's own
+// is given on.
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Json } from '../../../journal/json.ts'
+import type { RunDetail, TaskDetail } from '../../api/contract.ts'
+import { schemaShape, valueShape, type Shape } from '../form/schema-shape.ts'
+import { ValueField } from '../form/value-field.tsx'
+import { structureIn } from '../parts/output-view.tsx'
+
+export interface RunEdits {
+  readonly inputs: { readonly [name: string]: Json }
+  readonly outputs: { readonly [task: string]: Json }
+  readonly effects: 'reuse' | 'again' | 'ask'
+}
+
+interface EditsProps {
+  readonly detail: RunDetail
+  readonly edited: RunEdits
+  /** Whether outputs can be changed, too. */
+  readonly outputs: boolean
+  /** The task whose output is open for editing at first. */
+  readonly first: string | undefined
+  onChange(edited: RunEdits): void
+}
+
+export function Edits({ detail, edited, outputs, first, onChange }: EditsProps): JSX.Element {
+  const editable = detail.tasks.filter((task) => task.raw !== '')
+  const [open, setOpen] = useState<readonly string[]>(first === undefined ? [] : [first])
+  const closed = editable.filter(({ name }) => !open.includes(name))
+  return (
+    <div class="form edits">
+      {Object.keys(detail.inputs).length > 0 && (
+        <details class="foldable" open={first === undefined && outputs}>
+          <summary>Inputs</summary>
+          <div class="form">
+            {Object.entries(detail.inputs).map(([name, value]) => (
+              <InputEdit
+                key={name}
+                name={name}
+                value={value}
+                edited={edited.inputs[name]}
+                onChange={(next) => onChange({ ...edited, inputs: withChange(edited.inputs, name, next, value) })}
+              />
+            ))}
+          </div>
+        </details>
+      )}
+      {outputs &&
+        open.map((name) => {
+          const task = editable.find((each) => each.name === name)
+          return (
+            task && (
+              <OutputEdit
+                key={name}
+                task={task}
+                edited={edited.outputs[name]}
+                onChange={(next) =>
+                  onChange({ ...edited, outputs: withChange(edited.outputs, name, next, outputValue(task)) })
+                }
+              />
+            )
+          )
+        })}
+      {outputs && closed.length > 0 && (
+        <div class="add-edit">
+          <span class="soft">Edit the output of</span>
+          {closed.map(({ name }) => (
+            <button key={name} type="button" class="chip" onClick={() => setOpen([...open, name])}>
+              {name}
+            </button>
+          ))}
+        </div>
+      )}
+      <div class="field">
+        <label for="effects">Calls that were made once already</label>
+        <select
+          id="effects"
+          value={edited.effects}
+          onChange={(event) => onChange({ ...edited, effects: event.currentTarget.value as RunEdits['effects'] })}
+        >
+          <option value="reuse">Use their recorded results</option>
+          <option value="ask">Ask a person before each is used again</option>
+          <option value="again">Make them again</option>
+        </select>
+      </div>
+    </div>
+  )
+}
+
+function InputEdit({
+  name,
+  value,
+  edited,
+  onChange,
+}: {
+  readonly name: string
+  readonly value: Json
+  readonly edited: Json | undefined
+  onChange(value: Json | undefined): void
+}): JSX.Element {
+  const [shape] = useState<Shape>(() => valueShape(value))
+  return <ValueField shape={shape} label={name} value={edited ?? value} onChange={onChange} />
+}
+
+function OutputEdit({
+  task,
+  edited,
+  onChange,
+}: {
+  readonly task: TaskDetail
+  readonly edited: Json | undefined
+  onChange(value: Json | undefined): void
+}): JSX.Element {
+  const begin = outputValue(task)
+  const [shape] = useState<Shape>(() =>
+    task.schema === undefined && typeof begin === 'string'
+      ? { type: 'text', long: true }
+      : schemaShape(task.schema, begin),
+  )
+  return <ValueField shape={shape} label={`Output of ${task.name}`} value={edited ?? begin} onChange={onChange} />
+}
+
+/** As it is stored: before the transforms of a schema. */
+function outputValue(task: TaskDetail): Json {
+  return task.schema === undefined ? task.raw : (structureIn(task.raw) ?? task.raw)
+}
+
+function withChange(
+  all: { readonly [name: string]: Json },
+  name: string,
+  next: Json | undefined,
+  before: Json,
+): { readonly [name: string]: Json } {
+  const { [name]: _, ...rest } = all
+  return next === undefined || JSON.stringify(next) === JSON.stringify(before) ? rest : { ...rest, [name]: next }
+}

@@ -1,0 +1,26 @@
+// An address of the page as its parts. Pure.
+
+export interface Location {
+  /** Decoded parts of the path: `/runs/a%2Fb` is `['runs', 'a/b']`. */
+  readonly parts: readonly string[]
+  readonly query: URLSearchParams
+}
+
+export function parseLocation(path: string): Location {
+  const url = toUrl(path)
+  const parts = url.pathname.split('/').filter((part) => part !== '')
+  return { parts: parts.map(decoded), query: url.searchParams }
+}
+
+/** What begins with two slashes would name another host. */
+export function toUrl(path: string): URL {
+  return new URL(`http://page/${path.replace(/^\/+/, '')}`)
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
