@@ -103,7 +103,7 @@ async function claimRuns(
     const leases = await claim(lanes, {
       limit: places,
       exclude: mine,
-      ...defined({ most: crew?.maxRuns }),
+      ...defined({ crewLimit: crew?.maxRuns }),
     })
     for (const lease of leases) begin(lease, crew)
     runs += leases.length

@@ -5,6 +5,7 @@ import { requestLeases, type TimedLease } from '../../engine/lease/lease-keeper.
 import { crewLanes } from '../../engine/read/lanes.ts'
 import { asRepriseError } from '../../base/errors.ts'
 import { checkKeys } from '../../base/options.ts'
+import type { ClaimLimits } from '../../stores/store.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { readConcurrency } from '../verbs/pool.ts'
@@ -49,8 +50,8 @@ export async function resumeAll(
     inProgress.set(run, done)
   }
   const claim = (free: number): Promise<TimedLease[]> => {
-    const room = { limit: free, has: new Set(inProgress.keys()), ...defined({ most: maxRuns }) }
-    return requestLeases(world, () => store.claim(world.owner, world.leaseMs, lanes, room))
+    const limits: ClaimLimits = { limit: free, exclude: new Set(inProgress.keys()), ...defined({ crewLimit: maxRuns }) }
+    return requestLeases(world, () => store.claim(world.owner, world.leaseMs, lanes, limits))
   }
   for (;;) {
     const free = concurrency - inProgress.size

@@ -36,10 +36,10 @@ interface EarlierCallsOptions {
   readonly state: RunState
   /** The crews that functions have kicked off in this life, by address. */
   readonly kickedOff: ReadonlyMap<string, CrewDefinition>
-  readonly outer?: { strays(): Promise<readonly OnceCall[]> } | undefined
+  readonly parent?: { strays(): Promise<readonly OnceCall[]> } | undefined
 }
 
-export function earlierCalls({ engine, crew, options, state, kickedOff, outer }: EarlierCallsOptions): EarlierCalls {
+export function earlierCalls({ engine, crew, options, state, kickedOff, parent }: EarlierCallsOptions): EarlierCalls {
   let calls: Promise<readonly OnceCall[]> | undefined
   const findCalls = async (): Promise<readonly OnceCall[]> => {
     const own = onceCalls(state)
@@ -75,7 +75,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, outer }:
   const strays = async (within?: string): Promise<readonly OnceCall[]> => {
     calls ??= findCalls()
     const own = (await calls).filter((call) => isStray(call, within))
-    return [...own, ...((await outer?.strays()) ?? [])]
+    return [...own, ...((await parent?.strays()) ?? [])]
   }
   return {
     unclaimed: strays,

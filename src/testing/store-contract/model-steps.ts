@@ -5,7 +5,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type DeathCount } from '../../stores/rules/ready.ts'
-import type { Batch, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
+import type { Batch, ClaimLimits, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
 import { elsewhere, lane, message, row, ttlMs, type Scene } from './harness.ts'
 import type { Operation, RunName } from './store-model.ts'
 
@@ -150,7 +150,7 @@ export async function claimStep(
 ): Promise<void> {
   const lanes = versions.map((version) => ({ ...lane, version }))
   const offered = await store.ready(lanes, 10)
-  const room = { limit, ...defined({ most }), ...(isOnly && { only: asked }) }
+  const room: ClaimLimits = { limit, ...defined({ crewLimit: most }), ...(isOnly && { runId: asked }) }
   const leases = await store.claim(ownerOf(owner), ttlMs, lanes, room)
   const held = [...model.units.values()].filter((unit) => isTaken(model, unit)).length
   const ready = readyIn(model, versions)

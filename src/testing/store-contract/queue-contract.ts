@@ -239,6 +239,6 @@ async function readyByName(store: Store, lanes: readonly Lane[] = [lane]): Promi
   return (await store.ready(lanes, 10)).toSorted((a, b) => (a.run < b.run ? -1 : 1))
 }
 
-function claimOnly(store: Store, only: RunId, room: Omit<ClaimLimits, 'limit' | 'only'> = {}): Promise<RunId[]> {
+function claimOnly(store: Store, only: RunId, room: Omit<ClaimLimits, 'limit' | 'runId'> = {}): Promise<RunId[]> {
   return claimed(store, 10, currentOwner(), [lane], { runId: only, ...room })
 }

@@ -6,7 +6,7 @@ import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import type { Lane, RunId } from '../../stores/store.ts'
+import type { ClaimLimits, Lane, RunId } from '../../stores/store.ts'
 import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
 
 /** A run of one of the stores that a process serves. */
@@ -39,10 +39,10 @@ export async function locateRun(
 /** Undefined when it isn't ready, or its crew has as many runs as it may. `has`: what is in progress here. */
 export async function claimOne(
   { served, run, crew }: LocatedRun,
-  has: ReadonlySet<RunId>,
+  inProgress: ReadonlySet<RunId>,
 ): Promise<TimedLease | undefined> {
-  const room = { limit: 1, only: run, has, ...defined({ most: crew.maxRuns }) }
-  const [lease] = await served.claim(crew.lanes, room)
+  const limits: ClaimLimits = { limit: 1, runId: run, exclude: inProgress, ...defined({ crewLimit: crew.maxRuns }) }
+  const [lease] = await served.claim(crew.lanes, limits)
   return lease
 }
 
