@@ -2,13 +2,13 @@
 // options, and all that is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
+import { createNotifier, type Notifier } from '../base/notifier.ts'
 import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../base/serially.ts'
 import { earlierCalls, type EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'
 import type { RunTracing } from './tracing.ts'
 import { newSlice, noteSteps, type Slice } from './limits/slice.ts'
-import { newWaker, type Waker } from './run/waker.ts'
 
 export interface Life extends Hold {
   readonly crew: CrewDefinition
@@ -23,7 +23,7 @@ export interface Life extends Hold {
   /** The time that there is for it, shared with the runs that work for it. */
   readonly slice: Slice
   /** Wakes the loop that waits for tasks to become ready. */
-  readonly waker: Waker
+  readonly waker: Notifier
   /** Questions that were put to the caller, by id. */
   readonly asked: Map<string, Question>
   /**
@@ -104,7 +104,7 @@ export function newLife(hold: Hold, given: LifeOptions): Life {
       hold.note(entries)
     },
     failure: undefined,
-    waker: newWaker(),
+    waker: createNotifier(),
     asked: new Map(),
     kickedOff,
     earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...given }),

@@ -1,6 +1,7 @@
 // Wakes those who wait for changes of a run. Hints only: many changes may become one, and a hint may come for nothing,
 // but a change after the call of `watch` is never missed, so a watcher is registered when it is made, not when it is
 // first read.
+import { createNotifier } from '../base/notifier.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { RunId } from './store.ts'
 
@@ -48,30 +49,30 @@ export function createWatchers(poll?: ChangePoll): Watchers {
 
   function watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void> {
     let ended = signal.aborted
-    let woken = Promise.withResolvers<void>()
+    const changes = createNotifier()
     const watcher: Watcher = {
       onlyMessages: only === 'messages',
-      // Resolved stays resolved until it is read: many changes become one hint, and none before the next read is lost.
-      wake: () => woken.resolve(),
+      // many changes become one hint, and none before the next read is lost
+      wake: changes.notify,
       end() {
         if (ended) return
         ended = true
         remove(run, watcher)
         signal.removeEventListener('abort', watcher.end)
-        woken.resolve()
+        changes.notify()
       },
     }
     if (!ended) {
       add(run, watcher)
       signal.addEventListener('abort', watcher.end, { once: true })
     } else {
-      woken.resolve()
+      changes.notify()
     }
 
     async function next(): Promise<IteratorResult<void>> {
-      await woken.promise
+      await changes.wait()
       if (ended) return { done: true, value: undefined }
-      woken = Promise.withResolvers<void>()
+      changes.consume()
       return { done: false, value: undefined }
     }
     function finish(): Promise<IteratorResult<void>> {

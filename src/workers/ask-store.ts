@@ -1,5 +1,6 @@
 // Asking one store again and again for what is ready: when it hints, when there is room again, and now and then without
 // either, since hints may be lost and delays come due. Nothing that is wrong with the store ends it.
+import { createNotifier, type Notifier } from '../base/notifier.ts'
 import type { World } from '../engine/definition.ts'
 import type { InProgress } from './in-progress.ts'
 import type { OnWorkerEvent } from './report/events.ts'
@@ -27,19 +28,19 @@ const longestPause = 30_000
 export async function askStore(
   served: ServedStore,
   { progress, clock, hear, stopping, pollMs, once }: AskWork,
-  ask: (turn: number, alarm: Pick<Alarm, 'ring'>) => Promise<boolean>,
+  ask: (turn: number, hints: Notifier) => Promise<boolean>,
 ): Promise<void> {
   const { url } = served.store
-  const alarm = createAlarm(clock)
+  const hints = createNotifier()
   const over = new AbortController()
   let away: { readonly since: number; tries: number } | undefined
-  stopping.addEventListener('abort', alarm.ring, { signal: over.signal })
-  progress.onRoom(alarm.ring)
-  void listen(served, clock, alarm, over.signal)
+  stopping.addEventListener('abort', hints.notify, { signal: over.signal })
+  progress.onRoom(hints.notify)
+  void listen(served, clock, hints, over.signal)
   try {
     for (let turn = 0; !stopping.aborted; turn++) {
       if ((await askOnce(turn)) && once) return
-      await alarm.wait(jittered(away ? Math.min(1_000 * 2 ** away.tries, longestPause) : pollMs))
+      await waitFor(hints, jittered(away ? Math.min(1_000 * 2 ** away.tries, longestPause) : pollMs), clock)
     }
   } finally {
     over.abort()
@@ -48,7 +49,7 @@ export async function askStore(
   async function askOnce(turn: number): Promise<boolean> {
     using _ = onTimeout(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
-      const isDone = await ask(turn, alarm)
+      const isDone = await ask(turn, hints)
       hear({ event: 'asked', store: url })
       if (away) hear({ event: 'store-back', store: url, seconds: (clock.monotonic() - away.since) / 1_000 })
       away = undefined
@@ -67,19 +68,17 @@ export async function askStore(
   }
 }
 
-/**
- * Rings for hints of the store, until the signal aborts. What goes wrong here costs only time: somebody looks anyway.
- */
+/** Notifies of hints of the store until the signal aborts. Errors only cost time: the store is asked anyway. */
 async function listen(
   { store }: ServedStore,
   clock: Pick<World, 'sleep'>,
-  alarm: Alarm,
+  hints: Notifier,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       for await (const _ of store.watch(undefined, signal)) {
-        alarm.ring()
+        hints.notify()
         await clock.sleep(hintMs, signal)
       }
     } catch {
@@ -101,27 +100,11 @@ function jittered(ms: number): number {
   return ms * (0.75 + Math.random() / 2)
 }
 
-/** Waits for a time, or until somebody rings. Rings while nobody waits count for the next wait. */
-interface Alarm {
-  ring(): void
-  wait(ms: number): Promise<void>
-}
-
-function createAlarm({ sleep }: Pick<World, 'sleep'>): Alarm {
-  let rung = false
-  let wake = (): void => {}
-  return {
-    ring() {
-      rung = true
-      wake()
-    },
-    async wait(ms) {
-      if (!rung) {
-        const over = new AbortController()
-        wake = () => over.abort()
-        await sleep(ms, over.signal).catch(() => undefined)
-      }
-      rung = false
-    },
-  }
+/** Waits for a notification, at most for `ms`; not at all if there was one since the last wait. */
+async function waitFor(hints: Notifier, ms: number, { sleep }: Pick<World, 'sleep'>): Promise<void> {
+  if (hints.consume()) return
+  const over = new AbortController()
+  await Promise.race([hints.wait(over.signal), sleep(ms, over.signal)]).catch(() => undefined)
+  over.abort()
+  hints.consume()
 }

@@ -3,10 +3,10 @@
 // on timing: after all entries before the call, and complete before the entry that records the reply. A suspension or
 // a failure among the entries may be history; that the run rests now is what the iterator returns, and whoever wants it
 // is told when history is over.
+import { createNotifier, type Notifier } from '../../base/notifier.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
 import type { CaughtUpEvent, Listener, RunEvent } from './listeners.ts'
-import { createBell, type Bell } from './bell.ts'
 import { readEntries } from '../read/read-run.ts'
 
 export interface FollowOptions {
@@ -51,9 +51,9 @@ function createFollower(
 ): EventIterator<RunEvent | CaughtUpEvent> {
   const { after = 0, until, marked = false } = options
   const stop = new AbortController()
-  const bell = createBell()
-  const listener = engine.listeners?.listen(bell.ring, after > 0)
-  const events = followEvents(engine, run, { after, until, marked, listener, bell, signal: stop.signal })
+  const changes = createNotifier()
+  const listener = engine.listeners?.listen(changes.notify, after > 0)
+  const events = followEvents(engine, run, { after, until, marked, listener, changes, signal: stop.signal })
   return {
     next: () => events.next(),
     async return() {
@@ -74,7 +74,7 @@ interface FollowContext {
   readonly until: Promise<unknown> | undefined
   readonly marked: boolean
   readonly listener: Listener | undefined
-  readonly bell: Bell
+  readonly changes: Notifier
   readonly signal: AbortSignal
 }
 
@@ -84,7 +84,7 @@ async function* followEvents(
   following: FollowContext,
 ): AsyncGenerator<RunEvent | CaughtUpEvent, RestStatus | undefined> {
   const { store } = engine
-  const { after, listener, bell, signal } = following
+  const { after, listener, changes, signal } = following
   using news = watchEntries(engine, run, following)
   let { marked } = following
   let seq = after
@@ -110,12 +110,20 @@ async function* followEvents(
       do {
         if (listener) yield* listener.deltas(seq)
         if (ended) throw ended.error
-        if (!news.isThere()) await bell.rung()
+        if (!news.isThere()) await waitKeepingAlive(changes)
       } while (!news.isThere())
     }
   } finally {
     listener?.stop()
   }
+}
+
+/** A timer keeps the process alive, since hints don't. */
+async function waitKeepingAlive(changes: Notifier): Promise<void> {
+  const timer = setInterval(() => {}, 60_000)
+  await changes.wait()
+  clearInterval(timer)
+  changes.consume()
 }
 
 interface EntryWatch extends Disposable {
@@ -127,12 +135,12 @@ interface EntryWatch extends Disposable {
 /** closed: somebody stopped following, or closed the store. */
 type FollowEnd = 'closed' | { readonly error: unknown }
 
-function watchEntries({ store }: Engine, run: string, { until, bell, signal }: FollowContext): EntryWatch {
+function watchEntries({ store }: Engine, run: string, { until, changes, signal }: FollowContext): EntryWatch {
   let hinted = true
   let ended: FollowEnd | undefined
   const look = (): void => {
     hinted = true
-    bell.ring()
+    changes.notify()
   }
   const end = (how: FollowEnd): void => {
     if (ended === undefined || how === 'closed') ended = how

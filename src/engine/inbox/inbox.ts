@@ -82,7 +82,7 @@ export interface DrainResult {
 async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Promise<DrainResult> {
   if (!hold.mail.consume()) return { recorded: false, editsWait: false }
   const inbox = await hold.engine.store.inbox(hold.state.run).catch((error: unknown) => {
-    hold.mail.restore()
+    hold.mail.set()
     throw error
   })
   const messages = inbox.map((message) => ({ id: message.id, content: parseMessage(message) }))
@@ -91,7 +91,7 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
   // effect
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
   const editsWait = now.length < messages.length
-  if (editsWait) hold.mail.restore()
+  if (editsWait) hold.mail.set()
   if (now.length === 0) return { recorded: false, editsWait }
   const others = now.filter((message) => message !== cancel)
   const entries = others.map(({ id, content }) =>

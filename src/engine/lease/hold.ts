@@ -9,6 +9,7 @@ import { parentRunId } from '../../journal/paths.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
+import { createNotifier, type Notifier } from '../../base/notifier.ts'
 import { serially, type SerialQueue } from '../../base/serially.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
 import { patientStore } from '../../stores/patient/patient-store.ts'
@@ -19,7 +20,6 @@ import { unlessAborted } from '../limits/deadline.ts'
 import { dueAt } from '../read/due.ts'
 import type { LoadedRun } from '../read/read-run.ts'
 import { changesRow, outputKeys, listingRow } from '../read/row.ts'
-import { mailbox, type Mailbox } from './mailbox.ts'
 import type { LeasedTree } from './leased-tree.ts'
 
 /** How long a lazy entry may wait for an append that takes it along. */
@@ -35,9 +35,9 @@ export interface Hold {
   /** Only one at a time reads the inbox, or two would record the same message. */
   readonly inbox: SerialQueue
   /** Whether there may be something in it. */
-  readonly mail: Mailbox
+  readonly mail: Notifier
   /** Whether there may be something in the inbox of a run that works for this one and isn't in progress. */
-  readonly mailBelow: Mailbox
+  readonly mailBelow: Notifier
   /** A message may have come. */
   hint(): void
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
@@ -100,8 +100,8 @@ export function openHold(
   }
   let broken: RepriseError | undefined
   let released: RepriseError | undefined
-  const mail = mailbox(made === undefined)
-  const mailBelow = mailbox(true)
+  const mail = createNotifier(made === undefined)
+  const mailBelow = createNotifier(true)
   const hint = (): void => {
     mail.notify()
     mailBelow.notify()

@@ -76,7 +76,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       .catch((error: unknown) => void (life.failure ??= { error }))
       .finally(() => {
         running.delete(task.name)
-        waker.wake()
+        waker.notify()
       })
     running.set(task.name, over)
   }
@@ -84,8 +84,8 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   try {
     for (;;) {
       signal.throwIfAborted()
-      // what wakes it from here on, while it looks, must not be missed
-      const woken = waker.woken()
+      // a notification from here on makes it look again
+      waker.consume()
       // a person's edit waits until no task is in progress that it would invalidate; until then nothing new is started
       const inbox = await drainInbox(life, { edits: running.size === 0 })
       signal.throwIfAborted()
@@ -110,7 +110,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
         if (done) await life.append([done])
         else begin(ready)
       } else if (running.size > 0) {
-        await woken
+        await waker.wait()
       } else if (!life.failure && !inbox.editsWait) {
         // if anything was recorded meanwhile, as while callbacks ran, look once more
         if (state.seq === seq) break

@@ -1,7 +1,6 @@
 // Reads the inbox whenever a message may have come, so that a cancellation does not wait for the model: the store hints
 // at it, or says so when something is written or a lease renewed.
 import type { Life } from '../life.ts'
-import { unlessAborted } from '../limits/deadline.ts'
 import { drainInbox } from '../inbox/inbox.ts'
 
 /** Resolves when the life is over. */
@@ -21,7 +20,7 @@ async function readMail(life: Life): Promise<void> {
   const { engine, signal, mail } = life
   try {
     for (;;) {
-      await unlessAborted(mail.arrived(), signal)
+      await mail.wait(signal)
       // no other hint may come for a long time
       while (!(await readInbox(life))) await engine.world.sleep(1_000, signal)
     }
@@ -35,7 +34,7 @@ function readInbox(life: Life): Promise<boolean> {
   return drainInbox(life, { edits: false }).then(
     () => {
       // what came may be for a run that works for this one
-      life.waker.wake()
+      life.waker.notify()
       return true
     },
     () => life.signal.aborted,

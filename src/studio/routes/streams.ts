@@ -1,7 +1,7 @@
 // Server-sent events: those of one run, and hints that something has changed.
 import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
 import { eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
-import { createBell } from '../../engine/follow/bell.ts'
+import { createNotifier } from '../../base/notifier.ts'
 import { follow } from '../../engine/follow/follow.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { whole, type Routes } from '../api/route.ts'
@@ -63,15 +63,15 @@ async function isOver({ store }: StudioContext, run: string, after: number): Pro
 function changes({ store, signal, engine: { world } }: StudioContext): AsyncIterator<true, undefined> {
   const stop = new AbortController()
   const watched = AbortSignal.any([stop.signal, signal])
-  const bell = createBell()
+  const changed = createNotifier()
   let over = false
   let first = true
   const hear = async (): Promise<void> => {
-    for await (const _ of store.watch(undefined, watched)) bell.ring()
+    for await (const _ of store.watch(undefined, watched)) changed.notify()
   }
   const end = (): void => {
     over = true
-    bell.ring()
+    changed.notify()
   }
   hear().then(end, end)
   return {
@@ -80,7 +80,8 @@ function changes({ store, signal, engine: { world } }: StudioContext): AsyncIter
         first = false
         return { done: false, value: true }
       }
-      await bell.rung()
+      await changed.wait()
+      changed.consume()
       if (over) return { done: true, value: undefined }
       await world.sleep(quietMs, watched).catch(() => {})
       return over ? { done: true, value: undefined } : { done: false, value: true }

@@ -3,6 +3,7 @@
 import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
+import { createNotifier } from '../../base/notifier.ts'
 import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/serially.ts'
 import type { RunId, Store } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork } from '../advance-run.ts'
@@ -93,25 +94,25 @@ export function dispatchedWork(
   }
 }
 
-/** Takes room for one more, when there is, in the order in which they came; or when the worker stops. */
+/** Reserves room for one more run as soon as there is some, in order of the calls; or when the worker stops. */
 function createRoom(progress: InProgress, stopping: AbortSignal): () => Promise<Disposable> {
-  const waiting: (() => void)[] = []
-  const next = (): void => waiting.shift()?.()
-  progress.onRoom(next)
-  stopping.addEventListener('abort', () => waiting.splice(0).forEach((go) => go()))
-  return async () => {
+  const inOrder = serially()
+  const freed = createNotifier()
+  progress.onRoom(freed.notify)
+  stopping.addEventListener('abort', freed.notify)
+  const reserve = async (): Promise<Disposable> => {
     while (!stopping.aborted && progress.room() <= 0) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      waiting.push(resolve)
-      await promise
+      freed.consume()
+      await freed.wait()
     }
     const reserved = progress.reserve(1)
     return {
       [Symbol.dispose]() {
         reserved[Symbol.dispose]()
         // a run that was not ready leaves its room to the next
-        if (progress.room() > 0) next()
+        if (progress.room() > 0) freed.notify()
       },
     }
   }
+  return () => inOrder(reserve)
 }

@@ -40,7 +40,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     ...crews.filter(({ maxRuns }) => maxRuns !== undefined).map(({ lanes }) => lanes),
   ].filter((lanes) => lanes.length > 0)
 
-  await askStore(served, work, async (_, alarm) => {
+  await askStore(served, work, async (_, hints) => {
     if (!once && awayUntil !== undefined && clock.monotonic() < awayUntil) return false
     // asked again when there is some
     if (room() <= 0) return false
@@ -48,7 +48,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     while (room() > 0) {
       const next = listed.shift()
       if (!next) break
-      begin(next, alarm.ring)
+      begin(next, hints.notify)
     }
     const isDone = telling.size === 0 && listed.length === 0
     // where telling takes as long as the work, what has come meanwhile may be more urgent
@@ -79,7 +79,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     await claim(looks.flat(), { limit: 0 })
   }
 
-  function begin(run: ReadyRun, ring: () => void): void {
+  function begin(run: ReadyRun, onOver: () => void): void {
     const { run: runId } = run
     if (take && told.times(run) > 0 && progress.room() > 0) {
       told.told(run)
@@ -90,7 +90,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     telling.add(runId)
     const over = tell(run).finally(() => telling.delete(runId))
     // where telling is having it advanced, it takes the place of a run
-    if (dispatcher.serve) void over.then(() => (listed.length > 0 || telling.size === 0) && ring())
+    if (dispatcher.serve) void over.then(() => (listed.length > 0 || telling.size === 0) && onOver())
     else progress.begin({ run: runId, crew: undefined }, over)
   }
 

@@ -1,0 +1,62 @@
+// Wakes code that waits for something to happen, without saying what happened: the waiting code looks at its own state.
+// Notifications that nothing has consumed yet count as one, so a change while the code looks is never missed:
+//
+//   for (;;) {
+//     notifier.consume()
+//     if (isDone()) return
+//     await notifier.wait()
+//   }
+
+export interface Notifier {
+  /** Sets the flag and wakes everything that waits. */
+  notify(): void
+  /** Sets the flag only. */
+  set(): void
+  /** Clears the flag, and returns whether it was set. */
+  consume(): boolean
+  /**
+   * Resolves at the next `notify`, or at once if there was one since the last `consume`. Rejects with the signal's
+   * reason when it aborts.
+   */
+  wait(signal?: AbortSignal): Promise<void>
+}
+
+export function createNotifier(isSet = false): Notifier {
+  const waiting = new Set<() => void>()
+  let isNotified = false
+  return {
+    notify() {
+      isSet = true
+      isNotified = true
+      for (const wake of waiting) wake()
+      waiting.clear()
+    },
+    set() {
+      isSet = true
+    },
+    consume() {
+      const wasSet = isSet
+      isSet = false
+      isNotified = false
+      return wasSet
+    },
+    wait(signal) {
+      if (isNotified) return Promise.resolve()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const onAbort = (): void => {
+        waiting.delete(wake)
+        reject(signal?.reason)
+      }
+      const wake = (): void => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      if (signal?.aborted) onAbort()
+      else {
+        waiting.add(wake)
+        signal?.addEventListener('abort', onAbort, { once: true })
+      }
+      return promise
+    },
+  }
+}
