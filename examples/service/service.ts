@@ -87,7 +87,11 @@ function keep(work: Promise<void>): void {
 
 /** For the start of the process: continues what the one before it left. */
 export function resumeAll(): void {
-  keep(crew.resumeAll().then((runs) => runs.forEach(({ runId, is }) => console.log(`run ${runId}, resumed: ${is}`))))
+  keep(
+    crew
+      .resumeAll()
+      .then((runs) => runs.forEach(({ runId, status }) => console.log(`run ${runId}, resumed: ${status}`))),
+  )
 }
 
 /** Resolves when no run is under way here. From now on, nothing new is taken on. */

@@ -55,17 +55,17 @@ async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew
 }
 
 function eventOutcome(advanced: AdvanceOutcome): { outcome: Outcome; at?: string; error?: RepriseError } {
-  switch (advanced.is) {
-    case 'ended':
-      return { outcome: advanced.status }
+  switch (advanced.status) {
     case 'waiting':
       return { outcome: 'waiting', ...defined({ at: isoTime(advanced.at) }) }
     case 'failed':
       return { outcome: 'failed', error: advanced.error, ...defined({ at: isoTime(advanced.retryAt) }) }
+    case 'completed':
+    case 'cancelled':
     case 'more':
     case 'held':
     case 'other':
-      return { outcome: advanced.is }
+      return { outcome: advanced.status }
   }
 }
 

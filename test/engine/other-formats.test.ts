@@ -71,7 +71,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
           }
           assert.match(String((await copyAll(store, newStore()))['r']), words(format))
           // left to workers of the other build
-          assert.equal((await crew.advance('r')).is, 'other')
+          assert.equal((await crew.advance('r')).status, 'other')
           assert.deepEqual(await crew.resumeAll(), [])
         } finally {
           await store.close()

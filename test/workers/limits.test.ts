@@ -81,8 +81,8 @@ test('a process that starts again keeps to the limit, and leaves what is above i
   for (const id of ['a', 'b', 'c']) await crew.enqueue({ id, inputs: { notes: id } })
   const came = await crew.resumeAll()
   assert.deepEqual(
-    came.map(({ runId, is }) => `${runId} ${is}`),
-    ['a ended', 'b ended', 'c ended'],
+    came.map(({ runId, status }) => `${runId} ${status}`),
+    ['a completed', 'b completed', 'c completed'],
   )
   assert.deepEqual(begun, ['a/first', 'a/second', 'b/first', 'b/second', 'c/first', 'c/second'])
   const other = slow(store)

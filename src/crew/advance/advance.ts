@@ -47,17 +47,17 @@ export interface AdvanceOptions {
 
 /** What came of it. */
 export type AdvanceOutcome =
-  | { readonly is: 'ended'; readonly status: 'completed' | 'cancelled' }
+  | { readonly status: 'completed' | 'cancelled' }
   /** The time was up between two steps, or the signal came. It wants to be advanced again. */
-  | { readonly is: 'more' }
+  | { readonly status: 'more' }
   /** For people, who answer or resume it; or, with `at`, until that time, in ms since 1970. */
-  | { readonly is: 'waiting'; readonly at?: number }
+  | { readonly status: 'waiting'; readonly at?: number }
   /** With `retryAt`, in ms since 1970: it wants to be advanced again then. Without, a resume tries again. */
-  | { readonly is: 'failed'; readonly error: RepriseError; readonly retryAt?: number }
+  | { readonly status: 'failed'; readonly error: RepriseError; readonly retryAt?: number }
   /** Somebody else executes it, at least until then unless they stop. */
-  | { readonly is: 'held'; readonly until: number }
+  | { readonly status: 'held'; readonly until: number }
   /** It is of a crew, or of a version of it, that this code does not take up by itself. */
-  | { readonly is: 'other'; readonly crew: string; readonly version: string }
+  | { readonly status: 'other'; readonly crew: string; readonly version: string }
 
 const moment: Check<number | Date> = check('a Date, or ms since 1970', (value) =>
   Number.isFinite(value instanceof Date ? value.getTime() : value),
@@ -128,7 +128,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
   try {
     const row = await store.row(run)
     if (!row) throw runNotFoundError(store, run)
-    if (!isServedBy(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
+    if (!isServedBy(crew, row)) return { status: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
     const begun = await resumeHere(open, engine, run, { choices, claim: { lease, row, via, isDue: wants } })
     // whoever has taken it up gives it back
@@ -147,9 +147,9 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     return outcome(state)
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    if (error.code === 'RUN_CANCELLED') return { is: 'ended', status: 'cancelled' }
+    if (error.code === 'RUN_CANCELLED') return { status: 'cancelled' }
     if (error.code !== 'RUN_HELD' && error.code !== 'LEASE_LOST') throw error
-    return { is: 'held', until: error.until ?? world.now().getTime() + world.leaseMs }
+    return { status: 'held', until: error.until ?? world.now().getTime() + world.leaseMs }
   } finally {
     if (unused) await store.release(unused).catch(() => undefined)
   }
@@ -162,11 +162,11 @@ function isDue(state: RunState, now: number): boolean {
 
 /** What its journal says of a run that nobody executes. */
 export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
-  if (state.status === 'completed' || state.status === 'cancelled') return { is: 'ended', status: state.status }
+  if (state.status === 'completed' || state.status === 'cancelled') return { status: state.status }
   if (state.status === 'failed') return failedOutcome(state, recordedFailure(state))
-  if (isDue(state, now)) return { is: 'more' }
+  if (isDue(state, now)) return { status: 'more' }
   const at = dueAt(state)
-  return typeof at === 'number' ? { is: 'waiting', at } : { is: 'waiting' }
+  return typeof at === 'number' ? { status: 'waiting', at } : { status: 'waiting' }
 }
 
 /** A failure that is on record is an outcome; anything else isn't the run's. */
@@ -181,5 +181,5 @@ function outcomeOfFailure(state: RunState): (error: unknown) => AdvanceOutcome {
 const unrecorded: ReadonlySet<string> = new Set(['STORE_FAILED', 'STORE_UNAVAILABLE', 'LEASE_LOST', 'RUN_CANCELLED'])
 
 function failedOutcome({ retryAt }: RunState, error: RepriseError): AdvanceOutcome {
-  return { is: 'failed', error, ...(retryAt === undefined ? {} : { retryAt: Date.parse(retryAt) }) }
+  return { status: 'failed', error, ...(retryAt === undefined ? {} : { retryAt: Date.parse(retryAt) }) }
 }

@@ -44,7 +44,7 @@ export async function resumeAll(
   const begin = (lease: TimedLease): void => {
     const { run } = lease
     const done = advance(open, run, { lease, until, signal })
-      .catch((error: unknown): AdvanceOutcome => ({ is: 'failed', error: asRepriseError(error) }))
+      .catch((error: unknown): AdvanceOutcome => ({ status: 'failed', error: asRepriseError(error) }))
       .then((outcome) => void came.set(run, { runId: run, ...outcome }))
       .finally(() => inProgress.delete(run))
     inProgress.set(run, done)

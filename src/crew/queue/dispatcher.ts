@@ -58,14 +58,15 @@ export interface DispatchedOptions {
 
 /** When a run that was advanced wants to be advanced again, in ms since 1970; undefined when somebody else decides. */
 export function nextWakeAt(advanced: AdvanceOutcome, now: number = Date.now()): number | undefined {
-  switch (advanced.is) {
+  switch (advanced.status) {
     case 'more':
       return now
     case 'waiting':
       return advanced.at
     case 'failed':
       return advanced.retryAt
-    case 'ended':
+    case 'completed':
+    case 'cancelled':
     case 'held':
     case 'other':
       return undefined

@@ -4,7 +4,7 @@ import type { Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { describeTaskChanges } from '../../journal/state/describe-task-changes.ts'
-import { checkResumable, resumeRun, type WorkerClaim } from '../../engine/run/lifecycle.ts'
+import { checkResumable, resumeRun, type ResumeRunRequest, type WorkerClaim } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { TaskListChanges } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -48,7 +48,7 @@ export async function resumeHere(
   open: OpenCrew,
   engine: Engine,
   run: string,
-  { check, onPlan, choices, claim: unasked }: ResumeHereRequest,
+  { check, onPlan, choices, claim }: ResumeHereRequest,
 ): Promise<StartedRun> {
   const { definition: crew } = open
   await checkBudgetPrices(crew, choices.budget)
@@ -62,9 +62,9 @@ export async function resumeHere(
   }
   try {
     const { budget, through, changed, decisions } = choices
-    const asked = { check: inspect, budget, through, changed, decisions, unasked }
-    const taken = await resumeRun(engine, crew, run, asked)
-    if (taken.is === 'rest' && taken.state.status !== 'completed' && !unasked) await recordLateMessages(engine, run)
+    const request: ResumeRunRequest = { check: inspect, budget, through, changed, decisions, claim }
+    const taken = await resumeRun(engine, crew, run, request)
+    if (taken.is === 'rest' && taken.state.status !== 'completed' && !claim) await recordLateMessages(engine, run)
     return { engine, outcome: taken, choices }
   } catch (error) {
     await recordLateMessages(engine, run)

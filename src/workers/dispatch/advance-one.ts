@@ -22,14 +22,14 @@ export interface LocatedRun {
 export async function locateRun(
   stores: readonly ServedStore[],
   runId: string,
-): Promise<LocatedRun | Extract<AdvanceOutcome, { is: 'other' }>> {
+): Promise<LocatedRun | Extract<AdvanceOutcome, { status: 'other' }>> {
   const run = rootRunId(runId)
-  let other: Extract<AdvanceOutcome, { is: 'other' }> | undefined
+  let other: Extract<AdvanceOutcome, { status: 'other' }> | undefined
   for (const served of stores) {
     const row = await served.store.row(run)
     const crew = row && crewOf(served, row)
     if (crew) return { served, run, crew, lane: { crew: row.crew, version: row.version, format: row.format } }
-    other ??= row && { is: 'other', crew: row.crew, version: row.version }
+    other ??= row && { status: 'other', crew: row.crew, version: row.version }
   }
   if (other) return other
   const places = stores.map(({ store }) => store.url).join(' and ')
@@ -53,7 +53,7 @@ const laterMs = 1_000
 export async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
   const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
   // somebody has it, its crew has as many runs as it may, or it was tried in vain just now
-  return outcome.is === 'more' ? { is: 'held', until: now + laterMs } : outcome
+  return outcome.status === 'more' ? { status: 'held', until: now + laterMs } : outcome
 }
 
 /** Whether it is the limit of its crew that keeps back a run which wants somebody. */

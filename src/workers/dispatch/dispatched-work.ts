@@ -23,8 +23,8 @@ export interface ServeWork extends AdvanceWork {
 }
 
 type ClaimAttempt =
-  | { readonly is: 'begun'; readonly advancing: Promise<AdvanceOutcome> }
-  | { readonly is: 'not'; readonly outcome: AdvanceOutcome }
+  | { readonly type: 'begun'; readonly advancing: Promise<AdvanceOutcome> }
+  | { readonly type: 'notReady'; readonly outcome: AdvanceOutcome }
 
 export function dispatchedWork(
   { name: dispatcher }: Pick<Dispatcher, 'name'>,
@@ -41,31 +41,31 @@ export function dispatchedWork(
 
   async function advance(runId: string, options: DispatchedOptions = {}): Promise<AdvanceOutcome> {
     const found = await locateRun(stores, runId)
-    if ('is' in found) return found
+    if ('status' in found) return found
     const { served, crew } = found
     const line = lines.get(served.store) as SerialQueues
     const taken =
       crew.maxRuns === undefined || pollMs === undefined
         ? await take(found, options)
         : await line(crew.name, () => takeWhenAllowed(found, options, pollMs))
-    return taken.is === 'begun' ? taken.advancing : taken.outcome
+    return taken.type === 'begun' ? taken.advancing : taken.outcome
   }
 
   async function take(found: LocatedRun, { until, sliceSeconds, via }: DispatchedOptions): Promise<ClaimAttempt> {
     const { served, run, crew } = found
     const here = mine.get(served.store) as Set<RunId>
     using _ = await room()
-    if (stopping.aborted || until?.aborted) return { is: 'not', outcome: { is: 'more' } }
+    if (stopping.aborted || until?.aborted) return { type: 'notReady', outcome: { status: 'more' } }
     const claim = claims.get(served.store) as SerialQueue
     const lease = await claim(async () => (here.has(run) ? undefined : claimOne(found, here)))
-    if (!lease) return { is: 'not', outcome: await notReadyOutcome(found, clock.now().getTime()) }
+    if (!lease) return { type: 'notReady', outcome: await notReadyOutcome(found, clock.now().getTime()) }
     here.add(run)
     const time = (): Time => work.time({ until, sliceSeconds })
     const named = via === undefined ? undefined : { dispatcher, id: via }
     const advancing = advanceRun(served, lease, crew, { ...work, time }, named).finally(() => here.delete(run))
     const over = (): void => undefined
     progress.begin({ run, crew }, advancing.then(over, over))
-    return { is: 'begun', advancing }
+    return { type: 'begun', advancing }
   }
 
   /** The runs of a crew with a limit stand in line, and only the first of them asks again and again. */
@@ -76,7 +76,7 @@ export function dispatchedWork(
   ): Promise<ClaimAttempt> {
     for (;;) {
       const taken = await take(found, options)
-      if (taken.is === 'begun' || taken.outcome.is !== 'held' || !(await isAtCrewLimit(found))) return taken
+      if (taken.type === 'begun' || taken.outcome.status !== 'held' || !(await isAtCrewLimit(found))) return taken
       await clock.sleep(pauseMs, stopping).catch(() => undefined)
     }
   }
@@ -88,7 +88,7 @@ export function dispatchedWork(
     advance,
     async cancel(runId, by) {
       const found = await locateRun(stores, runId)
-      if (!('is' in found)) await found.crew.cancel(found.run, by)
+      if (!('status' in found)) await found.crew.cancel(found.run, by)
     },
     tell: (said) => hear({ event: 'dispatcher', dispatcher, said }),
   }

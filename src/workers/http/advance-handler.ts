@@ -33,7 +33,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
   return async (request) => {
     try {
       const read = await readCall(request)
-      if (read.is === 'refused') return read.answer
+      if (read.type === 'refused') return read.answer
       const { signed } = read
       const advancing = advance(read.runId, signed.id)
       if (!waitUntil) {
@@ -43,7 +43,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
       }
       spent.add(signed.id, signed.at + maxAgeMs)
       waitUntil(advancing.catch(() => undefined))
-      return jsonResponse(202, { is: 'accepted' })
+      return jsonResponse(202, { status: 'accepted' })
     } catch (error) {
       return failureResponse(error)
     }
@@ -60,7 +60,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     if (spent.has(signed.id, now))
       return refusedCall(409, `the call ${signed.id} was answered before; sign another one`)
     const { runId } = (parseJson(body) ?? {}) as { readonly runId?: unknown }
-    if (typeof runId === 'string' && runId !== '') return { is: 'call', runId, signed }
+    if (typeof runId === 'string' && runId !== '') return { type: 'call', runId, signed }
     return refusedCall(400, 'its body is not { "runId": "…" }; give the id of a run')
   }
 
@@ -69,7 +69,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     try {
       const { stores, work } = await open()
       const found = await locateRun(stores, runId)
-      if ('is' in found)
+      if ('status' in found)
         return failureResponse(
           otherCrew(
             runId,
@@ -87,10 +87,10 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
   /** With a dispatcher, what comes next is asked of that, and this call is done with. */
   async function answer(run: Lane & AdvanceCall, advanced: AdvanceOutcome): Promise<Response> {
     const now = Date.now()
-    const at = advanced.is === 'held' ? advanced.until : nextWakeAt(advanced, now)
+    const at = advanced.status === 'held' ? advanced.until : nextWakeAt(advanced, now)
     const body = { runId: run.runId, ...outcomeJson(advanced) }
     if (at === undefined) return jsonResponse(200, body)
-    const isTold = advanced.is !== 'held' && (await dispatcher?.wake(run, at).then(isDone, isNot))
+    const isTold = advanced.status !== 'held' && (await dispatcher?.wake(run, at).then(isDone, isNot))
     return isTold ? jsonResponse(200, body) : jsonResponse(503, body, { 'retry-after': secondsUntil(at, now) })
   }
 }
@@ -144,17 +144,17 @@ function parseJson(body: string): unknown {
 }
 
 type CallCheck =
-  | { readonly is: 'call'; readonly runId: string; readonly signed: SignedCall }
-  | { readonly is: 'refused'; readonly answer: Response }
+  | { readonly type: 'call'; readonly runId: string; readonly signed: SignedCall }
+  | { readonly type: 'refused'; readonly answer: Response }
 
 function refusedCall(status: number, why: string, headers: { readonly [name: string]: string } = {}): CallCheck {
   const error = { code: 'CALL_REFUSED' satisfies ErrorCode, message: `the call is refused: ${why}` }
-  return { is: 'refused', answer: jsonResponse(status, { is: 'refused', error }, headers) }
+  return { type: 'refused', answer: jsonResponse(status, { status: 'refused', error }, headers) }
 }
 
 function otherCrew(
   run: string,
-  other: Extract<AdvanceOutcome, { is: 'other' }>,
+  other: Extract<AdvanceOutcome, { status: 'other' }>,
   here: readonly string[],
 ): RepriseError {
   const { crew, version } = other
@@ -164,7 +164,7 @@ function otherCrew(
 
 /** Without what only this process can use. */
 function outcomeJson(advanced: AdvanceOutcome): object {
-  if (advanced.is !== 'failed') return advanced
+  if (advanced.status !== 'failed') return advanced
   const { code, message } = advanced.error
   return { ...advanced, error: { code, message: redact(message) } }
 }
@@ -172,7 +172,7 @@ function outcomeJson(advanced: AdvanceOutcome): object {
 function failureResponse(error: unknown): Response {
   const { code, message } = asRepriseError(error)
   const status = statuses[code] ?? 500
-  const body = { is: 'refused', error: { code, message: redact(message) } }
+  const body = { status: 'refused', error: { code, message: redact(message) } }
   return jsonResponse(status, body, status === 503 ? { 'retry-after': '5' } : {})
 }
 const statuses: { readonly [code in ErrorCode]?: number } = {

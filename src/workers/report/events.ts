@@ -2,7 +2,7 @@
 import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
 import type { RepriseError } from '../../base/errors.ts'
 
-export type Outcome = Exclude<AdvanceOutcome['is'], 'ended'> | 'completed' | 'cancelled'
+export type Outcome = AdvanceOutcome['status']
 
 export type WorkerEvent =
   | {

@@ -101,7 +101,7 @@ export function runObject(
       const at = nextWakeAt(advanced, now)
       const isKnown = at !== undefined && at > now && at === known
       return {
-        outcome: advanced.is === 'ended' ? advanced.status : advanced.is,
+        outcome: advanced.status,
         ...(at !== undefined && !isKnown && { again: { at, delay: Math.max(0, at - now) } }),
       }
     } catch (error) {

@@ -185,7 +185,7 @@ describe('a function that kicks off crews and is called again', () => {
         const before = [...paid]
         const crew = code(edited)
         const [resumed] = await crew.resumeAll()
-        assert.equal(resumed?.is, 'waiting')
+        assert.equal(resumed?.status, 'waiting')
         const view = await crew.run('r').view()
         assert.equal(view.status, 'stopped')
         assert.match(view.why ?? '', /no task for: all\/inner-\w+\/p /)

@@ -340,7 +340,7 @@ describe('a worker', () => {
     await dieAt(stage.store, { at: 'after:5' }, (store) => stage.code().with({ store }).kickoff({ id: 'r' }))
     const code = stage.code(renamed)
     const [outcome] = await code.resumeAll()
-    assert.equal(outcome?.is, 'waiting')
+    assert.equal(outcome?.status, 'waiting')
     const view = await code.run('r').view()
     assert.equal(view.status, 'stopped')
     assert.match(view.why ?? '', /book \(.*is it post now\?\)/)
@@ -362,8 +362,8 @@ describe('a queued run', () => {
       tasks: ({ note, agent }) => [note, new Task({ name: 'audit', description: 'Audit it', agent })],
     })
     assert.deepEqual(
-      (await code.resumeAll()).map(({ is }) => is),
-      ['ended'],
+      (await code.resumeAll()).map(({ status }) => status),
+      ['completed'],
     )
     const resumed = (await entriesOf(stage.store, 'r')).find((entry) => entry.type === 'run.resumed')
     assert.deepEqual(resumed?.changes, { added: ['audit'], removed: ['book'] })

@@ -135,7 +135,7 @@ test('a moved run is refused where it comes from, by one sentence that names the
   ]
   for (const act of acts) await assert.rejects(act, refusal)
   await assert.rejects(crew.resume(), { code: 'RUN_NOT_FOUND' })
-  assert.equal((await crew.advance('c')).is, 'waiting')
+  assert.equal((await crew.advance('c')).status, 'waiting')
   assert.deepEqual(await everythingIn(source), before)
 })
 

@@ -58,7 +58,7 @@ async function inSlices(crew: Crew, time: FakeTime, ms: number): Promise<Advance
   while (outcomes.length < 100) {
     const outcome = await advance(time.open(crew), 'r', { until: time.now + ms })
     outcomes.push(outcome)
-    if (outcome.is !== 'more') break
+    if (outcome.status !== 'more') break
   }
   return outcomes
 }
@@ -72,7 +72,7 @@ describe('in slices', () => {
       const { crew, time, calls, looked, store } = looking()
       await queued({ crew, time })
       const outcomes = await inSlices(crew, time, ms)
-      assert.deepEqual(outcomes.at(-1), { is: 'ended', status: 'completed' })
+      assert.deepEqual(outcomes.at(-1), { status: 'completed' })
       assert.equal(calls.length, 27)
       assert.equal(looked.length, 18)
       const state = await stateOf(store, 'r')
@@ -94,7 +94,7 @@ describe('in slices', () => {
     const { crew, time, calls } = looking({ options: { process: 'parallel', concurrency: 3 } }, 9)
     await queued({ crew, time })
     const outcomes = await inSlices(crew, time, 100)
-    assert.equal(outcomes.at(-1)?.is, 'ended')
+    assert.equal(outcomes.at(-1)?.status, 'completed')
     assert.ok(outcomes.length > 5)
     assert.equal(calls.length, 27)
   })
@@ -110,7 +110,7 @@ describe('in slices', () => {
     }) as Crew
     await queued({ crew, time })
     const outcomes = await inSlices(crew, time, 0)
-    assert.equal(outcomes.at(-1)?.is, 'ended')
+    assert.equal(outcomes.at(-1)?.status, 'completed')
     assert.equal(outcomes.length, 20)
     assert.equal(calls.length, 12)
     const child = (await entriesOf(time.store, 'r/first#1')).map((entry) => entry.type)
@@ -121,11 +121,11 @@ describe('in slices', () => {
     const { crew, time, calls } = looking({ options: { maxRpm: 1 } }, 1)
     await queued({ crew, time })
     const start = time.now
-    assert.deepEqual(await advanceOnce(crew, time, { until: start + 30_000 }), { is: 'more' })
+    assert.deepEqual(await advanceOnce(crew, time, { until: start + 30_000 }), { status: 'more' })
     assert.ok(time.now < start + 30_000)
     assert.equal(calls.length, 1)
     // the next one has to wait: a slice gets the run further
-    assert.deepEqual(await advanceOnce(crew, time, { until: start + 30_000 }), { is: 'more' })
+    assert.deepEqual(await advanceOnce(crew, time, { until: start + 30_000 }), { status: 'more' })
     assert.equal(calls.length, 2)
   })
 
@@ -135,7 +135,7 @@ describe('in slices', () => {
     await queued(one)
     let last: AdvanceOutcome | undefined
     for (let slice = 0; slice < 5; slice++) last = await advanceOnce(one.crew, time, { until: 0 })
-    assert.deepEqual(last, { is: 'ended', status: 'completed' })
+    assert.deepEqual(last, { status: 'completed' })
   })
 })
 
@@ -144,11 +144,11 @@ describe('what comes of it', () => {
     const { crew, time, store } = looking({}, 1)
     await crew.kickoff({ id: 'r' })
     const before = (await entriesOf(store, 'r')).length
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
     assert.equal((await entriesOf(store, 'r')).length, before)
     await queued({ crew, time }, 'c')
     await crew.run('c').cancel()
-    assert.deepEqual(await advance(time.open(crew), 'c'), { is: 'ended', status: 'cancelled' })
+    assert.deepEqual(await advance(time.open(crew), 'c'), { status: 'cancelled' })
   })
 
   test('ended, when the run is cancelled meanwhile', async () => {
@@ -161,30 +161,30 @@ describe('what comes of it', () => {
       logger: quiet,
       onStep: () => void crew.run('r').cancel(),
     })
-    assert.deepEqual(await advanceOnce(cancelling, time), { is: 'ended', status: 'cancelled' })
+    assert.deepEqual(await advanceOnce(cancelling, time), { status: 'cancelled' })
   })
 
   test('waiting, until the time that a queued run is not to be begun before', async () => {
     const { crew, time, calls, store } = looking({}, 1)
     const at = time.now + 60_000
     await queued({ crew, time }, 'r', { notBefore: new Date(at) })
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'waiting', at })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'waiting', at })
     assert.equal((await entriesOf(store, 'r')).length, 1)
     assert.equal(calls.length, 0)
     time.now = at
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
   })
 
   test('waiting for an answer, which the next one records and continues after', async () => {
     const time = fakeTime()
     const { crew, store } = asking(time)
     await queued({ crew, time })
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'waiting' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'waiting' })
     const before = (await entriesOf(store, 'r')).length
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'waiting' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'waiting' })
     assert.equal((await entriesOf(store, 'r')).length, before)
     await crew.run('r').answer('q1', { decision: 'approve' })
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
   })
 
   test('an answer that only waits in the inbox is recorded first, also one for a crew within', async () => {
@@ -197,24 +197,24 @@ describe('what comes of it', () => {
       logger: quiet,
     })
     await queued({ crew: crew, time })
-    assert.deepEqual(await advanceOnce(crew as Crew, time), { is: 'waiting' })
+    assert.deepEqual(await advanceOnce(crew as Crew, time), { status: 'waiting' })
     // somebody else has the run while the answer comes
     const lease = await time.store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 1_000)
     await crew.run('r').answer('in/q1', { decision: 'approve' })
     await time.store.release(lease)
     const [claimed] = await time.store.claim(lease.owner, 1_000, crewLanes(crew['~definition']({})), { limit: 1 })
     assert.ok(claimed)
-    assert.deepEqual(await advanceOnce(crew as Crew, time, { lease: claimed }), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(crew as Crew, time, { lease: claimed }), { status: 'completed' })
   })
 
   test('waiting: a run that a person stopped, or that stops after a task, is continued by nobody but a resume', async () => {
     const { crew, time, store } = looking({}, 2)
     await crew.kickoff({ id: 'r', through: 't0' })
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'waiting' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'waiting' })
     await crew.kickoff({ id: 's', signal: AbortSignal.abort() })
-    assert.deepEqual(await advance(time.open(crew), 's'), { is: 'waiting' })
+    assert.deepEqual(await advance(time.open(crew), 's'), { status: 'waiting' })
     await crew.run('s').edit('t0', 'by hand')
-    assert.deepEqual(await advance(time.open(crew), 's'), { is: 'waiting' })
+    assert.deepEqual(await advance(time.open(crew), 's'), { status: 'waiting' })
     assert.equal((await stateOf(store, 's')).status, 'suspended')
   })
 
@@ -222,7 +222,7 @@ describe('what comes of it', () => {
     const { crew, time, store } = looking({}, 3)
     await queued({ crew, time }, 'r', { through: 't1' })
     const outcomes = await inSlices(crew, time, 1)
-    assert.deepEqual(outcomes.at(-1), { is: 'waiting' })
+    assert.deepEqual(outcomes.at(-1), { status: 'waiting' })
     const state = await stateOf(store, 'r')
     assert.deepEqual(state.suspended, { reason: 'through', through: 't1' })
     assert.equal((await crew.resume('r')).status, 'completed')
@@ -233,9 +233,9 @@ describe('what comes of it', () => {
     await queued({ crew, time })
     await store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 5_000)
     const until = time.now + 5_000
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'held', until })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'held', until })
     time.now = until
-    assert.deepEqual(await advanceOnce(crew, time), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
   })
 
   test('held, by another call of this process', async () => {
@@ -244,7 +244,7 @@ describe('what comes of it', () => {
     await queued({ crew, time })
     const open = time.open(crew)
     const both = await Promise.all([advance(open, 'r'), advance(open, 'r')])
-    assert.deepEqual(both.map(({ is }) => is).toSorted(), ['ended', 'held'])
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), ['completed', 'held'])
   })
 
   test('other: a run of another crew, or of a version that this one does not accept', async () => {
@@ -254,7 +254,7 @@ describe('what comes of it', () => {
     const { crew: stranger } = looking({ time, options: { name: 'stranger', version: '1' } }, 1)
     await queued({ crew: first, time })
     for (const crew of [second, stranger])
-      assert.deepEqual(await advanceOnce(crew, time), { is: 'other', crew: 'looking', version: '1' })
+      assert.deepEqual(await advanceOnce(crew, time), { status: 'other', crew: 'looking', version: '1' })
     assert.equal(calls.length, 0)
   })
 
@@ -265,12 +265,12 @@ describe('what comes of it', () => {
     await queued({ crew, time })
     const { owner } = (await time.open(crew).engine()).world
     const claim = async () => (await store.claim(owner, 1_000, crewLanes(crew['~definition']({})), { limit: 1 }))[0]
-    assert.equal((await advanceOnce(second, time, { lease: await claim() })).is, 'other')
+    assert.equal((await advanceOnce(second, time, { lease: await claim() })).status, 'other')
     assert.equal(await store.holder('r'), undefined)
-    assert.equal((await advanceOnce(crew, time, { lease: await claim(), signal: AbortSignal.abort() })).is, 'more')
+    assert.equal((await advanceOnce(crew, time, { lease: await claim(), signal: AbortSignal.abort() })).status, 'more')
     assert.equal(await store.holder('r'), undefined)
     time.now += 1_000
-    assert.equal((await advanceOnce(crew, time, { lease: await claim() })).is, 'ended')
+    assert.equal((await advanceOnce(crew, time, { lease: await claim() })).status, 'completed')
     assert.equal(await store.holder('r'), undefined)
   })
 
@@ -292,7 +292,7 @@ describe('what comes of it', () => {
         return row(run)
       },
     })
-    assert.equal((await advanceOnce(crew, time, { lease })).is, 'ended')
+    assert.equal((await advanceOnce(crew, time, { lease })).status, 'completed')
     assert.deepEqual(holders, [owner, owner, owner, owner, owner])
   })
 
@@ -323,12 +323,12 @@ describe('a hard stop', () => {
     const stop = new AbortController()
     const { crew, store } = looking({ time, options: { onStep: () => stop.abort() } }, 2)
     await queued({ crew, time })
-    assert.deepEqual(await advanceOnce(crew, time, { signal: stop.signal }), { is: 'more' })
+    assert.deepEqual(await advanceOnce(crew, time, { signal: stop.signal }), { status: 'more' })
     const state = await stateOf(store, 'r')
     assert.equal(state.status, 'queued')
     assert.equal((await entriesOf(store, 'r')).at(-1)?.type, 'run.yielded')
     const { crew: again } = looking({ time }, 2)
-    assert.deepEqual(await advanceOnce(again, time), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(again, time), { status: 'completed' })
   })
 
   test('of a kickoff still suspends the run, and no worker takes it up', async () => {
@@ -352,11 +352,11 @@ describe('versions', () => {
     const { crew: first } = looking({ time, options: { version: '1' } }, 2)
     const { crew: second } = looking({ time, options: { version: '2', accepts: ['1'] } }, 2)
     await queued({ crew: first, time })
-    assert.deepEqual(await advanceOnce(first, time, { until: 0 }), { is: 'more' })
-    assert.deepEqual(await advanceOnce(second, time, { until: 0 }), { is: 'more' })
+    assert.deepEqual(await advanceOnce(first, time, { until: 0 }), { status: 'more' })
+    assert.deepEqual(await advanceOnce(second, time, { until: 0 }), { status: 'more' })
     assert.equal((await time.store.row('r'))?.version, '2')
-    assert.deepEqual(await advanceOnce(first, time), { is: 'other', crew: 'looking', version: '2' })
-    assert.deepEqual(await advanceOnce(second, time), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advanceOnce(first, time), { status: 'other', crew: 'looking', version: '2' })
+    assert.deepEqual(await advanceOnce(second, time), { status: 'completed' })
   })
 
   test('the resume of a person takes any version', async () => {
@@ -375,7 +375,7 @@ describe('a run that waits for a worker', () => {
     await queued({ crew, time })
     const result = crew.run('r').result()
     const events = Array.fromAsync(crew.run('r').events())
-    for (const _ of [1, 2]) assert.equal((await advanceOnce(crew, time, { until: 0 })).is, 'more')
+    for (const _ of [1, 2]) assert.equal((await advanceOnce(crew, time, { until: 0 })).status, 'more')
     await advanceOnce(crew, time)
     assert.equal((await result).raw, 'T0 done')
     assert.equal((await events).at(-1)?.type, 'run.completed')

@@ -52,7 +52,7 @@ for (const [way, ahead] of [
         budget: { seconds: 55 },
       })
       await queued(crew, time)
-      assert.equal((await advance(time.open(crew), 'r')).is, 'waiting')
+      assert.equal((await advance(time.open(crew), 'r')).status, 'waiting')
       assert.equal(calls.length, 6)
       assert.equal((await stateOf(time.store, 'r')).activeMs, 60_000)
     })
@@ -69,8 +69,9 @@ for (const [way, ahead] of [
       })
       await queued(crew, time)
       const until = AbortSignal.abort()
-      for (let slice = 0; slice < 5; slice++) assert.equal((await advance(time.open(crew), 'r', { until })).is, 'more')
-      assert.equal((await advance(time.open(crew), 'r')).is, 'waiting')
+      for (let slice = 0; slice < 5; slice++)
+        assert.equal((await advance(time.open(crew), 'r', { until })).status, 'more')
+      assert.equal((await advance(time.open(crew), 'r')).status, 'waiting')
       assert.equal(calls.length, 6)
     })
 
@@ -81,7 +82,7 @@ for (const [way, ahead] of [
       const tasks = [new Task({ name: 'nested', crew: within })]
       const crew = new Crew({ name: 'c', tasks, store: time.store, logger: quiet, budget: { seconds: 55 } })
       await queued(crew, time)
-      assert.equal((await advance(time.open(crew), 'r')).is, 'waiting')
+      assert.equal((await advance(time.open(crew), 'r')).status, 'waiting')
       assert.equal(calls.length, 6)
     })
 

@@ -41,7 +41,7 @@ async function queued(crew: Crew, time: FakeTime, run = 'r', more: object = {}):
 }
 
 const secondsUntil = (time: FakeTime, outcome: AdvanceOutcome): number | undefined =>
-  outcome.is === 'failed' && outcome.retryAt !== undefined ? (outcome.retryAt - time.now) / 1000 : undefined
+  outcome.status === 'failed' && outcome.retryAt !== undefined ? (outcome.retryAt - time.now) / 1000 : undefined
 
 const claimed = (time: FakeTime, crew: Crew) =>
   time.store.claim(nobody, 1, crewLanes(crew['~definition']({})), { limit: 9 })
@@ -54,7 +54,7 @@ describe('a run that failed', () => {
     const waited: (number | undefined)[] = []
     for (let tries = 0; tries < 4; tries++) {
       const outcome = await advance(time.open(crew), 'r')
-      assert.equal(outcome.is, 'failed')
+      assert.equal(outcome.status, 'failed')
       waited.push(secondsUntil(time, outcome))
       time.now += (waited.at(-1) ?? 0) * 1000
     }
@@ -72,14 +72,14 @@ describe('a run that failed', () => {
     time.now += 9_999
     const looked = await advance(time.open(crew), 'r')
     assert.deepEqual(
-      [looked.is, 'retryAt' in looked && looked.retryAt],
+      [looked.status, 'retryAt' in looked && looked.retryAt],
       ['failed', 'retryAt' in failed && failed.retryAt],
     )
     assert.equal((await entriesOf(time.store, 'r')).length, before)
     assert.deepEqual(await claimed(time, crew), [])
     time.now += 1
     const [lease] = await claimed(time, crew)
-    assert.deepEqual(await advance(time.open(crew), 'r', { lease }), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advance(time.open(crew), 'r', { lease }), { status: 'completed' })
   })
 
   test('rejects the kickoff, and says in its view when it is tried again', async () => {
@@ -93,7 +93,7 @@ describe('a run that failed', () => {
     const [summary] = await crew.runs().page(1)
     assert.deepEqual([summary?.why, summary?.dueAt], [why, dueAt])
     time.now = Date.parse(dueAt as string)
-    assert.deepEqual(await advance(open, 'r'), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await advance(open, 'r'), { status: 'completed' })
   })
 
   test('counts its failures anew once a task is done', async () => {
@@ -112,7 +112,7 @@ describe('a run that failed', () => {
       assert.equal(secondsUntil(time, await advance(time.open(crew), 'r')), 1)
       time.now += 1_000
     }
-    assert.equal((await advance(time.open(crew), 'r')).is, 'ended')
+    assert.equal((await advance(time.open(crew), 'r')).status, 'completed')
   })
 
   for (const depth of [1, 2]) {
@@ -162,7 +162,7 @@ describe('a run that failed', () => {
     await advance(time.open(crew), 'r')
     await crew.run('r').answer('in/q1', { decision: 'fail', reason: 'no' })
     const outcome = await advance(time.open(crew), 'r')
-    assert.deepEqual([outcome.is, secondsUntil(time, outcome)], ['failed', undefined])
+    assert.deepEqual([outcome.status, secondsUntil(time, outcome)], ['failed', undefined])
 
     const endless = scriptedModel([{ when: 'Task:', calls: [{ tool: 'none', input: {} }], repeat: true }])
     const worker = new Agent({ role: 'B', goal: 'g', model: endless, maxIterations: 2 })
@@ -175,7 +175,7 @@ describe('a run that failed', () => {
     }) as Crew
     await queued(loop, time, 'l')
     const exhausted = await advance(time.open(loop), 'l')
-    assert.equal(exhausted.is === 'failed' && exhausted.error.code, 'ITERATIONS_EXHAUSTED')
+    assert.equal(exhausted.status === 'failed' && exhausted.error.code, 'ITERATIONS_EXHAUSTED')
     assert.equal(secondsUntil(time, exhausted), undefined)
   })
 
@@ -208,15 +208,18 @@ describe('a process that starts again', () => {
     await queued(failing(time, 0, { name: 'another' }), time, 'foreign')
     const came = await resumeAll(time.open(crew), { concurrency: 1 })
     assert.deepEqual(
-      came.map(({ runId, is }) => [runId, is]),
+      came.map(({ runId, status }) => [runId, status]),
       [
         ['urgent', 'failed'],
-        ['old', 'ended'],
+        ['old', 'completed'],
       ],
     )
     time.now += 10_000
     const again = await resumeAll(time.open(crew))
-    assert.deepEqual(again.map(({ runId, is }) => `${runId} ${is}`).toSorted(), ['later ended', 'urgent ended'])
+    assert.deepEqual(again.map(({ runId, status }) => `${runId} ${status}`).toSorted(), [
+      'later completed',
+      'urgent completed',
+    ])
     assert.deepEqual(await resumeAll(time.open(crew)), [])
   })
 
@@ -231,7 +234,7 @@ describe('a process that starts again', () => {
     }) as Crew
     await queued(failing(time, 0), time)
     const [came] = await resumeAll(time.open(lacking))
-    assert.equal(came?.is === 'failed' && came.error.code, 'MODEL_INVALID')
+    assert.equal(came?.status === 'failed' && came.error.code, 'MODEL_INVALID')
     assert.equal((await stateOf(time.store, 'r')).status, 'queued')
     assert.equal(await time.store.holder('r'), undefined)
   })
@@ -257,14 +260,14 @@ describe('a run that was imported', () => {
     assert.equal((await crew.import(file)).existed, false)
     assert.equal((await crew.import(file)).existed, true)
     assert.deepEqual(await crew.resumeAll(), [])
-    assert.deepEqual(await crew.advance('q'), { is: 'waiting' })
+    assert.deepEqual(await crew.advance('q'), { status: 'waiting' })
     assert.equal((await crew.run('q').view()).why, 'it was imported, and no worker takes it up by itself')
     assert.equal((await refusal(() => crew.run('q').result())).code, 'RUN_ABANDONED')
     const second = join(folder.path, 'again.jsonl')
     await crew.run('q').export(second)
     assert.equal((await crew.import(second)).existed, true)
     assert.equal((await crew.import(second, { as: 'copy' })).existed, false)
-    assert.deepEqual(await crew.advance('copy'), { is: 'waiting' })
+    assert.deepEqual(await crew.advance('copy'), { status: 'waiting' })
     await crew.resume('q')
     assert.equal((await refusal(() => crew.import(file))).code, 'RUN_EXISTS')
   })

@@ -130,7 +130,7 @@ test('a message to a crew that was cancelled before anybody read it keeps nobody
       return store.inbox(run)
     },
   }
-  for (const _ of [1, 2]) assert.equal((await crew.with({ store: counting }).advance('r')).is, 'failed')
+  for (const _ of [1, 2]) assert.equal((await crew.with({ store: counting }).advance('r')).status, 'failed')
 })
 
 test('a message that comes while a crew is being cancelled makes nobody take its run up', async () => {
@@ -151,6 +151,6 @@ test('a message that comes while a crew is being cancelled makes nobody take its
   }
   await mid.with({ store: racing }).run('r/mid#1').cancel()
   assert.deepEqual(await store.inbox(deep), [late])
-  assert.equal((await crew.advance('r')).is, 'failed')
+  assert.equal((await crew.advance('r')).status, 'failed')
   assert.deepEqual(await store.ready(crew['~lanes'], 1), [])
 })

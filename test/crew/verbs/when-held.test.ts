@@ -154,7 +154,7 @@ describe('a kickoff that is told to follow', () => {
     const call = crew.kickoff(follow)
     await call.started
     open()
-    assert.deepEqual(await slice, { is: 'more' })
+    assert.deepEqual(await slice, { status: 'more' })
     assert.deepEqual([(await call).status, calls()], ['completed', 1])
     await crew.enqueue({ id: 'r2', inputs })
     assert.equal((await crew.kickoff({ ...follow, id: 'r2' })).status, 'completed')

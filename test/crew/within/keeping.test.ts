@@ -117,11 +117,11 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
     try {
       const { crew } = book({ store, humanInput: true, chapters: ['one', 'two'] })
       const run = await crew.enqueue({ id: 'b' })
-      assert.equal((await crew.advance('b')).is, 'waiting')
+      assert.equal((await crew.advance('b')).status, 'waiting')
       const { questions } = await run.view()
       assert.equal(questions.length, 2)
       for (const { id } of questions) await run.answer(id, approve)
-      assert.deepEqual(await crew.advance('b'), { is: 'ended', status: 'completed' })
+      assert.deepEqual(await crew.advance('b'), { status: 'completed' })
       assert.equal((await stateOf(store, 'b/chapters#1/1.0/one#1')).status, 'completed')
       assert.equal((await run.view()).usage.calls, 7)
       await run.delete()

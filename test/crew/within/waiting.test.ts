@@ -66,9 +66,9 @@ describe('a run that a function kicked off and that waits for a person', () => {
   test('is continued by a worker when it is answered, and the function is called again', async () => {
     const { crew } = book({ humanInput: true, chapters: ['one'] })
     const run = await crew.enqueue({ id: 'b' })
-    assert.equal((await crew.advance('b')).is, 'waiting')
+    assert.equal((await crew.advance('b')).status, 'waiting')
     await run.answer('chapters/one/q1', approve)
-    assert.deepEqual(await crew.advance('b'), { is: 'ended', status: 'completed' })
+    assert.deepEqual(await crew.advance('b'), { status: 'completed' })
   })
 
   test('has a person asked about a once function before that is called again, and a warning says so at once', async () => {
@@ -158,8 +158,8 @@ describe('a run that a function kicked off', () => {
     for (;;) {
       const outcome = await crew.advance('b', { until: 0 })
       slices += 1
-      if (outcome.is !== 'more') {
-        assert.deepEqual(outcome, { is: 'ended', status: 'completed' })
+      if (outcome.status !== 'more') {
+        assert.deepEqual(outcome, { status: 'completed' })
         break
       }
     }

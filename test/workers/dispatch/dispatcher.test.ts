@@ -179,10 +179,10 @@ test('whoever is asked for a run that wants nobody leaves it as it is, and says 
   const kickedOff = held.kickoff({ id: 'held', inputs: { notes: 'x' } })
   await hasBegun
   const before = await Promise.all(['done', 'later'].map((id) => entriesOf(store, id)))
-  assert.deepEqual(await advance('done'), { is: 'ended', status: 'completed' })
+  assert.deepEqual(await advance('done'), { status: 'completed' })
   const later = await advance('later')
-  assert.ok(later.is === 'waiting' && (later.at ?? 0) > Date.now() + 50_000)
-  assert.deepEqual(await advance('held'), { is: 'other', crew: 'slow', version: '' })
+  assert.ok(later.status === 'waiting' && (later.at ?? 0) > Date.now() + 50_000)
+  assert.deepEqual(await advance('held'), { status: 'other', crew: 'slow', version: '' })
   await assert.rejects(advance('nobody'), { code: 'RUN_NOT_FOUND', message: /no run nobody in memory:/ })
   assert.deepEqual(await Promise.all(['done', 'later'].map((id) => entriesOf(store, id))), before)
   go()
@@ -198,9 +198,9 @@ test('asked twice for one run, a worker advances it once', async () => {
   const { advance } = await work
   const first = advance('a')
   await hasBegun
-  assert.equal((await advance('a')).is, 'held')
+  assert.equal((await advance('a')).status, 'held')
   go()
-  assert.deepEqual(await first, { is: 'ended', status: 'completed' })
+  assert.deepEqual(await first, { status: 'completed' })
   assert.deepEqual(begun, ['a/first', 'a/second'])
 })
 
@@ -245,7 +245,7 @@ test('a run that waits for the limit of its crew keeps none waiting that has the
   await other.hasBegun
   full.go()
   other.go()
-  for (const outcome of await Promise.all(all)) assert.equal(outcome.is, 'ended')
+  for (const outcome of await Promise.all(all)) assert.equal(outcome.status, 'completed')
 })
 
 test('the time of a slice begins with its work, however long it waited for room, and may be any number', async () => {
@@ -260,8 +260,8 @@ test('the time of a slice begins with its work, however long it waited for room,
   const second = advance('b', { sliceSeconds: 0.2005 })
   await wait(250)
   go()
-  assert.deepEqual(await first, { is: 'ended', status: 'completed' })
-  assert.deepEqual(await second, { is: 'ended', status: 'completed' })
+  assert.deepEqual(await first, { status: 'completed' })
+  assert.deepEqual(await second, { status: 'completed' })
 })
 
 test('a slice ends in time, also when memory was cleaned up meanwhile', async () => {
@@ -282,7 +282,7 @@ test('a slice ends in time, also when memory was cleaned up meanwhile', async ()
   const crew = new Crew({ name: 'cleaned', store, tasks })
   await using worker = await startWorker([crew], { dispatcher })
   await crew.enqueue({ id: 'given' })
-  assert.deepEqual(await (await work).advance('given', { sliceSeconds: 0.2 }), { is: 'more' })
+  assert.deepEqual(await (await work).advance('given', { sliceSeconds: 0.2 }), { status: 'more' })
   await worker.stop()
   await crew.enqueue({ id: 'own' })
   const events = await workOnce([crew], { sliceSeconds: 0.2 })
@@ -324,9 +324,9 @@ test('a worker that stops hands back what a dispatcher gave it, and takes nothin
   const first = advance('a')
   await hasBegun
   const stopped = worker.stop()
-  assert.deepEqual(await advance('b'), { is: 'more' })
+  assert.deepEqual(await advance('b'), { status: 'more' })
   go()
-  assert.deepEqual(await first, { is: 'more' })
+  assert.deepEqual(await first, { status: 'more' })
   await stopped
   assert.deepEqual(claimed(await workOnce([crew])).toSorted(), ['a', 'b'])
 })

@@ -36,7 +36,7 @@ async function request(runId: string, given: Given = {}): Promise<Request> {
 
 interface Said {
   readonly status: number
-  readonly body: { readonly is: string; readonly error?: { readonly code: string; readonly message: string } }
+  readonly body: { readonly status: string; readonly error?: { readonly code: string; readonly message: string } }
   readonly retryAfter: string | null
 }
 
@@ -62,10 +62,10 @@ test('a call advances a run by a slice, and says when to call again', async () =
   const { crew, done, handler } = sliced()
   await crew.enqueue({ id: 'r' })
   const first = await said(handler(await request('r')))
-  assert.deepEqual([first.status, first.body, first.retryAfter], [503, { runId: 'r', is: 'more' }, '0'])
+  assert.deepEqual([first.status, first.body, first.retryAfter], [503, { runId: 'r', status: 'more' }, '0'])
   const answers = [first]
   while (answers.at(-1)?.status === 503) answers.push(await said(handler(await request('r'))))
-  assert.deepEqual(answers.at(-1)?.body, { runId: 'r', is: 'ended', status: 'completed' })
+  assert.deepEqual(answers.at(-1)?.body, { runId: 'r', status: 'completed' })
   assert.equal(answers.at(-1)?.status, 200)
   assert.deepEqual(done, ['a', 'b', 'c'])
 })
@@ -85,7 +85,7 @@ test('with a dispatcher, what comes next is asked of that, and the call is done 
   const { crew, handler } = sliced({ dispatcher })
   await crew.enqueue({ id: 'r' })
   const { status, body } = await said(handler(await request('r')))
-  assert.deepEqual([status, body.is, told], [200, 'more', ['r']])
+  assert.deepEqual([status, body.status, told], [200, 'more', ['r']])
   const broken = sliced({ dispatcher: { name: 'queue', wake: () => Promise.reject(new Error('down')) } })
   await broken.crew.enqueue({ id: 'r' })
   assert.equal(
@@ -101,7 +101,7 @@ test('a run that somebody else has is to be called for again later', async () =>
   const kickedOff = crew.kickoff({ id: 'r', inputs: { notes: 'x' } })
   await hasBegun
   const { status, body, retryAfter } = await said(handler(await request('r')))
-  assert.deepEqual([status, body.is, retryAfter], [503, 'held', '1'])
+  assert.deepEqual([status, body.status, retryAfter], [503, 'held', '1'])
   go()
   await kickedOff
 })
@@ -113,7 +113,7 @@ test('a run that waits for a person, or has ended, is done with; one that is due
   await crew.enqueue({ id: 'later', inputs: { notes: 'x' }, delay: 60 })
   assert.equal((await said(handler(await request('done')))).status, 200)
   const later = await said(handler(await request('later')))
-  assert.deepEqual([later.status, later.body.is], [503, 'waiting'])
+  assert.deepEqual([later.status, later.body.status], [503, 'waiting'])
   assert.ok(Number(later.retryAfter) > 55 && Number(later.retryAfter) <= 60)
 })
 
@@ -123,7 +123,7 @@ test('with waitUntil, a call is answered before the work is done', async () => {
   const handler = advanceHandler({ crews: [crew], secret, waitUntil: (one) => void work.push(one) })
   await crew.enqueue({ id: 'r', inputs: { notes: 'x' } })
   const { status, body } = await said(handler(await request('r')))
-  assert.deepEqual([status, body], [202, { is: 'accepted' }])
+  assert.deepEqual([status, body], [202, { status: 'accepted' }])
   await hasBegun
   go()
   await Promise.all(work)
