@@ -59,7 +59,7 @@ export interface ParentContext {
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['childRuns']
   readonly slice: Slice
-  strays(): ReturnType<EarlierCalls['unclaimed']>
+  readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'>
   /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
   checkBudget(): Promise<void>
 }

@@ -57,6 +57,25 @@ test('gives the results of parallel calls to the model in the order of the calls
   assert.deepEqual(paths, ['job#1/1.0', 'job#1/1.1'])
 })
 
+test('the journal has the parallel calls of a turn in the order of the model, whatever their effects', async () => {
+  const tools = (['once', 'read', 'idempotent'] as const).map((effect) =>
+    tool({ name: effect, description: effect, effect, input: z.object({ text: z.string() }), run: ({ text }) => text }),
+  )
+  const order = ['once', 'read', 'idempotent', 'read', 'once']
+  const calls = order.map((name, index) => ({ tool: name, input: { text: `${index}` } }))
+  const script = [
+    { when: 'Do it', after: 0, calls },
+    { when: 'Do it', after: order.length, reply: 'done' },
+  ]
+  const { crew, store } = oneTask({ tools, script })
+  await crew.kickoff({ id: 'r' })
+  const entries = await entriesOf(store, 'r')
+  assert.deepEqual(
+    entries.flatMap((entry) => (entry.type === 'tool.called' ? [entry.effect] : [])),
+    order,
+  )
+})
+
 test('answers invalid input and an unknown tool to the model, which may try again', async () => {
   const { crew, model } = oneTask({
     tools: [echo],

@@ -23,6 +23,8 @@ export class FailedByAnswer extends Error {}
 export async function completeCalls(work: ActiveAttempt, turn: TurnState): Promise<boolean> {
   const { life } = work
   for (;;) {
+    // before the calls part ways: their entries are to be in the order in which the model made the calls
+    await life.earlier.load()
     // each time again: a person may have changed an input since
     const prepared = await Promise.all(
       turn.calls.map(async (call) => ({ ...work, call, ...(await prepareCall(work, call)) })),
@@ -85,13 +87,11 @@ async function advanceCall(item: PendingCall): Promise<void> {
 async function decideCall(item: PendingCall, callable: CallableCall | undefined): Promise<CallDecision> {
   const { life, call, attempt, key, input, task } = item
   // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
-  const once = callable
-    ? (await effectiveEffect(callable)) === 'once'
-    : call.effect === 'once' && call.calledAt !== undefined
+  const once = callable ? effectiveEffect(callable) === 'once' : call.effect === 'once' && call.calledAt !== undefined
   const approval = callable !== undefined && (await needsApproval(callable))
   if (!once && !approval && call.questions.length === 0) return { act: 'call' }
   const isTool = (name: string): boolean => name === call.request.tool || isCallOfTool(task, callable?.tool, name)
-  const unclaimed = once ? await life.earlier.unclaimed() : []
+  const unclaimed = once ? life.earlier.unclaimed() : []
   const asked = { task: task.name, isTool, key, occurrence: pendingOccurrence(item), input, unclaimed, approval }
   const byRules = (settles: boolean): Decision =>
     once

@@ -1,5 +1,6 @@
-// What a call must know of calls that other code made in the same run, or in the runs that it was made from. A process
-// never changes its own code, so all of this is found once, when a life first needs it.
+// Calls that must not be repeated, made before this life: in this run, in its child runs, and in the runs that it was
+// made from. A new call may be one of them under another name, since tasks, tools and kickoffs can be renamed between
+// two lives. Read once per life: a process never changes its own code.
 import type { OnceCall } from '../../journal/entries.ts'
 import { childName } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -19,14 +20,15 @@ import { isFromOtherRun, onceCalls, toOnceCall } from './once.ts'
 import type { CallableCall } from './prepare-call.ts'
 
 export interface EarlierCalls {
+  /** Await it before the other methods. Reads journals of child runs the first time only. */
+  load(): Promise<void>
   /**
-   * Calls of tasks, tools and kickoffs that the code does not have any more, here and in the runs that this one works
-   * for. A call that the run has not seen may be one of them under another name. `within`: the task that asks for a
-   * child run of it.
+   * Calls of tasks, tools and kickoffs that the code no longer has, in this run and in its parents: a call that is new to
+   * the run may be one of them under another name. `within`: the function task for whose child run they are listed.
    */
-  unclaimed(within?: string): Promise<readonly OnceCall[]>
+  unclaimed(within?: string): readonly OnceCall[]
   /** Whether an equal call was recorded as one that must not be repeated. */
-  isOnce(item: CallableCall): Promise<boolean>
+  isOnce(call: CallableCall): boolean
 }
 
 interface EarlierCallsOptions {
@@ -36,53 +38,60 @@ interface EarlierCallsOptions {
   readonly state: RunState
   /** The crews that functions have kicked off in this life, by address. */
   readonly kickedOff: ReadonlyMap<string, CrewDefinition>
-  readonly parent?: { strays(): Promise<readonly OnceCall[]> } | undefined
+  readonly parent: { readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'> } | undefined
+}
+
+/** A call without a place in today's code, or in a kickoff of a function: which crew that is shows when it is called. */
+interface UnplacedCall {
+  readonly call: OnceCall
+  readonly isKickoff: boolean
 }
 
 export function earlierCalls({ engine, crew, options, state, kickedOff, parent }: EarlierCallsOptions): EarlierCalls {
-  let calls: Promise<readonly OnceCall[]> | undefined
-  const findCalls = async (): Promise<readonly OnceCall[]> => {
-    const own = onceCalls(state)
-      .filter((call) => !(isFromOtherRun(call) && state.effects === 'again'))
-      .map(toOnceCall)
-    const below = await callsOfOpenChildren(engine, state)
-    const decided = below.map((call) => ({ ...call, task: placeDecided(state, options.decisions, call.task) }))
-    return [...own, ...decided].filter((call) => call.effect === undefined)
+  let loading: Promise<void> | undefined
+  let unplaced: readonly UnplacedCall[] = []
+  let onceIdentities: ReadonlySet<string> = new Set()
+
+  const load = async (): Promise<void> => {
+    const records = onceCalls(state).filter((call) => !(isFromOtherRun(call) && state.effects === 'again'))
+    const made = records.filter((call) => call.made && call.effect === undefined)
+    onceIdentities = new Set(made.map((call) => callIdentity(call.task, call.tool, call.key)))
+    const [childCalls] = await Promise.all([callsOfOpenChildren(engine, state), parent?.earlier.load()])
+    const renamed = childCalls.map((call) => ({ ...call, task: applyRenames(state, options.decisions, call.task) }))
+    unplaced = [...records.map(toOnceCall), ...renamed].flatMap((call) => {
+      const place = call.effect === undefined ? locateCall(crew, state, call) : 'here'
+      return place === 'here' ? [] : [{ call, isKickoff: place === 'kickoff' }]
+    })
   }
-  /** Which crews a function kicks off is known when it is called: until then, its own children count as gone. */
-  const isLeft = ({ task: place, tool }: OnceCall, within: string | undefined): boolean => {
-    const [name = '', kickoff = '', ...rest] = place.split('/')
+
+  const isUnclaimed = ({ call, isKickoff }: UnplacedCall, within: string | undefined): boolean => {
+    if (!isKickoff) return true
+    const [name = '', kickoff = '', ...rest] = call.task.split('/')
     const inner = kickedOff.get(`${name}/${kickoff}`)
-    if (inner) return !isServedBy(inner, rest, tool)
+    if (inner) return !isServedBy(inner, rest, call.tool)
     const task = state.tasks.get(name)
+    // not kicked off yet in this life: unclaimed for the other kickoffs of its function
     if (!task || !isDone(task)) return name === within
     return !task.nested.some((path) => {
       const attempt = state.attempts.get(path)
       return attempt?.status === 'completed' && attempt.child !== undefined && childName(path) === kickoff
     })
   }
-  const isStray = (call: OnceCall, within: string | undefined): boolean => {
-    const found = locateCall(crew, state, call)
-    return found === 'kickoff' ? isLeft(call, within) : found === 'gone'
-  }
-  const recorded = new Set(
-    onceCalls(state).flatMap((call) => {
-      const ignored = isFromOtherRun(call) && state.effects === 'again'
-      if (!call.made || call.effect !== undefined || ignored) return []
-      return [callIdentity(call.task, call.tool, call.key)]
-    }),
-  )
-  const strays = async (within?: string): Promise<readonly OnceCall[]> => {
-    calls ??= findCalls()
-    const own = (await calls).filter((call) => isStray(call, within))
-    return [...own, ...((await parent?.strays()) ?? [])]
-  }
+
   return {
-    unclaimed: strays,
-    async isOnce({ task, tool, key }) {
+    load: () => (loading ??= load()),
+    unclaimed: (within) => [
+      ...unplaced.filter((item) => isUnclaimed(item, within)).map(({ call }) => call),
+      ...(parent?.earlier.unclaimed() ?? []),
+    ],
+    isOnce({ task, tool, key }) {
       const names = toolNames(tool)
-      if (names.some((name) => recorded.has(callIdentity(task.name, name, key)))) return true
-      return (await strays()).some((call) => !call.given && names.includes(call.tool) && call.key === key)
+      const isEqual = (call: OnceCall): boolean => !call.given && call.key === key && names.includes(call.tool)
+      return (
+        names.some((name) => onceIdentities.has(callIdentity(task.name, name, key))) ||
+        unplaced.some((item) => isEqual(item.call) && isUnclaimed(item, undefined)) ||
+        (parent?.earlier.unclaimed() ?? []).some(isEqual)
+      )
     },
   }
 }
@@ -90,11 +99,11 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
 const severity: readonly Effect[] = ['read', 'idempotent', 'once']
 
 /** For a call that is on record, the stricter of what was recorded and what is declared now. */
-export async function effectiveEffect(item: CallableCall): Promise<Effect> {
+export function effectiveEffect(item: CallableCall): Effect {
   const { tool, call, life } = item
   const before = call.calledAt === undefined ? undefined : call.effect
   const stricter = severity.indexOf(before ?? 'read') > severity.indexOf(tool.effect) ? before : tool.effect
-  return stricter !== 'once' && (await life.earlier.isOnce(item)) ? 'once' : (stricter ?? tool.effect)
+  return stricter !== 'once' && life.earlier.isOnce(item) ? 'once' : (stricter ?? tool.effect)
 }
 
 /** Whether a recorded call is one of this tool. A task that is a function has one tool, whatever it was called. */
@@ -106,8 +115,8 @@ function toolNames({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
 }
 
-/** A place in a child run, under the names that this resume has decided and the child run may not have recorded yet. */
-function placeDecided(state: RunState, decisions: TaskDecisions = {}, place: string): string {
+/** The address of a task in a child run, with the renames of this resume that the child run may not have recorded yet. */
+function applyRenames(state: RunState, decisions: TaskDecisions = {}, place: string): string {
   const [first = '', ...rest] = place.split('/')
   const { renamed = {} } = decisionsWithin(decisions, pastNames(state, first))
   const now = rest.map((name, index) => renamed[rest.slice(0, index + 1).join('/')] ?? name)

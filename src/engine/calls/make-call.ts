@@ -42,7 +42,7 @@ export async function makeCall(item: PendingCall, { input, allowedBy }: CallPerm
   checkTime(life)
   // repeated after a crash it does no harm, so nothing waits for its entries; and what it is given is on disk: the
   // reply that asks for it, though not what a function is given of other tasks
-  const effect = await effectiveEffect(now)
+  const effect = effectiveEffect(now)
   const isLazy = effect === 'read' && allowedBy === undefined && call.questions.length === 0
   await (isLazy && !task.code ? life.held() : life.ready())
   signal.throwIfAborted()

@@ -263,10 +263,12 @@ export function openHold(
     async ready() {
       controller.signal.throwIfAborted()
       if (unwritten.length > 0) write()
-      await unlessAborted(
-        numbered.catch(() => undefined),
-        controller.signal,
-      )
+      if (writing) {
+        await unlessAborted(
+          numbered.catch(() => undefined),
+          controller.signal,
+        )
+      }
       await unit.ready(controller.signal)
       controller.signal.throwIfAborted()
     },

@@ -222,7 +222,7 @@ export async function withinBudget(
       crews: [life.crew, ...(life.parent?.crews ?? [])],
       within: life.childRuns,
       slice: life.slice,
-      strays: () => life.earlier.unclaimed(task.name),
+      earlier: { load: life.earlier.load, unclaimed: () => life.earlier.unclaimed(task.name) },
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error
