@@ -68,7 +68,7 @@ export async function* follow(store: Store, run: string, child: ChildProcess, af
 export async function childOf(store: Store, parent: string, child: ChildProcess): Promise<string> {
   for (; ; await wait(10)) {
     const over = hasEnded(child)
-    const { rows } = await store.list({ parent }, { limit: 1 })
+    const { rows } = await store.list({ forkedFrom: parent }, { limit: 1 })
     if (rows[0]) return rows[0].run
     if (over) return ''
   }

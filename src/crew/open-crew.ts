@@ -7,7 +7,7 @@ import type { ResumeOutcome } from '../engine/run/lifecycle.ts'
 import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state/state.ts'
-import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
+import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { RunTree } from '../runs/run-tree.ts'
 import type { CrewOptions } from './options/crew-options.ts'
@@ -80,7 +80,7 @@ export function openCrew(
     warnOnce(opened, definition)
     const world = realWorld()
     const tell = (told: string): void => definition.logger.warn(told)
-    const store = patientStore(opened, { limitMs: briefMs, tell, clock: world })
+    const store = patientStore(opened, { limitMs: shortWaitMs, onOutage: tell, clock: world })
     return { store, world, leases: leaseKeeper(opened, world), appended: logEntries(definition), tracing }
   }
 

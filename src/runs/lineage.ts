@@ -52,11 +52,11 @@ async function readAncestors(
   const found: (RelatedRun | DeletedRun)[] = []
   const met = new Set([row.run])
   let last: RunRow | undefined = row
-  while (last?.parent !== undefined && !met.has(last.parent)) {
+  while (last?.forkedFrom !== undefined && !met.has(last.forkedFrom)) {
     if (found.length >= limit) return { found: found.toReversed(), cut: true }
-    met.add(last.parent)
+    met.add(last.forkedFrom)
     const parent = await findSource(store, last)
-    found.push(parent ? await relatedRun(store, parent) : { runId: last.parent, deleted: true })
+    found.push(parent ? await relatedRun(store, parent) : { runId: last.forkedFrom, deleted: true })
     last = parent
   }
   return { found: found.toReversed(), cut: false }
@@ -69,7 +69,7 @@ async function readDescendants(store: Store, row: RunRow, limit: number): Promis
   const waiting = [{ row, shown: found }]
   // grows while it is walked
   for (const { row: parent, shown } of waiting) {
-    for await (const child of allRows(store, { parent: parent.run, crew: parent.crew })) {
+    for await (const child of allRows(store, { forkedFrom: parent.run, crew: parent.crew })) {
       if (met.has(child.run) || !isMadeFrom(child, parent)) continue
       if (met.size > limit) {
         shown.children.reverse()
@@ -87,7 +87,7 @@ async function readDescendants(store: Store, row: RunRow, limit: number): Promis
 
 /** Undefined when it was deleted. */
 async function findSource(store: Store, row: RunRow): Promise<RunRow | undefined> {
-  const parent = row.parent === undefined ? undefined : await store.row(row.parent)
+  const parent = row.forkedFrom === undefined ? undefined : await store.row(row.forkedFrom)
   return parent && isMadeFrom(row, parent) ? parent : undefined
 }
 

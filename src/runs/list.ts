@@ -60,7 +60,7 @@ export async function* allRuns(
   { limit = pageSize, before }: Partial<Page> = {},
 ): AsyncGenerator<RunSummary> {
   const rows = { ...filter, ...defined({ status: status && storedStatuses(status) }) }
-  const fits = await onlyMadeFrom(store, filter.parent)
+  const fits = await onlyMadeFrom(store, filter.forkedFrom)
   let next = before === undefined ? undefined : encodeCursor(await findPosition(store, before))
   do {
     const page = await store.list(rows, { limit, ...defined({ before: next }) })

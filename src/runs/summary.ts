@@ -67,7 +67,7 @@ export interface Pricing {
 }
 
 export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
-  const { run: runId, crew, version, parent, createdAt } = row
+  const { run: runId, crew, version, forkedFrom: parent, createdAt } = row
   const said = readSummary(row)
   const { lives, done, failed = 0, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../base/errors.ts'
-import { formatNumber as fileFormat, layoutOf as fileLayout } from './file/database.ts'
+import { formatNumber as fileFormat, readLayout as fileLayout } from './file/lease-database.ts'
 import { leasesName } from './file/file-names.ts'
 import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite/migrate.ts'
 
@@ -24,11 +24,11 @@ export async function inspectStore(scheme: 'sqlite' | 'file', path: string): Pro
   const newest = scheme === 'sqlite' ? sqliteFormat : fileFormat
   const exists = existsSync(path)
   const folder = scheme === 'sqlite' ? dirname(path) : path
-  const unwritable = whyUnwritable(exists && scheme === 'sqlite' ? [path] : [], firstThere(folder))
+  const unwritable = whyUnwritable(exists && scheme === 'sqlite' ? [path] : [], nearestFolder(folder))
   if (!exists) return { exists, unwritable, bytes: 0, layout: undefined, newest }
   const database = scheme === 'sqlite' ? path : join(path, leasesName)
   const layout = existsSync(database) ? await readLayout(scheme, database) : undefined
-  return { exists, unwritable, bytes: sizeOf(scheme, path), layout, newest }
+  return { exists, unwritable, bytes: storeBytes(scheme, path), layout, newest }
 }
 
 async function readLayout(scheme: 'sqlite' | 'file', path: string): Promise<number | undefined> {
@@ -52,11 +52,11 @@ function whyUnwritable(files: readonly string[], folder: string): string | undef
   }
 }
 
-function firstThere(path: string): string {
-  return existsSync(path) || path === dirname(path) ? path : firstThere(dirname(path))
+function nearestFolder(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path))
 }
 
-function sizeOf(scheme: 'sqlite' | 'file', path: string): number {
+function storeBytes(scheme: 'sqlite' | 'file', path: string): number {
   const files =
     scheme === 'sqlite'
       ? [path, `${path}-wal`].filter((file) => existsSync(file))

@@ -31,11 +31,11 @@ export async function openStore(url: string | Store): Promise<Store> {
       return rest === '' ? memoryStore() : share(`memory:${rest}`, () => memoryStore({ url: `memory:${rest}` }))
     }
     case 'sqlite': {
-      const path = await realFile(pathOf(url, rest))
+      const path = await realFile(parsePath(url, rest))
       return share(`sqlite:${path}`, async () => (await import('./sqlite/store.ts')).sqliteStore(path))
     }
     case 'file': {
-      const folder = await realFolder(pathOf(url, rest))
+      const folder = await realFolder(parsePath(url, rest))
       return share(`file:${folder}`, async () => (await import('./file/store.ts')).fileStore(folder))
     }
     case 'postgres':
@@ -46,7 +46,7 @@ export async function openStore(url: string | Store): Promise<Store> {
     case 'rediss':
       return share(url, async () => (await import('./redis/store.ts')).redisStore(url))
     default:
-      throw invalid(url, 'it is not a store that Reprise knows')
+      throw invalidUrl(url, 'it is not a store that Reprise knows')
   }
 }
 
@@ -66,7 +66,7 @@ export const storeCheck: Check<string | Store> = {
  */
 export function storePath(url: string): string | undefined {
   const { scheme, rest } = splitUrl(url)
-  return ['sqlite', 'file'].includes(scheme) ? pathOf(url, rest) : undefined
+  return ['sqlite', 'file'].includes(scheme) ? parsePath(url, rest) : undefined
 }
 
 /** The scheme in lower case. STORE_INVALID for `sharded:`, which was removed. */
@@ -109,13 +109,13 @@ async function share(key: string, open: () => Store | Promise<Store>): Promise<S
   }
 }
 
-function pathOf(url: string, rest: string): string {
-  if (rest === '' || rest.startsWith(':')) throw invalid(url, 'it names no path')
+function parsePath(url: string, rest: string): string {
+  if (rest === '' || rest.startsWith(':')) throw invalidUrl(url, 'it names no path')
   if (!rest.startsWith('//')) return resolve(rest)
   try {
     return fileURLToPath(`file:${rest}`)
   } catch (error) {
-    throw invalid(url, 'its path is not one of this machine', error)
+    throw invalidUrl(url, 'its path is not one of this machine', error)
   }
 }
 
@@ -129,7 +129,7 @@ async function realFile(path: string): Promise<string> {
   return join(await realFolder(dirname(path)), basename(path))
 }
 
-function invalid(url: string, why: string, cause?: unknown): RepriseError {
+function invalidUrl(url: string, why: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
     `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user@host/database, redis://host:6379/0 or memory:`,

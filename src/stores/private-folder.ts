@@ -57,7 +57,7 @@ async function ignoreInGit(folder: string): Promise<void> {
  * Makes an empty database file that only its owner can read, unless there is one; SQLite gives its -wal and -shm files
  * the same mode. A file that is there is not even opened: closing it would drop the locks that this process has on it.
  */
-export function createPrivately(path: string): void {
+export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {

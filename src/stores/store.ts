@@ -65,7 +65,7 @@ export interface RunRow {
   readonly createdAt: string
   readonly updatedAt: string
   /** The run that this one was made from. */
-  readonly parent?: RunId
+  readonly forkedFrom?: RunId
   /**
    * Opaque to the store: the inputs as JSON text, or nothing where they are too large for a listing. They never change.
    */
@@ -121,7 +121,7 @@ export interface Message {
 export interface RunFilter {
   readonly crew?: string
   readonly status?: readonly RunStatus[]
-  readonly parent?: RunId
+  readonly forkedFrom?: RunId
   /** Only runs that work for no other. */
   readonly roots?: true
   /** Only this run, which works for no other, and those that work for it. */

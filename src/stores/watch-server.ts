@@ -4,7 +4,7 @@ import type { RunId } from './store.ts'
 import { createWatchers, type Watchers } from './watchers.ts'
 
 /** What tells of a run whether it has changed. */
-export interface Seen {
+export interface RunCounters {
   readonly seq: number
   readonly inbox: number
   readonly waiting: number
@@ -12,7 +12,7 @@ export interface Seen {
 
 export interface WatchedServer {
   /** Of the runs that are there. */
-  look(runs: readonly RunId[]): Promise<Map<RunId, Seen>>
+  readCounters(runs: readonly RunId[]): Promise<Map<RunId, RunCounters>>
   /**
    * Hears until the connection is lost or the signal aborts; `begin` is called when it does. What is heard is `c` or
    * `p` and the run that has changed or got a message, or nothing: then whoever watches looks. Keeps no process alive.
@@ -27,7 +27,7 @@ const allMs = 1_000
 const longestPause = 30_000
 
 export function watchServer(server: WatchedServer): Watchers {
-  const seen = new Map<RunId, Seen>()
+  const seen = new Map<RunId, RunCounters>()
   let watch: AbortController | undefined
   const watchers = createWatchers({
     start() {
@@ -65,7 +65,7 @@ export function watchServer(server: WatchedServer): Watchers {
     const runs = new Set(ear.hears() ? steps : [...steps, ...messages])
     for (const run of seen.keys()) if (!runs.has(run)) seen.delete(run)
     if (runs.size === 0) return
-    const found = await server.look([...runs])
+    const found = await server.readCounters([...runs])
     for (const run of runs) {
       const [before, now] = [seen.get(run), found.get(run)]
       if (now) seen.set(run, now)

@@ -7,7 +7,7 @@ import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { Prices } from '../models/prices.ts'
-import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
+import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { ownRuns, type OwnRuns } from './own-runs.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
@@ -105,7 +105,7 @@ function withStore(crew: Crew, store: Store): Crew {
 }
 
 function createEngine(opened: Store): Engine {
-  return { store: patientStore(opened, { limitMs: briefMs, tell: () => {} }), world: realWorld() }
+  return { store: patientStore(opened, { limitMs: shortWaitMs, onOutage: () => {} }), world: realWorld() }
 }
 
 /** That of the first crew: all of them keep their runs in one place. */

@@ -17,8 +17,8 @@ const filters: { readonly [name: string]: RunFilter } = {
   'crew and the statuses of unfinished runs': { crew: 'claims', status: ['running', 'suspended', 'failed'] },
   status: { status: ['failed'] },
   'several statuses': { status: ['failed', 'running'] },
-  parent: { parent: 'p' },
-  'parent, crew and status': { parent: 'p', crew: 'claims', status: ['failed'] },
+  parent: { forkedFrom: 'p' },
+  'parent, crew and status': { forkedFrom: 'p', crew: 'claims', status: ['failed'] },
   time: { createdFrom: '2026-01-01', createdTo: '2026-02-01' },
   'crew and time': { crew: 'claims', createdFrom: '2026-01-01', createdTo: '2026-02-01' },
   'crew, status and time': { crew: 'claims', status: ['failed'], createdFrom: '2026-01-01', createdTo: '2026-02-01' },
@@ -33,7 +33,11 @@ for (const [name, filter] of Object.entries(filters)) {
     for (const run of ['a', 'b', 'c']) await store.create(row(run, { createdAt: '2026-01-02' }), batch(1))
     const { next } = await store.list({}, { limit: 1 })
     assert.ok(next)
-    const by = filter.parent ? 'parent \\(parent=' : filter.crew ? 'crew \\(crew=\\? AND status=' : 'status \\(status='
+    const by = filter.forkedFrom
+      ? 'parent \\(parent='
+      : filter.crew
+        ? 'crew \\(crew=\\? AND status='
+        : 'status \\(status='
     const searched = new RegExp(`^(SEARCH runs USING INDEX runs_by_${by}|MERGE|LEFT|RIGHT)`)
     for (const page of [{ limit: 1 }, { limit: 1, before: next }]) {
       for (const step of await plansOf(path, () => store.list(filter, page))) {
@@ -140,7 +144,7 @@ let second = 0
 async function made(store: Store, ...runs: (readonly [run: string, parent?: string])[]): Promise<void> {
   for (const [run, parent] of runs) {
     const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, second++)).toISOString()
-    await store.create(row(run, { createdAt, ...(parent === undefined ? {} : { parent }) }), batch(1))
+    await store.create(row(run, { createdAt, ...(parent === undefined ? {} : { forkedFrom: parent }) }), batch(1))
   }
 }
 

@@ -71,7 +71,7 @@ describe('the view runs', { skip: await without('postgres') }, () => {
         row['total'],
         row['open_questions'],
         [row['calls'], row['input_tokens'], row['output_tokens']].map(Number),
-        row['parent_id'],
+        row['forked_from'],
         row['error_code'],
       ]),
       listed.map(({ runId, createdAt, updatedAt, done, total, openQuestions, usage, parent, error }) => [

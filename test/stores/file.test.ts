@@ -422,12 +422,12 @@ test('refuses a folder that only newer code may write', async () => {
 test('refuses a folder of an earlier build with both numbers', async () => {
   await using folder = await temporaryFolder()
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
-  db.exec('pragma user_version = 4')
+  db.exec('pragma user_version = 5')
   db.close()
   await refused(
     fileStore(folder.path),
     'STORE_INVALID',
-    /leases\.db has layout 4, of an earlier build, and this build has layout 5: finish or delete its runs/,
+    /leases\.db has layout 5, of an earlier build, and this build has layout 6: finish or delete its runs/,
   )
 })
 

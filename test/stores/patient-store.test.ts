@@ -48,7 +48,7 @@ function scene(faults?: Faults, { limitMs, signal }: Patience = {}, inner: Store
   return {
     inner,
     faulty,
-    store: patientStore(faulty, { limitMs, signal, tell: (text) => told.push(text), clock }),
+    store: patientStore(faulty, { limitMs, signal, onOutage: (text) => told.push(text), clock }),
     told,
     waits,
   }

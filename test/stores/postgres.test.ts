@@ -10,7 +10,7 @@ import { openPool } from '../../src/stores/postgres/connection.ts'
 import { readPostgresUrl } from '../../src/stores/postgres/url.ts'
 import type { Database } from '../../src/stores/postgres/database.ts'
 import { claimSql, readyRunsSql } from '../../src/stores/postgres/claim.ts'
-import { unitSql } from '../../src/stores/postgres/leases.ts'
+import { treeSql } from '../../src/stores/postgres/leases.ts'
 import {
   applyMigrations,
   formatNumber,
@@ -133,7 +133,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     await client.query('set enable_seqscan = off')
-    const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${unitSql(own.schema)}`)
+    const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${treeSql(own.schema)}`)
     const lines = plan.rows.map((line) => line['QUERY PLAN'])
     assert.ok(!lines.some((line) => line.includes('Seq Scan')), lines.join('\n'))
   })

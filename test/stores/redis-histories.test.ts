@@ -160,7 +160,7 @@ function rowOf(random: Random, run: string): RunRow {
     priority: random.pick([-1, 0, 1] as const),
     status: random.chance(0.5) ? 'running' : random.pick(runStatuses),
     createdAt: new Date(1_900_000_000_000 + random.below(3)).toISOString(),
-    ...(random.chance(0.3) && { parent: random.pick(runs) }),
+    ...(random.chance(0.3) && { forkedFrom: random.pick(runs) }),
   })
 }
 
@@ -201,7 +201,7 @@ async function expectedSets(url: string): Promise<Sets> {
     const heads = keys.filter((key) => key.startsWith(`${prefix}run:`))
     for (const key of heads) {
       const run = key.slice(`${prefix}run:`.length)
-      const head = { parent: '', owner: '', ready_at: '', ...(await client.hGetAll(key)) } as {
+      const head = { forked_from: '', owner: '', ready_at: '', ...(await client.hGetAll(key)) } as {
         [field: string]: string
       }
       const [crew = '', status = '', root = ''] = [head['crew'], head['status'], head['root']]
@@ -209,8 +209,8 @@ async function expectedSets(url: string): Promise<Sets> {
       const add = (name: string, member = place, score = 0): unknown => ((sets[name] ??= {})[member] = score)
       add(`list:${status}`)
       add(`list:${joined(status, crew)}`)
-      add(`unit:${root}`)
-      if (head['parent'] !== '') add(`made-from:${head['parent']}`)
+      add(`tree:${root}`)
+      if (head['forked_from'] !== '') add(`forks:${head['forked_from']}`)
       waiting[root] = (waiting[root] ?? 0) + Number(head['inbox'])
       assert.equal(await client.lLen(`${prefix}lines:${run}`), Number(head['seq']))
       const inbox = await client.zCard(`${prefix}inbox:${run}`)

@@ -223,13 +223,19 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('written by newer code that says so is refused', async () => {
+  test('a layout of newer or older code is refused', async () => {
     await using place = await freshPrefix()
     await (await redisStore(place.url)).close()
     await using admin = await connected((await sharedServer('redis')).url)
     const [key = ''] = await place.keys()
     await admin.client.hSet(key, 'oldest-writer', '7')
-    await refused(redisStore(place.url), 'STORE_NEWER', /format 7 .* this is format 1/)
+    await refused(redisStore(place.url), 'STORE_NEWER', /format 7 .* this is format 2/)
+    await admin.client.hSet(key, 'oldest-writer', '1')
+    await refused(
+      redisStore(place.url),
+      'STORE_INVALID',
+      /has layout 1, of an earlier build, and this build has layout 2/,
+    )
   })
 })
 
@@ -239,7 +245,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     const lease = await started(place.store, 'r')
     const outputs = [{ task: 't', fingerprint: 'f', seq: 2 }]
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
-    await place.store.create(row('r/a#1', { parent: 'r' }), batch(1, 1, { blobs }), lease)
+    await place.store.create(row('r/a#1', { forkedFrom: 'r' }), batch(1, 1, { blobs }), lease)
     await place.store.append(lease, 1, batch(2, 1, { outputs, blobs }))
     for (const run of ['r', 'r/a#1']) await place.store.post(run, message('m'))
     await place.store.release(lease)

@@ -68,7 +68,7 @@ test('refuses a database whose migrations are not the ones of this code', async 
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, "update migrations set checksum = 'other'")
-  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0006-runs-and-entries/)
+  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0007-runs-and-entries/)
 })
 
 test('refuses a database of an earlier build with both numbers, and leaves it as it was', async () => {
@@ -79,7 +79,7 @@ test('refuses a database of an earlier build with both numbers, and leaves it as
   await refused(
     sqliteStore(path),
     'STORE_INVALID',
-    /runs\.db has layout 5, of an earlier build, and this build has layout 6: finish or delete its runs with the build that made it/,
+    /runs\.db has layout 5, of an earlier build, and this build has layout 7: finish or delete its runs with the build that made it/,
   )
   assert.deepEqual(await readFile(path), before)
 })

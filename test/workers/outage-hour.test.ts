@@ -11,7 +11,7 @@ import { leaseKeeper, requestLeases } from '../../src/engine/lease/lease-keeper.
 import { crewLanes } from '../../src/engine/read/lanes.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { World } from '../../src/engine/definition.ts'
-import { briefMs, patientStore } from '../../src/stores/patient/patient-store.ts'
+import { shortWaitMs, patientStore } from '../../src/stores/patient/patient-store.ts'
 import { readWorkerOptions } from '../../src/workers/worker-options.ts'
 import type { ServedStore } from '../../src/workers/served.ts'
 import { workOn, type Worker } from '../../src/workers/worker.ts'
@@ -99,7 +99,7 @@ function worker(crew: Crew, inner: Store, time: VirtualTime, host: string): Prom
   }
   const definition = crew['~definition']({})
   const engine = {
-    store: patientStore(store, { limitMs: briefMs, clock: world }),
+    store: patientStore(store, { limitMs: shortWaitMs, clock: world }),
     world,
     leases: leaseKeeper(store, world),
   }

@@ -6,9 +6,9 @@ import type { Engine } from '../../engine/definition.ts'
 import { realWorld } from '../../engine/world.ts'
 import { environment } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { missingPlace } from '../../stores/missing-place.ts'
+import { missingStore as missingStoreAt } from '../../stores/missing-store.ts'
 import { storePath } from '../../stores/open-store.ts'
-import { briefMs, patientStore } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -76,7 +76,7 @@ async function storeOf({ options, commands }: Call): Promise<string | Store | un
 
 async function openEngine(place: string | Store | undefined, { terminal }: Call): Promise<OpenEngine> {
   const tell = (told: string): void => terminal?.err.line(`warning: ${told}`)
-  const opened = patientStore(await openCrewStore(place), { limitMs: terminal ? briefMs : 0, tell })
+  const opened = patientStore(await openCrewStore(place), { limitMs: terminal ? shortWaitMs : 0, onOutage: tell })
   return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
 }
 
@@ -112,5 +112,5 @@ export function storeOutside(store: string | Store | undefined, file: string | u
 
 /** What a store is called in which a run would be the first: nothing is made by asking. STORE_INVALID. */
 export async function missingStore(store: string | Store | undefined): Promise<string | undefined> {
-  return missingPlace(typeof store === 'object' ? store : storeUrl(store))
+  return missingStoreAt(typeof store === 'object' ? store : storeUrl(store))
 }

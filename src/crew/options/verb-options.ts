@@ -298,7 +298,7 @@ export function readFilter(options: RunsOptions): RunsFilter {
   optional('backtests', options.backtests, flag)
   return {
     ...(status === undefined ? {} : { status: [status].flat() }),
-    ...(parent === undefined ? {} : { parent: checkRunId(parent) }),
+    ...(parent === undefined ? {} : { forkedFrom: checkRunId(parent) }),
     ...(since === undefined ? {} : { createdFrom: time.read('since', since) }),
     ...(until === undefined ? {} : { createdTo: time.read('until', until) }),
   }

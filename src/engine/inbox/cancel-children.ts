@@ -1,7 +1,7 @@
 // Cancels runs of nested crews with the work that they were for. A process may be killed halfway: doing it again does
 // the rest.
 import type { RunState } from '../../journal/state/state.ts'
-import { briefMs } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient/patient-store.ts'
 import type { Engine } from '../definition.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
 import type { LeasedTree } from '../lease/leased-tree.ts'
@@ -31,7 +31,7 @@ export async function cancelChild(engine: Engine, unit: LeasedTree, run: string)
     await cancelChildren(engine, unit, read.state)
     return false
   }
-  const hold = openHold(engine, unit, read, { limitMs: briefMs })
+  const hold = openHold(engine, unit, read, { limitMs: shortWaitMs })
   await cancelWithInbox(hold)
   await cancelChildren(engine, unit, hold.state)
   await hold.release()

@@ -3,7 +3,7 @@
 import { RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
-import { briefMs } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { childQuestion, openTreeQuestions } from '../task/children.ts'
 import type { Engine } from '../definition.ts'
@@ -63,7 +63,7 @@ export async function sendMessage(engine: Engine, run: string, message: InboxMes
 }
 
 /** Somebody waits for it. */
-const brief = { limitMs: briefMs }
+const brief = { limitMs: shortWaitMs }
 
 /** Posts, and records it at once when nobody holds the run; otherwise its holder does so before its next step. */
 async function deliverMessage(

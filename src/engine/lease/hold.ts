@@ -77,7 +77,7 @@ export interface Hold {
 }
 
 /** While the hold lasts, a store that is away is waited for: for how long, and who is told. */
-interface HoldOptions extends Pick<Patience, 'limitMs' | 'tell'> {
+interface HoldOptions extends Pick<Patience, 'limitMs' | 'onOutage'> {
   /** When its first entries were made, of a run that is new: it has no messages yet. */
   readonly made?: Moment
 }

@@ -4,7 +4,7 @@
 // counts too when it says that more time has passed. Time alone loses no lease: while the store is away nothing new is
 // started, and when it is back a lease that nobody took is renewed, even past its expiry.
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import { isAway } from '../../stores/patient/patience.ts'
+import { isOutage } from '../../stores/patient/patience.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
 import { currentMoment, type Moment } from '../moment.ts'
@@ -137,7 +137,7 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
       try {
         await Promise.race([renew(), renewed.promise])
       } catch (error) {
-        if (!isAway(error) && left(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
+        if (!isOutage(error) && left(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
       }
       if (!kept.gone && left(kept) < third) await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)
     }

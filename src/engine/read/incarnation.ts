@@ -26,5 +26,5 @@ export function isRowOfRun(row: RunRow, incarnation: string | undefined): boolea
 
 /** Whether a run was made from the other one, and not from an earlier one with its id. */
 export function isMadeFrom(row: RunRow, parent: RunRow): boolean {
-  return row.parent === parent.run && isRowOfRun(parent, readSummary(row).parentIncarnation)
+  return row.forkedFrom === parent.run && isRowOfRun(parent, readSummary(row).parentIncarnation)
 }

@@ -51,7 +51,7 @@ export function listingRow(state: RunState): RunRow {
     status: state.status,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
-    ...(state.parent ? { parent: state.parent.run } : {}),
+    ...(state.parent ? { forkedFrom: state.parent.run } : {}),
     inputs: inputs.length <= inputsLimit ? inputs : '',
     summary: JSON.stringify(summary),
   }

@@ -358,8 +358,8 @@ export function checkResumable(crew: CrewDefinition, state: RunState): void {
 }
 
 /** In a life, for as long as it takes. */
-function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'tell'> {
-  return { tell: (message) => logger.warn(`run ${run}: ${message}`) }
+function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'onOutage'> {
+  return { onOutage: (message) => logger.warn(`run ${run}: ${message}`) }
 }
 
 /** The hold of a run at the top, which gives back the lease and the place in this process. */

@@ -5,18 +5,18 @@ import { isEnded } from '../../journal/state/state.ts'
 import { dueTime, neverTried, recordsMessages } from '../rules/ready.ts'
 import { checkInbox, checkOpen, checkSeq, checkTree, unknownRunError } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
-import { unsureFirst, type FolderAccess } from './folder-access.ts'
+import { unsureFirst, type Connection } from './connection.ts'
 import { appendLines, lastSeq } from './journal.ts'
 import { checkLease } from './leases.ts'
-import { refreshRoot, waitingMessages } from './root-files.ts'
+import { refreshRoot, untakenMessages } from './readiness.ts'
 import { differsFrom, isReadySooner, type StoredRoot } from './roots.ts'
 
 /** How many messages wait for the unit. */
-export async function appendBatch(access: FolderAccess, lease: Lease, after: number, batch: Batch): Promise<number> {
+export async function appendBatch(access: Connection, lease: Lease, after: number, batch: Batch): Promise<number> {
   const { files, now, url } = access
   const run = batch.run ?? lease.run
-  const { waiting } = await access.lockedAfter<StoredRoot>(lease.run, async (roots, root) => {
-    const state = await access.undamaged(run)
+  const { waiting } = await access.lockedRoot<StoredRoot>(lease.run, async (roots, root) => {
+    const state = await access.loadUndamaged(run)
     checkLease(roots, lease, run !== lease.run || state !== undefined)
     checkTree(lease, run)
     if (state === undefined) throw unknownRunError(run, url)
@@ -24,7 +24,7 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
     checkOpen(run, state.row.status, batch)
     // asked for only where it matters: that reads a file
     const ends = batch.row !== undefined && isEnded(batch.row.status)
-    const inbox = ends || batch.taken?.length ? (await waitingMessages(files, run, state)).map(({ id }) => id) : []
+    const inbox = ends || batch.taken?.length ? (await untakenMessages(files, run, state)).map(({ id }) => id) : []
     checkInbox(run, batch, () => inbox)
     // an id that was never posted stays free for a message to come
     const taken = inbox.filter((id) => batch.taken?.includes(id))

@@ -4,10 +4,10 @@ import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
 import { neverTried } from '../rules/ready.ts'
 import { checkNumbers, checkTree } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
-import { unsureFirst, type FolderAccess } from './folder-access.ts'
+import { unsureFirst, type Connection } from './connection.ts'
 import { appendLines, type JournalState } from './journal.ts'
 import { acquireRoot, checkLease, grantLease } from './leases.ts'
-import { readReadiness } from './root-files.ts'
+import { readReadiness } from './readiness.ts'
 import type { Roots } from './roots.ts'
 
 interface CreateResult {
@@ -16,12 +16,12 @@ interface CreateResult {
 }
 
 export function createRun(
-  access: FolderAccess,
+  access: Connection,
   first: RunRow,
   batch: Batch,
   asked: LeaseRequest | Lease | undefined,
 ): Promise<CreateResult> {
-  return access.lockedAfter<CreateResult>(rootRunId(first.run), async (roots, root) => {
+  return access.lockedRoot<CreateResult>(rootRunId(first.run), async (roots, root) => {
     if ((await access.files.load(first.run)) !== undefined) return { created: false }
     checkNumbers(first.run, 0, batch)
     if (parentRunId(first.run) !== undefined || isLease(asked)) return createChild(access, roots, first, batch, asked)
@@ -36,25 +36,25 @@ export function createRun(
 }
 
 async function createChild(
-  access: FolderAccess,
+  access: Connection,
   roots: Roots,
   first: RunRow,
   batch: Batch,
   asked: LeaseRequest | Lease | undefined,
 ): Promise<CreateResult> {
-  const lease = asked && (await underLease(access, roots, first.run, asked))
+  const lease = asked && (await leaseOfRoot(access, roots, first.run, asked))
   await writeFirst(access, first, batch)
   return lease === undefined ? { created: true } : { created: true, lease }
 }
 
-async function underLease(access: FolderAccess, roots: Roots, run: RunId, asked: LeaseRequest | Lease): Promise<Lease> {
+async function leaseOfRoot(access: Connection, roots: Roots, run: RunId, asked: LeaseRequest | Lease): Promise<Lease> {
   if (!isLease(asked)) return acquireRoot(access, roots, run, asked.owner, asked.ttlMs)
   checkTree(asked, run)
-  checkLease(roots, asked, (await access.undamaged(asked.run)) !== undefined)
+  checkLease(roots, asked, (await access.loadUndamaged(asked.run)) !== undefined)
   return asked
 }
 
-async function writeFirst({ files, now }: FolderAccess, first: RunRow, batch: Batch): Promise<JournalState> {
+async function writeFirst({ files, now }: Connection, first: RunRow, batch: Batch): Promise<JournalState> {
   const state = await files.startOver(first.run)
   await files.addBlobs(first.run, batch.blobs ?? [])
   await appendLines(state, { ...batch, taken: [] }, { ...(batch.row ?? first), run: first.run }, now())

@@ -76,7 +76,7 @@ export function isInbox(file: string): boolean {
 }
 
 /** The run that a changed file belongs to, where its name says it. */
-export function runOfFile(file: string): RunId | undefined {
+export function decodeRunFile(file: string): RunId | undefined {
   const name = file.split('.')[0]
   return file.endsWith(journalEnding) && name !== undefined ? decodeName(name) : undefined
 }

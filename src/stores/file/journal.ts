@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../base/errors.ts'
-import { lastEntryOf } from '../rules/last-entry.ts'
+import { lastEntry } from '../rules/last-entry.ts'
 import { dueTime } from '../rules/ready.ts'
 import type { Batch, Line, LastEntryNote, OutputKey, RunId, RunRow } from '../store.ts'
 import { appendDurably, isMissing, readStamp, type FileStamp } from './durable-files.ts'
@@ -17,7 +17,7 @@ const chunkBytes = 1024 * 1024
 
 export interface JournalState {
   readonly path: string
-  seen: FileStamp
+  stamp: FileStamp
   goodLength: number
   endsLine: boolean
   synced: boolean
@@ -53,7 +53,7 @@ export async function loadJournal(
     throw error
   }
   try {
-    if (before !== undefined && sameFile(before.seen, await readStamp(handle))) return before
+    if (before !== undefined && isSameStamp(before.stamp, await readStamp(handle))) return before
     // before the lines: what is appended while they are read must not look lost
     const noted = await readNote(notePath(path))
     const now = await readStamp(handle)
@@ -68,7 +68,7 @@ export async function loadJournal(
 export function emptyJournal(path: string): JournalState {
   return {
     path,
-    seen: { size: 0, modified: 0n, inode: 0n },
+    stamp: { size: 0, modified: 0n, inode: 0n },
     goodLength: 0,
     endsLine: true,
     synced: true,
@@ -93,18 +93,18 @@ export async function appendLines(
   const store = storeData(state, batch, row, now)
   const lines = encodeBatch(batch, store)
   const data = Buffer.concat(lines)
-  state.seen = await appendDurably(state.path, state, data)
-  let start = state.seen.size - data.length
+  state.stamp = await appendDurably(state.path, state, data)
+  let start = state.stamp.size - data.length
   for (const [index, line] of lines.entries()) {
     state.seqs.push(batch.lines[index]?.seq ?? 0)
     state.starts.push(start)
     start += line.length
   }
-  state.goodLength = state.seen.size
+  state.goodLength = state.stamp.size
   state.endsLine = true
   state.synced = true
   foldStore(state, store)
-  state.noted = lastEntryOf(batch)
+  state.noted = lastEntry(batch)
 }
 
 /** The lines after `after`, as they were when `state` was loaded. */
@@ -127,7 +127,7 @@ export async function* readLines(state: JournalState, after: number): AsyncItera
         const line = decodeLine(
           bytes.subarray(start, next + 1 < until ? (starts[next + 1] ?? length) - from : undefined),
         )
-        if (line === undefined || line.seq !== seqs[next]) throw changedWhileRead(state.path)
+        if (line === undefined || line.seq !== seqs[next]) throw changedError(state.path)
         yield { seq: line.seq, bytes: line.bytes() }
       }
       await nextTurn()
@@ -154,7 +154,7 @@ export function completeRow(state: JournalState): RunRow | undefined {
 }
 
 /** When the run wants a worker, in milliseconds. What an older build left under way does since then. */
-export function dueIn(state: JournalState): number | undefined {
+export function journalDueAt(state: JournalState): number | undefined {
   if (state.due !== undefined) return state.due ?? undefined
   const { status, updatedAt = '' } = state.row
   return status === 'queued' || status === 'running' ? Date.parse(updatedAt) || 1 : undefined
@@ -175,7 +175,7 @@ async function foldFile(
     hasSyncedAfter: (good) => noted > (good.at(-1)?.seq ?? 0),
   })
   const { goodLength, endsLine } = scanned
-  const state: JournalState = { ...emptyJournal(path), seen: now, goodLength, endsLine, synced: false }
+  const state: JournalState = { ...emptyJournal(path), stamp: now, goodLength, endsLine, synced: false }
   for (const { value, start } of scanned.lines) {
     state.seqs.push(value.seq)
     state.starts.push(start)
@@ -191,16 +191,20 @@ function findDamage(
   { lines, damagedLine, unfinishedLine, firstLine }: ScanResult<FileLine>,
 ): RepriseError | undefined {
   const { path, seqs } = state
-  if (damagedLine !== undefined) return damaged(path, damagedLine, 'cannot be read')
+  if (damagedLine !== undefined) return damagedError(path, damagedLine, 'cannot be read')
   // An empty file, which counts as none.
   if (firstLine === undefined) return undefined
   // No crash leaves a file without a whole batch: it gets its name when the first one is written.
   if (seqs.length === 0) {
-    return damaged(path, firstLine, unfinishedLine === undefined ? 'cannot be read' : 'lacks what was written with it')
+    return damagedError(
+      path,
+      firstLine,
+      unfinishedLine === undefined ? 'cannot be read' : 'lacks what was written with it',
+    )
   }
   const wrong = lines.find((line, index) => index > 0 && line.value.seq <= (seqs[index - 1] ?? 0))
-  if (wrong !== undefined) return damaged(path, wrong.number, `is entry ${wrong.value.seq} out of its order`)
-  if (seqs[0] !== 1 || completeRow(state) === undefined) return headless(path, firstLine, seqs[0])
+  if (wrong !== undefined) return damagedError(path, wrong.number, `is entry ${wrong.value.seq} out of its order`)
+  if (seqs[0] !== 1 || completeRow(state) === undefined) return incompleteError(path, firstLine, seqs[0])
   return undefined
 }
 
@@ -240,23 +244,23 @@ function changedFields(before: Partial<RunRow>, after: RunRow): [string, string 
     .map((field) => [field, after[field] ?? null] as [string, string | null])
 }
 
-function sameFile(a: FileStamp, b: FileStamp): boolean {
+function isSameStamp(a: FileStamp, b: FileStamp): boolean {
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode
 }
 
-function damaged(path: string, line: number, what: string): RepriseError {
+function damagedError(path: string, line: number, what: string): RepriseError {
   return new RepriseError(
     'JOURNAL_DAMAGED',
     `line ${line} of ${path} ${what}: fix or remove that line, or put a copy of the file in its place`,
   )
 }
 
-function headless(path: string, line: number, seq: number | undefined): RepriseError {
+function incompleteError(path: string, line: number, seq: number | undefined): RepriseError {
   const what =
     seq === 1 ? 'no longer says what run this is' : `is entry ${seq}, and a run cannot be read without entry 1`
   return new RepriseError('JOURNAL_DAMAGED', `line ${line} of ${path} ${what}: put back what was removed there`)
 }
 
-function changedWhileRead(path: string): RepriseError {
+function changedError(path: string): RepriseError {
   return new RepriseError('STORE_FAILED', `${path} was changed by somebody while it was read: read it again`)
 }

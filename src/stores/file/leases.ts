@@ -4,20 +4,20 @@ import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
 import { checkFree, checkToken, isLive } from '../rules/refusals.ts'
 import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
-import type { FolderAccess } from './folder-access.ts'
-import { refreshRoot } from './root-files.ts'
+import type { Connection } from './connection.ts'
+import { refreshRoot } from './readiness.ts'
 import { notReady, type Roots, type StoredRoot } from './roots.ts'
 
-export function acquireLease(access: FolderAccess, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
+export function acquireLease(access: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   return access.locked(async (roots) => {
-    await access.existing(run)
+    await access.loadExisting(run)
     return acquireRoot(access, roots, run, owner, ttlMs)
   })
 }
 
 /** RUN_HELD, and RUN_NOT_FOUND for a run whose root is not there. */
 export async function acquireRoot(
-  { existing, files, now }: FolderAccess,
+  { loadExisting: existing, files, now }: Connection,
   roots: Roots,
   run: RunId,
   owner: Owner,
@@ -44,7 +44,7 @@ export function checkLease(roots: Roots, lease: Lease, isThere: boolean): void {
 }
 
 export function renewLeases(
-  { locked, now }: FolderAccess,
+  { locked, now }: Connection,
   leases: readonly Lease[],
   ttlMs: number,
 ): Promise<RenewedLease[]> {
@@ -59,7 +59,7 @@ export function renewLeases(
 }
 
 /** How many messages wait for the unit; undefined when the lease was no longer held. */
-export async function releaseLease({ files, locked }: FolderAccess, lease: Lease): Promise<number | undefined> {
+export async function releaseLease({ files, locked }: Connection, lease: Lease): Promise<number | undefined> {
   const released = await locked(async (roots) => {
     if (heldRoot(roots, lease) === undefined) {
       const root = roots.get(lease.run)
@@ -79,12 +79,12 @@ function heldRoot(roots: Roots, { run, token, id }: Lease): StoredRoot | undefin
   return root.token === token && root.holding?.id === id ? root : undefined
 }
 
-export async function findHolder({ look, now }: FolderAccess, run: RunId): Promise<Owner | undefined> {
+export async function findHolder({ readRoots: look, now }: Connection, run: RunId): Promise<Owner | undefined> {
   const { holding } = await look((roots) => roots.get(rootRunId(run)))
   return isLive(holding, now()) ? holding?.owner : undefined
 }
 
-export function findTries({ look }: FolderAccess, run: RunId): Promise<Tries> {
+export function findTries({ readRoots: look }: Connection, run: RunId): Promise<Tries> {
   return look((roots) => {
     const { tries, deaths } = roots.get(rootRunId(run))
     return { tries, deaths }
@@ -94,7 +94,7 @@ export function findTries({ look }: FolderAccess, run: RunId): Promise<Tries> {
 const untried = { ...neverTried, holding: undefined, unsure: false } as const
 
 /** All runs that are gone. */
-export function deleteRun({ files, locked, now }: FolderAccess, run: RunId): Promise<RunId[]> {
+export function deleteRun({ files, locked, now }: Connection, run: RunId): Promise<RunId[]> {
   return locked(async (roots) => {
     const root = roots.get(rootRunId(run))
     checkFree(run, root.holding, now())

@@ -2,11 +2,11 @@
 // read from the journals: people put files there and take them away.
 import { listPage } from '../rules/list-page.ts'
 import type { RunId, RunRow, Store } from '../store.ts'
-import type { FolderAccess } from './folder-access.ts'
+import type { Connection } from './connection.ts'
 import { completeRow } from './journal.ts'
 
 /** JOURNAL_DAMAGED where the lines of a damaged journal say too little. */
-export function findRow({ files, guarded }: FolderAccess, run: RunId): Promise<RunRow | undefined> {
+export function findRow({ files, guarded }: Connection, run: RunId): Promise<RunRow | undefined> {
   return guarded(async () => {
     const state = await files.load(run)
     const row = state && completeRow(state)
@@ -16,7 +16,7 @@ export function findRow({ files, guarded }: FolderAccess, run: RunId): Promise<R
 }
 
 export function listRows(
-  { files, guarded }: FolderAccess,
+  { files, guarded }: Connection,
   ...[filter, page]: Parameters<Store['list']>
 ): ReturnType<Store['list']> {
   return guarded(async () => {
@@ -26,7 +26,7 @@ export function listRows(
 }
 
 export function findOutput(
-  { files, guarded }: FolderAccess,
+  { files, guarded }: Connection,
   ...[crew, task, fingerprint, since = 0]: Parameters<Store['findOutput']>
 ): ReturnType<Store['findOutput']> {
   return guarded(async () => {

@@ -31,8 +31,8 @@ export const notReady: Readiness = { lane: undefined, priority: 0, ended: false,
 
 /** Whether a worker would take the run up earlier, or another would, than by what was said before. */
 export function isReadySooner(next: Readiness, before: Readiness, now: number): boolean {
-  const at = wantedAt(next, now)
-  return at < wantedAt(before, now) || (at < Infinity && !isSameLaneAndPriority(next, before))
+  const at = offeredAt(next, now)
+  return at < offeredAt(before, now) || (at < Infinity && !isSameLaneAndPriority(next, before))
 }
 
 /**
@@ -41,19 +41,19 @@ export function isReadySooner(next: Readiness, before: Readiness, now: number): 
  */
 export function differsFrom(next: Readiness, before: Readiness, now: number): boolean {
   return (
-    dueFrom(next, now) !== dueFrom(before, now) ||
+    dueTimeFrom(next, now) !== dueTimeFrom(before, now) ||
     next.waiting !== before.waiting ||
     next.ended !== before.ended ||
     !isSameLaneAndPriority(next, before)
   )
 }
 
-function wantedAt(said: Readiness, now: number): number {
+function offeredAt(said: Readiness, now: number): number {
   if (said.lane === undefined || said.ended) return Infinity
-  return said.waiting > 0 ? now : dueFrom(said, now)
+  return said.waiting > 0 ? now : dueTimeFrom(said, now)
 }
 
-function dueFrom({ dueAt = Infinity }: Readiness, now: number): number {
+function dueTimeFrom({ dueAt = Infinity }: Readiness, now: number): number {
   return Math.max(dueAt, now)
 }
 
@@ -68,14 +68,14 @@ export interface Roots {
   /** Writes the row anew, and with it when the run is ready. */
   put(run: RunId, root: StoredRoot): void
   /** Those of which it is known what they are. */
-  known(): Set<RunId>
-  unsure(): RunId[]
+  knownRuns(): Set<RunId>
+  unsureRuns(): RunId[]
   /** The roots of every lease whose owner is one of which `isGone` says so; asked once of each. */
-  heldByGone(isGone: (owner: Holding['owner']) => boolean): RunId[]
+  heldByDead(isGone: (owner: Holding['owner']) => boolean): RunId[]
   /** How many roots of these crews are under a lease that lasts, or are among those that the asker has. */
-  held(crews: ReadonlySet<string>, has: ReadonlySet<RunId>): number
+  countHeld(crews: ReadonlySet<string>, has: ReadonlySet<RunId>): number
   /** Those that are ready, as far as is known here, in the order in which they are claimed. */
-  ready(lanes: readonly Lane[], limit: number): ReadyRun[]
+  listReady(lanes: readonly Lane[], limit: number): ReadyRun[]
   /** The oldest that is ready, as far as is known here, not one of these, and with no more deaths than this. */
   firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>, deaths: number): RunId | undefined
   /** Whether the owner has a lease that lasts of a root that has deaths. */
@@ -131,7 +131,7 @@ const selectReady = `select run, ready_at from roots
   order by ready_at limit ?`
 
 /** More than any run has. */
-export const manyDeaths: number = Number.MAX_SAFE_INTEGER
+export const anyDeaths: number = Number.MAX_SAFE_INTEGER
 
 type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
 
@@ -169,9 +169,9 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         ready ?? null,
       )
     },
-    known: () => new Set(runColumn(sql('select run from roots where crew is not null').all())),
-    unsure: () => runColumn(sql('select run from roots where unsure = 1').all()),
-    heldByGone(isGone) {
+    knownRuns: () => new Set(runColumn(sql('select run from roots where crew is not null').all())),
+    unsureRuns: () => runColumn(sql('select run from roots where unsure = 1').all()),
+    heldByDead(isGone) {
       const found: RunId[] = []
       let last = ''
       for (;;) {
@@ -184,7 +184,7 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         }
       }
     },
-    held(crews, has) {
+    countHeld(crews, has) {
       const live = runColumn(
         sql('select run, crew from roots where owner is not null and expires_at > ?')
           .all(now())
@@ -193,12 +193,12 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       const late = has.difference(new Set(live))
       return live.length + [...late].filter((run) => crews.has(this.get(run).lane?.crew ?? '')).length
     },
-    ready(lanes, limit) {
+    listReady(lanes, limit) {
       const ready = new Map<RunId, ReadyRun>()
       const most = Math.min(Math.max(Math.ceil(limit), 0), Number.MAX_SAFE_INTEGER)
       for (const { crew, version, format } of lanes) {
         for (const priority of highestFirst) {
-          for (const row of sql(selectReady).all(crew, version, format, priority, now(), manyDeaths, most)) {
+          for (const row of sql(selectReady).all(crew, version, format, priority, now(), anyDeaths, most)) {
             const run = String(row['run'])
             ready.set(run, { run, crew, version, format, priority, readyAt: Number(row['ready_at']) })
           }

@@ -9,8 +9,8 @@ import { appendBatch } from './append.ts'
 import { claimRoots } from './claim.ts'
 import { createRun } from './create.ts'
 import { fileError } from './durable-files.ts'
-import { openFolder } from './folder-access.ts'
-import { postMessage, waitingMessages } from './inbox.ts'
+import { openConnection } from './connection.ts'
+import { postMessage, listMessages } from './inbox.ts'
 import { readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
@@ -25,7 +25,7 @@ export interface FileStoreOptions {
 export async function fileStore(path: string, options: FileStoreOptions = {}): Promise<Store> {
   const folder = resolve(path)
   await makePrivateFolder(folder)
-  const access = await openFolder(folder, options.now ?? Date.now)
+  const access = await openConnection(folder, options.now ?? Date.now)
   const { url, files, now, guarded, locked } = access
   const watchers = watchFolder(folder)
 
@@ -42,7 +42,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
       return waiting
     },
     async *read(run, after = 0) {
-      const state = await guarded(() => access.undamaged(run))
+      const state = await guarded(() => access.loadUndamaged(run))
       if (state === undefined) return
       try {
         yield* readLines(state, after)
@@ -58,7 +58,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
     acquire: (run, owner, ttlMs) => acquireLease(access, run, owner, ttlMs),
     claim: (owner, ttlMs, lanes, room) =>
       locked((roots) => claimRoots(files, roots, { owner, ttlMs, lanes, room }, now)),
-    ready: (lanes, limit) => access.look((roots) => roots.ready(lanes, limit)),
+    ready: (lanes, limit) => access.readRoots((roots) => roots.listReady(lanes, limit)),
     renew: (leases, ttlMs) => renewLeases(access, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(access, lease)
@@ -73,7 +73,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
       if (result === 'posted') watchers.posted(run)
       return result
     },
-    inbox: (run) => waitingMessages(access, run),
+    inbox: (run) => listMessages(access, run),
     watch: (run, signal, only) => watchers.watch(run, signal, only),
     async delete(run) {
       for (const gone of await deleteRun(access, run)) watchers.changed(gone)

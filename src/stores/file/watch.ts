@@ -1,7 +1,7 @@
 // Tells watchers of changes that other processes, or a person's editor, make in the folder.
 import { watch, type FSWatcher } from 'node:fs'
 import { createWatchers, type Watchers } from '../watchers.ts'
-import { isSideFile, isInbox, runOfFile } from './file-names.ts'
+import { isSideFile, isInbox, decodeRunFile } from './file-names.ts'
 
 /** Where the system cannot watch a folder, watchers are simply woken this often to look for themselves. */
 const fallbackMs = 1000
@@ -19,7 +19,7 @@ export function watchFolder(folder: string): Watchers {
       try {
         // Not persistent: a watcher alone keeps no process alive.
         watcher = watch(folder, { persistent: false }, (_event, file) => {
-          const run = file === null ? undefined : runOfFile(file)
+          const run = file === null ? undefined : decodeRunFile(file)
           if (file === null || (run === undefined && !isSideFile(file))) watchers.changed()
           else if (run !== undefined && isInbox(file)) watchers.posted(run)
           else if (run !== undefined) watchers.changed(run)

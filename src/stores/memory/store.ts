@@ -204,10 +204,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const unit = unitOf(run)
         checkSeq(run, found.lines.length, after, batch)
         checkOpen(run, found.row.status, batch)
-        checkInbox(run, batch, () => waitingMessages(found).map(({ id }) => id))
+        checkInbox(run, batch, () => untakenMessages(found).map(({ id }) => id))
         write(found, batch)
         const taken = takeMessages(found, batch.taken ?? [])
-        const left = recordsMessages(found.row.status) ? 0 : waitingMessages(found).length
+        const left = recordsMessages(found.row.status) ? 0 : untakenMessages(found).length
         const waiting = unit.waiting - taken - left
         const counted: Partial<DeathCount> = batch.progress ? neverTried : {}
         if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, ...counted })
@@ -331,7 +331,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     inbox: (run) =>
       step(() => {
         const found = runs.get(run)
-        return found === undefined ? [] : waitingMessages(found)
+        return found === undefined ? [] : untakenMessages(found)
       }),
 
     watch: (run, signal, only) => watchers.watch(run, signal, only),
@@ -343,7 +343,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         for (const [id, found] of [...runs].filter(([each]) => isInTreeOf(each, run))) {
           runs.delete(id)
           outputs = outputs.filter((output) => output.run !== id)
-          const left = recordsMessages(found.row.status) ? waitingMessages(found).length : 0
+          const left = recordsMessages(found.row.status) ? untakenMessages(found).length : 0
           if (unit) change(unit, { waiting: unit.waiting - left })
           watchers.changed(id)
         }
@@ -357,7 +357,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-function waitingMessages(found: StoredRun): Message[] {
+function untakenMessages(found: StoredRun): Message[] {
   return [...found.messages.values()].filter((posted) => !posted.taken).map((posted) => posted.message)
 }
 

@@ -11,21 +11,21 @@ export interface Patience {
   /** Whoever wanted the answers wants them no more: what is under way is given a last moment. */
   readonly signal?: AbortSignal | undefined
   /** Told once when an outage begins, and once when it is over. */
-  readonly tell?: ((message: string) => void) | undefined
+  readonly onOutage?: ((message: string) => void) | undefined
   /** Default: the real one. */
   readonly clock?: Clock | undefined
 }
 
 export interface OpenPatience {
   /** Makes a call until the store answers. `doubt`: it was made before, and nobody knows whether it arrived. */
-  again<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
+  retry<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
   /**
    * Reads on when reading breaks off. `until`, of hints, ends the waiting as if there were nothing more: a store may
    * give hints while it is away, so they are no answer.
    */
-  keepAt<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
+  retryStream<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
   /** For how long the store was away so far, all outages together. */
-  awayMs(): number
+  outageMs(): number
 }
 
 /** Long enough for a call that needs a second try, short enough for somebody who has pressed Ctrl-C. */
@@ -34,7 +34,7 @@ const longestWaitMs = 2_000
 
 export function openPatience(
   store: Store,
-  { limitMs = Infinity, signal, tell, clock = realClock }: Patience,
+  { limitMs = Infinity, signal, onOutage: tell, clock = realClock }: Patience,
 ): OpenPatience {
   /** Since when no call was answered. */
   let awaySince: number | undefined
@@ -58,12 +58,12 @@ export function openPatience(
     if (awaySince === undefined) {
       // a driver may have waited by itself before it gave up
       awaySince = Math.max(since, lastAnswer)
-      tell?.(`the store ${store.url} does not answer (${whyAway(error)}): waiting for it`)
+      tell?.(`the store ${store.url} does not answer (${outageReason(error)}): waiting for it`)
     }
     if (signal?.aborted) unwantedSince ??= clock.monotonic()
     const end = unwantedSince === undefined ? since + limitMs : Math.max(unwantedSince, awaySince) + lastMomentMs
     const left = end - clock.monotonic()
-    if (left <= 0) throw unavailable(store, whyAway(error), clock.monotonic() - since, error)
+    if (left <= 0) throw gaveUpError(store, outageReason(error), clock.monotonic() - since, error)
     const signals = [signal, until].filter((one) => one !== undefined && !one.aborted) as AbortSignal[]
     await pause(clock, Math.min(backoff(tries), left), signals)
   }
@@ -77,7 +77,7 @@ export function openPatience(
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     let timer: Disposable | undefined
     const giveUp = (): void => {
-      const error = unavailable(store, 'a call has no answer yet', clock.monotonic() - since)
+      const error = gaveUpError(store, 'a call has no answer yet', clock.monotonic() - since)
       givenUp.add(error)
       reject(error)
     }
@@ -93,7 +93,7 @@ export function openPatience(
   }
 
   return {
-    async again(call) {
+    async retry(call) {
       const since = clock.monotonic()
       for (let tries = 0; ; tries++) {
         try {
@@ -101,16 +101,16 @@ export function openPatience(
           answered()
           return answer
         } catch (error) {
-          if (!isAway(error)) answered()
-          if (!isAway(error) || givenUp.has(error)) throw error
+          if (!isOutage(error)) answered()
+          if (!isOutage(error) || givenUp.has(error)) throw error
           await waitFor(error, since, tries)
         }
       }
     },
 
-    awayMs: () => awayBefore + (awaySince === undefined ? 0 : clock.monotonic() - awaySince),
+    outageMs: () => awayBefore + (awaySince === undefined ? 0 : clock.monotonic() - awaySince),
 
-    async *keepAt(begin, until) {
+    async *retryStream(begin, until) {
       let since = clock.monotonic()
       for (let tries = 0; ; tries++) {
         const items = begin()[Symbol.asyncIterator]()
@@ -127,7 +127,7 @@ export function openPatience(
             tries = 0
           }
         } catch (error) {
-          if (!isAway(error) || givenUp.has(error)) throw error
+          if (!isOutage(error) || givenUp.has(error)) throw error
           await waitFor(error, since, tries, until)
           if (until?.aborted) return
         } finally {
@@ -140,7 +140,7 @@ export function openPatience(
 }
 
 /** Whether a call may succeed once the store is back. */
-export function isAway(error: unknown): error is RepriseError {
+export function isOutage(error: unknown): error is RepriseError {
   return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }
 
@@ -154,11 +154,11 @@ function backoff(tries: number): number {
 }
 
 /** What the system or the server said, where that is known: the driver's words name the store once more. */
-function whyAway(error: RepriseError): string {
+function outageReason(error: RepriseError): string {
   return error.cause === undefined ? error.facts : redact(messageOf(error.cause))
 }
 
-function unavailable({ url }: Store, why: string, ms: number, cause?: RepriseError): RepriseError {
+function gaveUpError({ url }: Store, why: string, ms: number, cause?: RepriseError): RepriseError {
   const words = `the store ${url} could not be reached for ${Math.ceil(ms / 1000)} s (${why}): try again when it is back`
   return new RepriseError('STORE_UNAVAILABLE', words, { cause })
 }

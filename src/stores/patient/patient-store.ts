@@ -4,10 +4,10 @@
 import { defined } from '../../base/defined.ts'
 import type { Store } from '../store.ts'
 import { openPatience, type Patience } from './patience.ts'
-import { appendAgain, createAgain, postAgain } from './settle.ts'
+import { retryAppend, retryCreate, retryPost } from './retry-writes.ts'
 
 /** For how long a call waits that is not part of a life: somebody sits in front of it. */
-export const briefMs = 10_000
+export const shortWaitMs = 10_000
 
 const patients = new WeakMap<Store, { readonly store: Store; awayMs(): number }>()
 
@@ -18,13 +18,13 @@ const patients = new WeakMap<Store, { readonly store: Store; awayMs(): number }>
  */
 export function patientStore(given: Store, options: Patience = {}): Store {
   const store = impatientStore(given)
-  const { again, keepAt, awayMs: away } = openPatience(store, options)
+  const { retry: again, retryStream: keepAt, outageMs: away } = openPatience(store, options)
 
   const patient: Store = {
     url: store.url,
     ...defined({ caution: store.caution }),
-    create: (...args) => again((doubt) => createAgain(store, args, doubt)),
-    append: (...args) => again((doubt) => appendAgain(store, args, doubt)),
+    create: (...args) => again((doubt) => retryCreate(store, args, doubt)),
+    append: (...args) => again((doubt) => retryAppend(store, args, doubt)),
     async *read(run, after) {
       let last = after
       // a read that breaks off continues after the last line that was given
@@ -48,7 +48,7 @@ export function patientStore(given: Store, options: Patience = {}): Store {
     holder: (...args) => again(() => store.holder(...args)),
     now: () => again(() => store.now()),
     tries: (...args) => again(() => store.tries(...args)),
-    post: (...args) => again((doubt) => postAgain(store, args, doubt)),
+    post: (...args) => again((doubt) => retryPost(store, args, doubt)),
     inbox: (...args) => again(() => store.inbox(...args)),
     watch(run, signal, only) {
       // made now: what changes before somebody reads the hints must not be missed
@@ -73,7 +73,7 @@ export function impatientStore(store: Store): Store {
 }
 
 /** For how long a patient store has waited so far, all outages together. */
-export function awayMs(store: Store): number {
+export function outageMs(store: Store): number {
   return patients.get(store)?.awayMs() ?? 0
 }
 

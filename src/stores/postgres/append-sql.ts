@@ -9,7 +9,7 @@ import { isEndedSql, readySql } from './ready-sql.ts'
 /** Which parts the statement has. */
 export interface Parts {
   /** Some of the runs work for others. */
-  readonly units: boolean
+  readonly children: boolean
   readonly rows: boolean
   readonly taken: boolean
   /** A run that works for another is cancelled. */
@@ -18,7 +18,7 @@ export interface Parts {
 
 /** What was asked for, in tables of parameters; undefined where none of the group has any. */
 export interface Tables {
-  readonly asked: Table
+  readonly appends: Table
   /** How many there are, unless it is one. */
   readonly count: string | undefined
   readonly lines: Table
@@ -30,13 +30,13 @@ export interface Tables {
 export function appendSql(
   database: Database,
   parts: Parts,
-  { asked, count, lines, messages, blobs, outputs }: Tables,
+  { appends: asked, count, lines, messages, blobs, outputs }: Tables,
 ): string {
   const { schema } = database
   const steps = [
     `asked as (${inOrder(`select * from ${asked.sql()} a`, count)})`,
-    ...(messages ? foundMessages(schema, messages.sql()) : []),
-    ...(parts.units ? movedUnits(schema, parts) : [movedRoots(schema, parts)]),
+    ...(messages ? findMessages(schema, messages.sql()) : []),
+    ...(parts.children ? moveTrees(schema, parts) : [moveRoots(schema, parts)]),
     `written as (insert into ${schema}.entries (run_id, seq, line)
       select moved.id, l.seq, l.line from ${lines.sql()} l join moved on moved.n = l.batch)`,
   ]
@@ -69,7 +69,7 @@ function inOrder(asked: string, count: string | undefined): string {
 }
 
 /** The messages that batches take and that wait, and how many each takes. Only who holds a run takes its messages. */
-function foundMessages(schema: string, messages: string): string[] {
+function findMessages(schema: string, messages: string): string[] {
   return [
     `found as (select distinct t.batch, m.id from ${messages} t join asked a on a.n = t.batch
       join ${schema}.heads h on h.run = a.run
@@ -79,30 +79,30 @@ function foundMessages(schema: string, messages: string): string[] {
 }
 
 /** How many messages a batch takes. */
-function taken(parts: Parts): string {
+function takenCount(parts: Parts): string {
   return parts.taken ? 'coalesce(c.taken, 0)' : '0'
 }
 
 const tries = 'case when a.progress then 0 else h.tries end'
 const deaths = 'case when a.progress then 0 else h.deaths end'
 
-function movedRoots(schema: string, parts: Parts): string {
+function moveRoots(schema: string, parts: Parts): string {
   return `moved as (update ${schema}.heads h set ${moves(parts)}
     from asked a ${parts.taken ? 'left join counted c on c.batch = a.n' : ''}
     where h.run = a.run and h.token = a.token and h.lease = a.lease and ${mayAppend(parts)}
-    returning ${[...moved(parts), 'h.waiting'].join()})`
+    returning ${[...movedColumns(parts), 'h.waiting'].join()})`
 }
 
 /**
  * The roots come first, since the lease of a root is what counts for all of its unit: whoever changes a unit has locked
  * its root, and whoever changes many locks their roots in the order of their names, so that no two wait for each other.
  */
-function movedUnits(schema: string, parts: Parts): string[] {
+function moveTrees(schema: string, parts: Parts): string[] {
   const join = [
     parts.taken ? 'left join counted c on c.batch = a.n' : '',
     parts.closing ? 'left join closing on closing.n = a.n' : '',
   ].join(' ')
-  const gone = parts.closing ? `coalesce(closing.inbox, ${taken(parts)})` : taken(parts)
+  const gone = parts.closing ? `coalesce(closing.inbox, ${takenCount(parts)})` : takenCount(parts)
   const waiting = `h.waiting - ${gone}`
   const ready = { status: 'h.status', dueAt: 'h.due_at', expiresAt: 'h.expires_at', waiting, tries, now: nowSql }
   const waits = `case when h.run = h.root then h.waiting else a.waits - ${gone} end as waiting`
@@ -119,7 +119,7 @@ function movedUnits(schema: string, parts: Parts): string[] {
     `moved as (update ${schema}.heads h set ${moves(parts)}
       from held a ${join}
       where h.run = a.run and h.root = a.root and ${mayAppend(parts)}
-      returning ${[...moved(parts), 'h.run, h.root, a.progress', waits].join()})`,
+      returning ${[...movedColumns(parts), 'h.run, h.root, a.progress', waits].join()})`,
     `units as (update ${schema}.heads h set waiting = ${waiting}, tries = ${tries}, deaths = ${deaths}, ready_at = ${readySql(ready)}
       from moved a ${join}
       where h.run = a.root and a.run <> a.root and (${waiting} <> h.waiting or ${tries} <> h.tries))`,
@@ -127,7 +127,7 @@ function movedUnits(schema: string, parts: Parts): string[] {
 }
 
 /** What of a run that was appended to the rest of the statement needs. */
-function moved(parts: Parts): string[] {
+function movedColumns(parts: Parts): string[] {
   const listing = ['version', 'format', 'priority', 'status'].map((name) => `h.${name}`)
   const given = [...rowTexts, 'told'].map((name) => `a.${name}`)
   return ['a.n', 'h.id', 'h.crew', ...(parts.rows ? [...listing, ...given] : [])]
@@ -140,7 +140,9 @@ function moved(parts: Parts): string[] {
 function moves(parts: Parts): string {
   const due = `case when a.status is null then h.due_at when h.run <> h.root then null
     when a.due_now then ${nowSql} else a.due end`
-  const gone = parts.rows ? `case when a.status = 'cancelled' then h.inbox else ${taken(parts)} end` : taken(parts)
+  const gone = parts.rows
+    ? `case when a.status = 'cancelled' then h.inbox else ${takenCount(parts)} end`
+    : takenCount(parts)
   const next = {
     status: parts.rows ? 'coalesce(a.status, h.status)' : 'h.status',
     dueAt: parts.rows ? due : 'h.due_at',
@@ -164,11 +166,11 @@ function mayAppend(parts: Parts): string {
   const ended = isEndedSql('h.status')
   if (!parts.rows) return `h.seq = a.after and not ${ended}`
   const opens = `h.status = 'completed' and a.status is not null and not ${isEndedSql('a.status')}`
-  const left = `h.inbox <> ${taken(parts)}`
+  const left = `h.inbox <> ${takenCount(parts)}`
   return `h.seq = a.after and (not ${ended} or ${opens}) and not (coalesce(a.status = 'completed', false) and ${left})`
 }
 
-const rowTexts = ['created_at', 'updated_at', 'parent', 'inputs', 'summary']
+const rowTexts = ['created_at', 'updated_at', 'forked_from', 'inputs', 'summary']
 
 function listed(schema: string): string {
   const columns = ['crew', 'version', 'format', 'priority', 'status', ...rowTexts]

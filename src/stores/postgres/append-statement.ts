@@ -1,14 +1,14 @@
 // The statement that appends to many runs at once, and what of a group goes to the server with it.
 import { appendSql, type Parts, type Tables } from './append-sql.ts'
 import {
-  each,
-  ofAll,
-  ofBlobs,
-  ofLines,
-  ofMessages,
-  ofOutputs,
-  ofRoots,
-  ofRows,
+  numberParts,
+  appendColumns,
+  blobColumns,
+  lineColumns,
+  messageColumns,
+  outputColumns,
+  rootNameColumns,
+  listingColumns,
   Parameters,
   type Append,
 } from './columns.ts'
@@ -30,7 +30,7 @@ export function appendStatements(database: Database): (group: readonly Append[])
     const parameters = new Parameters(database.now())
     const parts = partsOf(group)
     const tables = tablesOf(group, parts, parameters)
-    const { asked, lines, messages, blobs, outputs } = tables
+    const { appends: asked, lines, messages, blobs, outputs } = tables
     const shape = [...Object.values(parts), ...[asked, lines, messages, blobs, outputs].map((table) => table?.isOne)]
     const key = shape.join()
     const text = texts.get(key) ?? appendSql(database, parts, tables)
@@ -41,7 +41,7 @@ export function appendStatements(database: Database): (group: readonly Append[])
 
 function partsOf(group: readonly Append[]): Parts {
   return {
-    units: group.some(({ run, lease }) => run !== lease.run),
+    children: group.some(({ run, lease }) => run !== lease.run),
     rows: group.some(({ batch }) => batch.row !== undefined),
     taken: group.some(({ batch }) => batch.taken !== undefined && batch.taken.length > 0),
     closing: group.some(({ run, lease, batch }) => run !== lease.run && batch.row?.status === 'cancelled'),
@@ -49,19 +49,23 @@ function partsOf(group: readonly Append[]): Parts {
 }
 
 function tablesOf(group: readonly Append[], parts: Parts, parameters: Parameters): Tables {
-  const columns = { ...ofAll, ...(parts.units ? ofRoots : {}), ...(parts.rows ? ofRows : {}) }
+  const columns = {
+    ...appendColumns,
+    ...(parts.children ? rootNameColumns : {}),
+    ...(parts.rows ? listingColumns : {}),
+  }
   const [messages, blobs, outputs] = [
-    each(group, ({ batch }) => batch.taken ?? []),
-    each(group, ({ batch }) => batch.blobs ?? []),
-    each(group, ({ batch }) => batch.outputs ?? []),
+    numberParts(group, ({ batch }) => batch.taken ?? []),
+    numberParts(group, ({ batch }) => batch.blobs ?? []),
+    numberParts(group, ({ batch }) => batch.outputs ?? []),
   ]
-  const lines = each(group, ({ batch }) => batch.lines)
+  const lines = numberParts(group, ({ batch }) => batch.lines)
   return {
-    asked: parameters.table(group, columns),
+    appends: parameters.table(group, columns),
     count: group.length === 1 ? undefined : parameters.add(group.length, 'int8'),
-    lines: parameters.table(lines, ofLines),
-    messages: messages.length === 0 ? undefined : parameters.table(messages, ofMessages),
-    blobs: blobs.length === 0 ? undefined : parameters.table(blobs, ofBlobs),
-    outputs: outputs.length === 0 ? undefined : parameters.table(outputs, ofOutputs),
+    lines: parameters.table(lines, lineColumns),
+    messages: messages.length === 0 ? undefined : parameters.table(messages, messageColumns),
+    blobs: blobs.length === 0 ? undefined : parameters.table(blobs, blobColumns),
+    outputs: outputs.length === 0 ? undefined : parameters.table(outputs, outputColumns),
   }
 }

@@ -3,7 +3,7 @@
 // the server refuses a statement, each is made by itself, so that none fails its neighbours.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import { isAway } from '../patient/patience.ts'
+import { isOutage } from '../patient/patience.ts'
 import {
   checkInbox,
   checkNumbers,
@@ -20,7 +20,7 @@ import type { Append } from './columns.ts'
 import type { Database } from './database.ts'
 import { unchanged } from './leases.ts'
 import { readySql } from './ready-sql.ts'
-import { findRoot, holdingOf } from './roots.ts'
+import { findRoot, toHolding } from './roots.ts'
 
 /** Bounds what one statement holds, and for how long it keeps the loop. */
 const groupLimit = 256
@@ -28,7 +28,7 @@ const groupBytes = 4 * 1024 * 1024
 /** While one waits for the disk the next is read and checked. */
 const groupsAtOnce = 2
 /** Of an append that is refused without a reason. */
-const mostTries = 5
+const maxTries = 5
 
 interface Job extends Append {
   readonly bytes: number
@@ -98,7 +98,7 @@ export function groupAppends(database: Database): Appends {
       const waiting = new Map(written.map((row) => [row.n, row.waiting]))
       await Promise.all(group.map((job, index) => settle(job, waiting.get(index + 1), tries)))
     } catch (error) {
-      if (isAway(error)) for (const job of group) job.reject(error)
+      if (isOutage(error)) for (const job of group) job.reject(error)
       else if (group.length > 1) for (const job of group) await send([job])
       else for (const job of group) await refuse(job, error)
     }
@@ -106,7 +106,8 @@ export function groupAppends(database: Database): Appends {
 
   async function settle(job: Job, waiting: number | undefined, tries: number): Promise<void> {
     if (waiting !== undefined) job.resolve(waiting)
-    else if (await refuse(job, tries < mostTries ? undefined : damagedHead(database, job))) await send([job], tries + 1)
+    else if (await refuse(job, tries < maxTries ? undefined : damagedHeadError(database, job)))
+      await send([job], tries + 1)
   }
 
   /**
@@ -115,9 +116,9 @@ export function groupAppends(database: Database): Appends {
    */
   async function refuse(job: Job, error?: unknown): Promise<boolean> {
     try {
-      await whyRefused(database, job)
+      await checkRefusal(database, job)
       if (error !== undefined) throw error
-      await recountUnit(database, job.run)
+      await recountTree(database, job.run)
       return true
     } catch (reason) {
       job.reject(reason)
@@ -131,7 +132,7 @@ export function groupAppends(database: Database): Appends {
       return new Promise((resolve, reject) => {
         if (closed) throw storeClosedError(database.url)
         checkNumbers(run, after, batch)
-        const bytes = sizeOf(batch)
+        const bytes = batchBytes(batch)
         queue.push({ lease, run, after, batch, bytes, resolve, reject })
         schedule()
       })
@@ -146,12 +147,12 @@ export function groupAppends(database: Database): Appends {
   }
 }
 
-function damagedHead({ url }: Database, { run }: Append): RepriseError {
+function damagedHeadError({ url }: Database, { run }: Append): RepriseError {
   const words = `what ${url} says of run ${run} contradicts its entries and messages: restore the database from a copy`
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
 }
 
-function sizeOf({ lines, blobs = [], row }: Batch): number {
+function batchBytes({ lines, blobs = [], row }: Batch): number {
   const bytes = [...lines, ...blobs].reduce((sum, part) => sum + part.bytes.length, 0)
   return bytes + (row === undefined ? 0 : row.inputs.length + row.summary.length)
 }
@@ -161,9 +162,9 @@ function sizeOf({ lines, blobs = [], row }: Batch): number {
  * store checks. LEASE_LOST, RUN_NOT_FOUND, SEQ_CONFLICT, RUN_ENDED, INBOX_WAITING. Resolves when nothing is in the way
  * any more.
  */
-async function whyRefused(database: Database, { lease, run, after, batch }: Append): Promise<void> {
+async function checkRefusal(database: Database, { lease, run, after, batch }: Append): Promise<void> {
   const root = await findRoot(database, lease.run)
-  checkToken(lease, root?.token, root && holdingOf(root))
+  checkToken(lease, root?.token, root && toHolding(root))
   checkTree(lease, run)
   const [found] = await database.read<{ id: number; seq: number; status: RunStatus }>(
     `select id, status, greatest(seq, (select max(e.seq) from ${database.schema}.entries e where e.run_id = h.id)) as seq
@@ -185,7 +186,7 @@ async function whyRefused(database: Database, { lease, run, after, batch }: Appe
  * changed the tables by hand did not keep them equal, and nothing could be appended any more. Messages of a cancelled
  * run don't wait.
  */
-async function recountUnit(database: Database, run: RunId): Promise<void> {
+async function recountTree(database: Database, run: RunId): Promise<void> {
   const { schema } = database
   const root = rootRunId(run)
   const lastSeq = `(select coalesce(max(e.seq), 0) from ${schema}.entries e where e.run_id = h.id)`

@@ -9,7 +9,7 @@ import { nowSql, type Database } from './database.ts'
 import { freed, nextToken, unchanged } from './leases.ts'
 import { deathSql, readySql } from './ready-sql.ts'
 
-const mostAtOnce = 10_000
+const readyLimit = 10_000
 
 export async function claimRuns(
   database: Database,
@@ -19,7 +19,7 @@ export async function claimRuns(
   room: ClaimLimits,
 ): Promise<Lease[]> {
   const { limit, exclude: has = new Set(), crewLimit: most, runId: only } = room
-  await freeGone(database)
+  await freeDeadLeases(database)
   const crews = [...laneCrews(lanes)].toSorted()
   const claim = async (query: Statements['query'], places: number): Promise<Lease[]> => {
     const text = claimSql(database.schema, only === undefined ? 'any' : 'only')
@@ -29,7 +29,7 @@ export async function claimRuns(
       encodeOwner(owner),
       ...laneArrays(lanes),
       binaryArray('text', [...has]),
-      wholeUpTo(places, mostAtOnce),
+      wholeUpTo(places, readyLimit),
       ...(only === undefined ? [] : [only]),
     ])
     return claimed.map(({ run, token, lease }) => ({ run, token, id: lease, owner }))
@@ -64,9 +64,9 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
   const isSuspect = `h.deaths > 0 and ${isOther}`
   const mayHaveOne = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0 and held.expires_at > ${nowSql})`
   const any = `select * from (
-      (${inOrderSql(schema, lanes, '$8', `and ${isGiven}`, 'for no key update skip locked')})
+      (${selectReadySql(schema, lanes, '$8', `and ${isGiven}`, 'for no key update skip locked')})
       union all
-      (${inOrderSql(schema, lanes, 'least($8, 1)', `and ${isSuspect} and ${mayHaveOne}`, 'for no key update skip locked')})) r
+      (${selectReadySql(schema, lanes, 'least($8, 1)', `and ${isSuspect} and ${mayHaveOne}`, 'for no key update skip locked')})) r
     order by r.priority desc, r.ready_at limit $8`
   // waits for whoever is changing it: passed over, it would seem not to be ready
   const only = `select h.id, h.priority, h.ready_at from ${schema}.heads h
@@ -86,7 +86,7 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
 }
 
 /** One search in the index of what is ready for each lane and priority. `more` is asked of each head. */
-function inOrderSql(schema: string, lanes: string, limit: string, more = '', lock = ''): string {
+function selectReadySql(schema: string, lanes: string, limit: string, more = '', lock = ''): string {
   return `select r.* from ${lanes} cross join (values (1), (0), (-1)) as p(priority)
       cross join lateral (
         select h.id, h.run, h.crew, h.version, h.format, h.priority, h.ready_at from ${schema}.heads h
@@ -97,10 +97,10 @@ function inOrderSql(schema: string, lanes: string, limit: string, more = '', loc
 }
 
 export function readyRunsSql(schema: string): string {
-  return inOrderSql(schema, lanesSql('$2', '$3', '$4'), '$5')
+  return selectReadySql(schema, lanesSql('$2', '$3', '$4'), '$5')
 }
 
-export async function findReady(
+export async function listReady(
   { schema, read, now }: Database,
   lanes: readonly Lane[],
   limit: number,
@@ -108,7 +108,7 @@ export async function findReady(
   const found = await read<Omit<ReadyRun, 'readyAt'> & { ready_at: number }>(readyRunsSql(schema), [
     now(),
     ...laneArrays(lanes),
-    wholeUpTo(limit, mostAtOnce),
+    wholeUpTo(limit, readyLimit),
   ])
   return found.map(({ run, crew, version, format, priority, ready_at }) => ({
     run,
@@ -139,7 +139,7 @@ function lanesSql(crews: string, versions: string, formats: string): string {
 }
 
 /** Takes the leases of processes of this machine that are provably gone. */
-async function freeGone(database: Database): Promise<void> {
+async function freeDeadLeases(database: Database): Promise<void> {
   const range = localOwnerRange()
   if (range === undefined) return
   const owners = await database.read<{ owner: string }>(ownersSql(database.schema), range)

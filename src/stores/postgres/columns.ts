@@ -1,10 +1,10 @@
 // What of a group of appends goes to the server, as columns: each becomes one array, so that a statement has as many
 // parameters for a hundred runs as for one.
-import { lastEntryOf } from '../rules/last-entry.ts'
+import { lastEntry } from '../rules/last-entry.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
 import { binaryColumn, type Element, type ElementType } from './binary-arrays.ts'
 import type { Value } from './connection.ts'
-import { noticeOf } from './notices.ts'
+import { noticeText } from './notices.ts'
 
 export interface Append {
   readonly lease: Lease
@@ -16,22 +16,22 @@ export interface Append {
 type Columns<T> = { readonly [name: string]: readonly [type: ElementType, value: (item: T) => Element] }
 type Part<T> = readonly [batch: number, part: T]
 
-export const ofAll: Columns<Append> = {
+export const appendColumns: Columns<Append> = {
   run: ['text', ({ run }) => run],
   token: ['int8', ({ lease }) => lease.token],
   lease: ['text', ({ lease }) => lease.id],
   after: ['int8', ({ after }) => after],
   last: ['int8', ({ after, batch }) => after + batch.lines.length],
-  hash: ['text', ({ batch }) => lastEntryOf(batch).hash],
+  hash: ['text', ({ batch }) => lastEntry(batch).hash],
   progress: ['bool', ({ batch }) => batch.progress ?? false],
 }
 
-export const ofRoots: Columns<Append> = {
+export const rootNameColumns: Columns<Append> = {
   root: ['text', ({ lease }) => lease.run],
 }
 
 /** A status that is null: the batch has no row. */
-export const ofRows: Columns<Append> = {
+export const listingColumns: Columns<Append> = {
   status: ['text', ({ batch }) => batch.row?.status],
   due: ['int8', ({ batch }) => (typeof batch.due === 'number' ? Math.ceil(batch.due) : undefined)],
   due_now: ['bool', ({ batch }) => batch.due === 'now'],
@@ -41,30 +41,30 @@ export const ofRows: Columns<Append> = {
   priority: ['int8', ({ batch }) => batch.row?.priority],
   created_at: ['text', ({ batch }) => batch.row?.createdAt],
   updated_at: ['text', ({ batch }) => batch.row?.updatedAt],
-  parent: ['text', ({ batch }) => batch.row?.parent],
+  forked_from: ['text', ({ batch }) => batch.row?.forkedFrom],
   inputs: ['text', ({ batch }) => batch.row?.inputs],
   summary: ['text', ({ batch }) => batch.row?.summary],
-  told: ['text', ({ run, batch }) => (leaves(batch) ? noticeOf(run) : undefined)],
+  told: ['text', ({ run, batch }) => (stopsRunning(batch) ? noticeText(run) : undefined)],
 }
 
-export const ofLines: Columns<Part<Batch['lines'][number]>> = {
+export const lineColumns: Columns<Part<Batch['lines'][number]>> = {
   batch: ['int8', ([batch]) => batch],
   seq: ['int8', ([, { seq }]) => seq],
   line: ['bytea', ([, { bytes }]) => bytes],
 }
 
-export const ofMessages: Columns<Part<string>> = {
+export const messageColumns: Columns<Part<string>> = {
   batch: ['int8', ([batch]) => batch],
   message: ['text', ([, message]) => message],
 }
 
-export const ofBlobs: Columns<Part<NonNullable<Batch['blobs']>[number]>> = {
+export const blobColumns: Columns<Part<NonNullable<Batch['blobs']>[number]>> = {
   batch: ['int8', ([batch]) => batch],
   hash: ['text', ([, { hash }]) => hash],
   bytes: ['bytea', ([, { bytes }]) => bytes],
 }
 
-export const ofOutputs: Columns<Part<NonNullable<Batch['outputs']>[number]>> = {
+export const outputColumns: Columns<Part<NonNullable<Batch['outputs']>[number]>> = {
   batch: ['int8', ([batch]) => batch],
   task: ['text', ([, { task }]) => task],
   fingerprint: ['text', ([, { fingerprint }]) => fingerprint],
@@ -73,11 +73,11 @@ export const ofOutputs: Columns<Part<NonNullable<Batch['outputs']>[number]>> = {
 }
 
 /** Those who follow a run from elsewhere see its steps when they look; that it leaves its process they are told. */
-function leaves({ row }: Batch): boolean {
+function stopsRunning({ row }: Batch): boolean {
   return row !== undefined && row.status !== 'running' && row.status !== 'queued'
 }
 
-export function each<Item, T>(group: readonly Item[], parts: (item: Item) => readonly T[]): Part<T>[] {
+export function numberParts<Item, T>(group: readonly Item[], parts: (item: Item) => readonly T[]): Part<T>[] {
   return group.flatMap((item, index) => parts(item).map((part): Part<T> => [index + 1, part]))
 }
 

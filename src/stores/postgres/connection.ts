@@ -4,11 +4,11 @@
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
-import type { Sent } from '../patient/away-error.ts'
+import type { CallStage } from '../patient/outage-error.ts'
 import { storeClosedError } from '../rules/refusals.ts'
 import { isAnswer, postgresError, sqlState } from './errors.ts'
 import { spareConnection } from './spare-connection.ts'
-import type { PostgresPlace } from './url.ts'
+import type { PostgresSettings } from './url.ts'
 
 export type Value = string | number | boolean | Uint8Array | null
 export type Row = { readonly [column: string]: unknown }
@@ -40,18 +40,18 @@ const idleMs = 30_000
 /** The server gives up first: that is an answer, where giving up here is a doubt. */
 const graceMs = 5_000
 /** The longest that a timer can be set to. */
-const foreverMs = 2 ** 31 - 1
+const longestTimerMs = 2 ** 31 - 1
 /** So often a connection that nobody uses shows that it is there: what lies between forgets those that are silent. */
 const silentMs = 30_000
 /** A value comes back as text of twice its length, and no text has more than 512 MB. */
-const mostBytes = 256_000_000
+const maxBytes = 256_000_000
 /** Two that wait for each other: the server has ended one of them, which tries again. */
 const deadlock = '40P01'
 const deadlockTries = 5
 
-export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
+export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
   const pg = (await import('pg').catch(whenMissing('pg', 'a PostgreSQL store'))).default
-  const { shown: url, statementTimeoutMs } = place
+  const { displayUrl: url, statementTimeoutMs } = place
   const settings = {
     connectionString: place.connectionString,
     fallback_application_name: 'reprise',
@@ -59,7 +59,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
     query_timeout: statementTimeoutMs + graceMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: silentMs,
-    types: { getTypeParser: parserOf },
+    types: { getTypeParser: parserFor },
   }
   /** Those that talk to the server itself. */
   const direct = new WeakSet<object>()
@@ -126,7 +126,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
     return result.rows
   }
 
-  function using<T>(sent: Sent, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  function using<T>(sent: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
     const call = attempt(sent, work)
     underWay.add(call)
     const over = (): unknown => underWay.delete(call)
@@ -134,7 +134,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
     return call
   }
 
-  async function attempt<T>(sent: Sent, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  async function attempt<T>(sent: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       const client = await connect()
       try {
@@ -156,7 +156,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
     write: (text, values) => using('write', (client) => query(client, text, values)),
     transaction: (work, patient) =>
       using('write', async (client) => {
-        const timeout = patient ? { query_timeout: foreverMs } : {}
+        const timeout = patient ? { query_timeout: longestTimerMs } : {}
         await client.query('begin isolation level read committed')
         try {
           const answer = await work({ query: (text, values) => query(client, text, values, timeout) })
@@ -204,13 +204,13 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
 
 /** STORE_FAILED. A server that is sent too much hangs up, which would look like one that is away. */
 function checkSize(url: string, values: readonly Value[]): void {
-  const bytes = values.reduce<number>((sum, value) => sum + sizeOf(value), 0)
-  if (bytes <= mostBytes) return
-  const words = `a change of ${bytes} bytes is too large for ${url}, which takes ${mostBytes} at once: keep large files elsewhere, and give their names`
+  const bytes = values.reduce<number>((sum, value) => sum + valueBytes(value), 0)
+  if (bytes <= maxBytes) return
+  const words = `a change of ${bytes} bytes is too large for ${url}, which takes ${maxBytes} at once: keep large files elsewhere, and give their names`
   throw new RepriseError('STORE_FAILED', words)
 }
 
-function sizeOf(value: Value): number {
+function valueBytes(value: Value): number {
   return typeof value === 'string' || value instanceof Uint8Array ? value.length : 0
 }
 
@@ -219,7 +219,7 @@ const byteaOid = 17
 const numberOids = new Set([20, 21, 23, 26, 700, 701])
 
 /** Values come as text. A bigint here is a count or a time: all of them are safe numbers. */
-function parserOf(oid: number): (text: string) => unknown {
+function parserFor(oid: number): (text: string) => unknown {
   if (oid === byteaOid) return (text) => Buffer.from(text.slice('\\x'.length), 'hex')
   if (numberOids.has(oid)) return Number
   if (oid === boolOid) return (text) => text === 't'

@@ -4,15 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
 import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
-import { lastEntryOf } from '../rules/last-entry.ts'
+import { lastEntry } from '../rules/last-entry.ts'
 import { checkNumbers, checkToken, checkTree } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
-import { ofBlobs, ofLines, ofOutputs, Parameters } from './columns.ts'
+import { blobColumns, lineColumns, outputColumns, Parameters } from './columns.ts'
 import { nowSql, type Database } from './database.ts'
 import { acquireLease, nextToken, releaseLease } from './leases.ts'
-import { noticeOf, notifySql } from './notices.ts'
+import { noticeText, notifySql } from './notices.ts'
 import { readySql } from './ready-sql.ts'
-import { findRoot, holdingOf } from './roots.ts'
+import { findRoot, toHolding } from './roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 
@@ -23,16 +23,16 @@ export async function createRun(
   asked: LeaseRequest | Lease | undefined,
 ): Created {
   checkNumbers(row.run, 0, batch)
-  if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (parentRunId(row.run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
-  if (await isThere(database, row.run)) return { created: false }
+  if (asked !== undefined && isLease(asked)) return createFenced(database, row, batch, asked)
+  if (parentRunId(row.run) === undefined || asked === undefined) return createUnfenced(database, row, batch, asked)
+  if (await runExists(database, row.run)) return { created: false }
   const lease = await acquireLease(database, rootRunId(row.run), asked.owner, asked.ttlMs)
-  const result = await createUnder(database, row, batch, lease)
+  const result = await createFenced(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createFree(database: Database, row: RunRow, batch: Batch, asked: LeaseRequest | undefined): Created {
+async function createUnfenced(database: Database, row: RunRow, batch: Batch, asked: LeaseRequest | undefined): Created {
   const id = randomUUID()
   const made = await insert(database, row, batch, { asked: asked && { ...asked, id } })
   if (made) {
@@ -40,22 +40,22 @@ async function createFree(database: Database, row: RunRow, batch: Batch, asked: 
       ? { created: true, lease: { run: row.run, token: made.token, id, owner: asked.owner } }
       : { created: true }
   }
-  if (await isThere(database, row.run)) return { created: false }
+  if (await runExists(database, row.run)) return { created: false }
   // the run that was in the way is gone meanwhile
-  return createFree(database, row, batch, asked)
+  return createUnfenced(database, row, batch, asked)
 }
 
-async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
+async function createFenced(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
   checkTree(lease, row.run)
   if ((await insert(database, row, batch, { under: lease })) !== undefined) return { created: true, lease }
-  if (await isThere(database, row.run)) return { created: false }
+  if (await runExists(database, row.run)) return { created: false }
   const root = await findRoot(database, lease.run)
-  checkToken(lease, root?.token, root && holdingOf(root))
+  checkToken(lease, root?.token, root && toHolding(root))
   // the run that was in the way is gone meanwhile
-  return createUnder(database, row, batch, lease)
+  return createFenced(database, row, batch, lease)
 }
 
-async function isThere({ schema, read }: Database, run: RunId): Promise<boolean> {
+async function runExists({ schema, read }: Database, run: RunId): Promise<boolean> {
   return (await read(`select 1 from ${schema}.heads where run = $1`, [run])).length > 0
 }
 
@@ -73,7 +73,7 @@ async function insert(
 ): Promise<{ readonly token: number } | undefined> {
   const { schema } = database
   const shown = batch.row ?? row
-  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = shown
+  const { crew, version, format, priority, status, createdAt, updatedAt, forkedFrom = null, inputs, summary } = shown
   const values = new Parameters(database.now())
   const root = rootRunId(row.run)
   const isRoot = parentRunId(row.run) === undefined
@@ -88,7 +88,7 @@ async function insert(
     run,
     root: values.add(root, 'text'),
     seq: values.add(batch.lines.length, 'int8'),
-    hash: values.add(lastEntryOf(batch).hash, 'text'),
+    hash: values.add(lastEntry(batch).hash, 'text'),
     status: values.add(status, 'text'),
     token: asked ? nextToken(schema) : '0',
     lease: values.add(asked?.id ?? null, 'text'),
@@ -109,7 +109,7 @@ async function insert(
     format: values.add(format, 'int'),
     priority: values.add(priority, 'int'),
   }
-  const listed = [createdAt, updatedAt, parent, inputs, summary].map((value) => values.add(value, 'text'))
+  const listed = [createdAt, updatedAt, forkedFrom, inputs, summary].map((value) => values.add(value, 'text'))
   const from = under
     ? `from (select 1 from ${schema}.heads where run = ${given.root} and token = ${values.add(under.token, 'int8')}
         and lease = ${values.add(under.id, 'text')} for no key update) held`
@@ -117,16 +117,16 @@ async function insert(
   const { lines, blobs = [], outputs = [] } = batch
   const part = <T>(parts: readonly T[]): [number, T][] => parts.map((one) => [1, one])
   const tables = {
-    lines: values.table(part(lines), ofLines).sql(),
-    blobs: values.table(part(blobs), ofBlobs).sql(),
-    outputs: values.table(part(outputs), ofOutputs).sql(),
+    lines: values.table(part(lines), lineColumns).sql(),
+    blobs: values.table(part(blobs), blobColumns).sql(),
+    outputs: values.table(part(outputs), outputColumns).sql(),
   }
   const isOffered = asked === undefined && isRoot
   const [made] = await database.write<{ token: number }>(
     `with made as (insert into ${schema}.heads (${Object.keys(given).join()})
       select ${Object.values(given).join()} ${from} on conflict (run) do nothing returning id, token, crew, ready_at),
     listed as (insert into ${schema}.listing
-        (id, run, root, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary)
+        (id, run, root, crew, version, format, priority, status, created_at, updated_at, forked_from, inputs, summary)
       select id, ${[given.run, given.root, given.crew, given.version, given.format, given.priority, given.status, ...listed].join()} from made),
     written as (insert into ${schema}.entries (run_id, seq, line) select made.id, l.seq, l.line from made, ${tables.lines} l),
     kept as (insert into ${schema}.blobs (run_id, hash, bytes) select made.id, b.hash, b.bytes from made, ${tables.blobs} b
@@ -134,7 +134,7 @@ async function insert(
     findable as (insert into ${schema}.outputs (crew, task, fingerprint, completed_at, run_id, seq)
       select made.crew, o.task, o.fingerprint, coalesce(o.completed_at, ${nowSql}), made.id, o.seq
       from made, ${tables.outputs} o on conflict do nothing)
-    select token${isOffered ? `, ${notifySql(database, `case when ready_at is not null then ${values.add(noticeOf(row.run), 'text')} end`)}` : ''}
+    select token${isOffered ? `, ${notifySql(database, `case when ready_at is not null then ${values.add(noticeText(row.run), 'text')} end`)}` : ''}
     from made`,
     values.values,
   )

@@ -1,6 +1,6 @@
 // An open schema of ours: what its tables are called, whose clock counts, and the connections to it.
 import { hashBytes } from '../../journal/hash.ts'
-import { isAway } from '../patient/patience.ts'
+import { isOutage } from '../patient/patience.ts'
 import { escapeName, type PostgresPool } from './connection.ts'
 import { applyMigrations } from './migrate.ts'
 
@@ -33,7 +33,7 @@ export async function openDatabase(
     isReady = true
   }
   await ready().catch((error: unknown) => {
-    if (!isAway(error)) throw error
+    if (!isOutage(error)) throw error
   })
   return {
     ...pool,

@@ -2,7 +2,7 @@
 // nothing was written. One without a code is about the connection: whatever was sent may have been done or not.
 import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { awayError, reasonOf, type Sent } from '../patient/away-error.ts'
+import { outageError, errorReason, type CallStage } from '../patient/outage-error.ts'
 
 /** SQLSTATE; undefined where the server did not answer. A code alone proves nothing: the system has an EPIPE. */
 export function sqlState(error: unknown): string | undefined {
@@ -30,10 +30,10 @@ const badText = /^(22021|22P05)$/
 /** Of Node, when a certificate does not do; of its files, when one cannot be read. */
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ENOENT$|EACCES$)/
 
-export function postgresError(error: unknown, url: string, sent: Sent): RepriseError {
+export function postgresError(error: unknown, url: string, sent: CallStage): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const state = sqlState(error)
-  const why = redact(reasonOf(error))
+  const why = redact(errorReason(error))
   const made = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(code, words, { cause: error })
   if (sent === 'never open' && isUntrusted(error, why)) {
@@ -42,7 +42,7 @@ export function postgresError(error: unknown, url: string, sent: Sent): RepriseE
   }
   // a server that has let us in does so again when its users are put right
   if (state === undefined || goneStates.test(state) || (sent === 'not sent' && wrongPlace.test(state))) {
-    return awayError(url, why, sent, error)
+    return outageError(url, why, sent, error)
   }
   if (busyStates.test(state))
     return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)

@@ -4,10 +4,10 @@ import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId, RunStatus } from '../store.ts'
 import { nowSql, type Database } from './database.ts'
-import { noticeOf, notifySql } from './notices.ts'
+import { noticeText, notifySql } from './notices.ts'
 import { isEndedSql, readySql } from './ready-sql.ts'
 
-interface Posted {
+interface PostReply {
   readonly status: RunStatus
   readonly top: RunStatus
   readonly posted: boolean
@@ -19,23 +19,23 @@ export async function postMessage(
   run: RunId,
   { id, at, body }: Message,
 ): Promise<'posted' | 'exists' | 'ended'> {
-  const [result] = await database.write<Posted>(postSql(database), [
+  const [result] = await database.write<PostReply>(postSql(database), [
     database.now(),
     run,
     rootRunId(run),
     id,
     at,
     body,
-    noticeOf(run, 'posted'),
+    noticeText(run, 'posted'),
   ])
   if (result === undefined) throw unknownRunError(run, database.url)
   if (result.posted) return 'posted'
   if (!isEnded(result.status) && !isEnded(result.top)) return 'exists'
-  return (await isKnown(database, run, id)) ? 'exists' : 'ended'
+  return (await messageExists(database, run, id)) ? 'exists' : 'ended'
 }
 
 /** By a statement of its own: one that has waited for the root sees the messages that there were before. */
-async function isKnown({ read, schema }: Database, run: RunId, message: string): Promise<boolean> {
+async function messageExists({ read, schema }: Database, run: RunId, message: string): Promise<boolean> {
   const found = await read(
     `select 1 from ${schema}.messages m join ${schema}.heads h on h.id = m.run_id where h.run = $1 and m.message = $2`,
     [run, message],
@@ -63,7 +63,7 @@ function postSql(database: Database): string {
     from own cross join root left join posted on true`
 }
 
-export async function waitingMessages({ read, schema }: Database, run: RunId): Promise<Message[]> {
+export async function listMessages({ read, schema }: Database, run: RunId): Promise<Message[]> {
   return read<{ id: string; at: string; body: string }>(
     `select m.message as id, m.at, m.body from ${schema}.messages m join ${schema}.heads h on h.id = m.run_id
      where h.run = $1 and not m.taken order by m.id`,

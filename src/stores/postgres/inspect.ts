@@ -1,5 +1,5 @@
 // Looking at a PostgreSQL store without opening it as one: nothing is made, brought up to date or left behind.
-import { isAway } from '../patient/patience.ts'
+import { isOutage } from '../patient/patience.ts'
 import type { Migration } from '../rules/migration.ts'
 import { openPool, type PostgresPool } from './connection.ts'
 import { formatNumber, layoutBefore, pendingMigrations } from './migrate.ts'
@@ -59,13 +59,13 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
  * What a store is called that nobody has made yet, without the password; undefined when it is there, or its server is
  * away. STORE_INVALID and STORE_NEWER for one that this code cannot use.
  */
-export async function unmadeStore(url: string): Promise<string | undefined> {
+export async function missingPostgres(url: string): Promise<string | undefined> {
   const place = readPostgresUrl(url)
   const pool = await openPool(place)
   try {
     return layoutBefore(await pendingMigrations(pool, place.schema)) === undefined ? pool.url : undefined
   } catch (error) {
-    if (isAway(error)) return undefined
+    if (isOutage(error)) return undefined
     throw error
   } finally {
     await pool.close()

@@ -34,7 +34,7 @@ export async function* readLines({ read, schema }: Database, run: RunId, after: 
   }
 }
 
-export async function findNoted({ read, schema }: Database, run: RunId): Promise<LastEntryNote | undefined> {
+export async function findLastNoted({ read, schema }: Database, run: RunId): Promise<LastEntryNote | undefined> {
   const [head] = await read<{ seq: number; hash: string | null; last: number | null }>(
     `select seq, hash, (select max(e.seq) from ${schema}.entries e where e.run_id = h.id) as last
      from ${schema}.heads h where run = $1`,

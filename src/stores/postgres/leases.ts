@@ -7,9 +7,9 @@ import { checkFree, isLive, unknownRunError } from '../rules/refusals.ts'
 import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
 import { binaryColumn } from './binary-arrays.ts'
 import { nowSql, type Database } from './database.ts'
-import { noticeOf, notifySql } from './notices.ts'
+import { noticeText, notifySql } from './notices.ts'
 import { deathSql, readySql, type ReadySql } from './ready-sql.ts'
-import { findRoot, holdingOf, rootColumns, type RootRecord } from './roots.ts'
+import { findRoot, toHolding, rootColumns, type RootRecord } from './roots.ts'
 
 /** What stays of a head when its lease changes. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {
@@ -33,7 +33,7 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
     )
     if (found === undefined) throw unknownRunError(run, database.url)
     if ((found.id as number | null) === null) throw unknownRunError(root, database.url)
-    const holding = holdingOf(found)
+    const holding = toHolding(found)
     checkFree(run, holding, found.now, owner)
     const died = holding !== undefined && !sameOwner(holding.owner, owner)
     const tries = 'greatest(h.tries, 1)'
@@ -92,14 +92,14 @@ export async function releaseLease(database: Database, lease: Lease): Promise<nu
     `with freed as (update ${database.schema}.heads h set ${freed}
        where h.run = $2 and h.token = $3 and h.lease = $4 returning h.waiting)
      select waiting, ${notifySql(database, '$5::text')} from freed`,
-    [database.now(), run, token, id, noticeOf(run)],
+    [database.now(), run, token, id, noticeText(run)],
   )
-  if (released === undefined) await takeBackDeath(database, lease)
+  if (released === undefined) await undoDeath(database, lease)
   return released?.waiting
 }
 
 /** Of a holder that was only paused: it is alive. */
-async function takeBackDeath(database: Database, { run, token }: Lease): Promise<void> {
+async function undoDeath(database: Database, { run, token }: Lease): Promise<void> {
   await database.write(
     `update ${database.schema}.heads set deaths = deaths - 1, died = 0 where run = $1 and died = $2 and deaths > 0`,
     [run, token],
@@ -113,12 +113,12 @@ export async function findTries(database: Database, run: RunId): Promise<Tries> 
 
 export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
   const root = await findRoot(database, rootRunId(run))
-  const holding = root && holdingOf(root)
+  const holding = root && toHolding(root)
   return root && isLive(holding, root.now) ? holding?.owner : undefined
 }
 
 /** The runs of the root `$1`, and run `$2`. By two indexes: where one or the other may count, all heads are read. */
-export function unitSql(schema: string): string {
+export function treeSql(schema: string): string {
   return `select h.id, h.run, h.inbox from ${schema}.heads h
     where h.id in (select id from ${schema}.heads where run = $2
       union all select l.id from ${schema}.listing l where l.root = $1)`
@@ -132,8 +132,8 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
       `select ${rootColumns} from ${schema}.heads r where r.run = $2 for no key update`,
       [database.now(), rootRunId(run)],
     )
-    checkFree(run, root && holdingOf(root), root?.now ?? 0)
-    const unit = await query<{ id: number; run: string; inbox: number }>(unitSql(schema), [rootRunId(run), run])
+    checkFree(run, root && toHolding(root), root?.now ?? 0)
+    const unit = await query<{ id: number; run: string; inbox: number }>(treeSql(schema), [rootRunId(run), run])
     const gone = unit.filter((each) => isInTreeOf(each.run, run))
     // nothing is deleted, and the root stays ready since when it is
     if (gone.length === 0) return []

@@ -61,7 +61,7 @@ function selectRows(
   const order = `order by created_at desc, run desc limit ${limit}`
   const select = (status: string): string =>
     `select ${columns} from ${schema}.listing where ${[status, ...conditions].join(' and ')}`
-  if (filter.parent !== undefined || filter.root !== undefined)
+  if (filter.forkedFrom !== undefined || filter.root !== undefined)
     return `${select(`status in (${statuses.map((status) => `'${status}'`).join()})`)} ${order}`
   const pieces = statuses.map((status) => `(${select(`status = '${status}'`)} ${order})`)
   return `select ${columns} from (${pieces.join(' union all ')}) as pieces ${order}`
@@ -69,7 +69,7 @@ function selectRows(
 
 const conditionOn = {
   crew: 'crew =',
-  parent: 'parent =',
+  forkedFrom: 'forked_from =',
   root: 'root =',
   createdFrom: 'created_at >=',
   createdTo: 'created_at <',

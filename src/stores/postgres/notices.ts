@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
 const longest = 7_000
 
 /** As watch-server.ts reads it. About a run whose name is too long nothing is said: whoever watches looks. */
-export function noticeOf(run: RunId, what: 'changed' | 'posted' = 'changed'): string {
+export function noticeText(run: RunId, what: 'changed' | 'posted' = 'changed'): string {
   return Buffer.byteLength(run) > longest ? '' : `${what === 'posted' ? 'p' : 'c'}${run}`
 }
 

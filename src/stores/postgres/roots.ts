@@ -27,7 +27,7 @@ export async function findRoot(database: Database, root: RunId): Promise<RootRec
   return found
 }
 
-export function holdingOf({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
+export function toHolding({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
   const owner = readOwner(text)
   return owner && { owner, id: lease ?? '', expiresAt: expires_at ?? 0 }
 }

@@ -2,12 +2,12 @@
 // transaction; the row of a unit's root is what makes the check of a lease and the write one.
 import type { Store } from '../store.ts'
 import { groupAppends } from './append.ts'
-import { claimRuns, findReady } from './claim.ts'
+import { claimRuns, listReady } from './claim.ts'
 import { openPool } from './connection.ts'
 import { createRun } from './create.ts'
 import { findTime, openDatabase } from './database.ts'
-import { postMessage, waitingMessages } from './inbox.ts'
-import { findNoted, readBlob, readLines } from './journal.ts'
+import { postMessage, listMessages } from './inbox.ts'
+import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
 import { readPostgresUrl, type PostgresOptions } from './url.ts'
@@ -45,14 +45,14 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
       return waiting
     },
     read: (run, after = 0) => readLines(database, run, after),
-    lastNoted: (run) => findNoted(database, run),
+    lastNoted: (run) => findLastNoted(database, run),
     blob: (run, hash) => readBlob(database, run, hash),
     row: (run) => findRow(database, run),
     list: (filter, page) => listRows(database, filter, page),
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
     claim: (...args) => claimRuns(database, ...args),
-    ready: (lanes, limit) => findReady(database, lanes, limit),
+    ready: (lanes, limit) => listReady(database, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(database, lease)
@@ -67,7 +67,7 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
       if (result === 'posted') watchers.posted(run)
       return result
     },
-    inbox: (run) => waitingMessages(database, run),
+    inbox: (run) => listMessages(database, run),
     watch: (run, signal, only) => watchers.watch(run, signal, only),
     async delete(run) {
       for (const gone of await deleteRun(database, run)) watchers.changed(gone)

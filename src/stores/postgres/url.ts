@@ -3,11 +3,11 @@ import { RepriseError } from '../../base/errors.ts'
 import { rememberAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
 
-export interface PostgresPlace {
+export interface PostgresSettings {
   /** For pg: with the credentials, without our options. */
   readonly connectionString: string
   /** For people: without the password, with the schema where it isn't the usual one. */
-  readonly shown: string
+  readonly displayUrl: string
   readonly schema: string
   readonly pool: number
   readonly statementTimeoutMs: number
@@ -27,27 +27,31 @@ const usual = { schema: 'reprise', pool: 5, statementTimeoutMs: 30_000 }
 const longestName = 63
 
 /** STORE_INVALID. */
-export function readPostgresUrl(text: string, options: PostgresOptions = {}): PostgresPlace {
+export function readPostgresUrl(text: string, options: PostgresOptions = {}): PostgresSettings {
   rememberAddress(text)
   const url = parse(text)
   // all of them are taken out of the URL, also those that an option overrules
-  const own = { schema: taken(url, 'schema'), pool: taken(url, 'pool'), timeout: taken(url, 'statement_timeout') }
+  const own = {
+    schema: takeParameter(url, 'schema'),
+    pool: takeParameter(url, 'pool'),
+    timeout: takeParameter(url, 'statement_timeout'),
+  }
   const schema = options.schema ?? own.schema ?? usual.schema
   if (schema === '' || Buffer.byteLength(schema) > longestName || /\0/.test(schema) || schema.startsWith('pg_'))
-    throw invalid(
+    throw invalidUrl(
       text,
       `"${schema}" cannot be the name of a schema`,
       'give one of 1 to 63 bytes that does not begin with pg_',
     )
-  const pool = number(text, 'pool', options.pool ?? own.pool ?? usual.pool)
+  const pool = positiveNumber(text, 'pool', options.pool ?? own.pool ?? usual.pool)
   const timeout = options.statementTimeoutMs ?? own.timeout ?? usual.statementTimeoutMs
-  const statementTimeoutMs = number(text, 'statement_timeout', timeout)
+  const statementTimeoutMs = positiveNumber(text, 'statement_timeout', timeout)
   const connectionString = url.href
   url.password = ''
   // what is a password to pg in the part after the question mark
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)
   if (schema !== usual.schema) url.searchParams.set('schema', schema)
-  return { connectionString, shown: url.href, schema, pool, statementTimeoutMs }
+  return { connectionString, displayUrl: url.href, schema, pool, statementTimeoutMs }
 }
 
 function parse(text: string): URL {
@@ -58,21 +62,25 @@ function parse(text: string): URL {
   } catch {
     // Told below.
   }
-  throw invalid(text, 'it is not the URL of a PostgreSQL database', 'write postgres://user:password@host:5432/database')
+  throw invalidUrl(
+    text,
+    'it is not the URL of a PostgreSQL database',
+    'write postgres://user:password@host:5432/database',
+  )
 }
 
-function taken(url: URL, name: string): string | undefined {
+function takeParameter(url: URL, name: string): string | undefined {
   const value = url.searchParams.get(name) ?? undefined
   url.searchParams.delete(name)
   return value
 }
 
-function number(text: string, name: string, value: string | number): number {
+function positiveNumber(text: string, name: string, value: string | number): number {
   if (/^[1-9]\d{0,8}$/.test(String(value))) return Number(value)
-  throw invalid(text, `${name} is "${value}"`, 'give a whole number from 1 to 999999999')
+  throw invalidUrl(text, `${name} is "${value}"`, 'give a whole number from 1 to 999999999')
 }
 
-function invalid(text: string, why: string, advice: string): RepriseError {
+function invalidUrl(text: string, why: string, advice: string): RepriseError {
   const shown = redact(text.replace(/(:\/{0,2}[^:@/]*):.*@/, '$1:[redacted]@'))
   return new RepriseError('STORE_INVALID', `"${shown}" cannot be opened as a store: ${why}; ${advice}`)
 }

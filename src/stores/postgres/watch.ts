@@ -1,6 +1,6 @@
 // Changes made by others, as PostgreSQL says them: LISTEN, and one question about all runs that somebody follows.
 import type { RunId } from '../store.ts'
-import { watchServer, type Seen } from '../watch-server.ts'
+import { watchServer, type RunCounters } from '../watch-server.ts'
 import type { Watchers } from '../watchers.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { escapeName } from './connection.ts'
@@ -11,13 +11,13 @@ const aliveMs = 30_000
 
 export function watchDatabase(database: Database): Watchers {
   return watchServer({
-    look: (runs) => lookAt(database, runs),
+    readCounters: (runs) => readCounters(database, runs),
     listen: (hear, begin, signal) => listen(database, hear, begin, signal),
   })
 }
 
-async function lookAt({ read, schema }: Database, runs: readonly RunId[]): Promise<Map<RunId, Seen>> {
-  const heads = await read<Seen & { readonly run: string; readonly [column: string]: unknown }>(
+async function readCounters({ read, schema }: Database, runs: readonly RunId[]): Promise<Map<RunId, RunCounters>> {
+  const heads = await read<RunCounters & { readonly run: string; readonly [column: string]: unknown }>(
     `select run, seq, inbox, waiting from ${schema}.heads where run = any($1::text[])`,
     [binaryArray('text', runs)],
   )

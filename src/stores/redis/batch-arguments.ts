@@ -1,6 +1,6 @@
 // A batch as the scripts read it (scripts/batch.lua): each part after how many there are of it.
 import { rootRunId } from '../../journal/paths.ts'
-import { lastEntryOf } from '../rules/last-entry.ts'
+import { lastEntry } from '../rules/last-entry.ts'
 import { rowValues } from '../rules/run-record.ts'
 import type { Batch, RunId, RunRow } from '../store.ts'
 import type { Argument } from './connection.ts'
@@ -10,14 +10,14 @@ export function batchArguments(run: RunId, batch: Batch, row: RunRow | undefined
   return [
     run,
     rootRunId(run),
-    lastEntryOf(batch).hash,
+    lastEntry(batch).hash,
     String(batchSize(batch)),
     due === undefined ? '' : due === 'now' ? due : String(Math.ceil(due)),
-    ...list(row === undefined ? [] : [row], (each) => rowValues(each).map((value) => String(value ?? ''))),
-    ...list(lines, ({ bytes }) => [toBuffer(bytes)]),
-    ...list(taken, (message) => [message]),
-    ...list(blobs, ({ hash, bytes }) => [hash, toBuffer(bytes)]),
-    ...list(outputs, ({ task, fingerprint, seq, completedAt }) => [
+    ...listArguments(row === undefined ? [] : [row], (each) => rowValues(each).map((value) => String(value ?? ''))),
+    ...listArguments(lines, ({ bytes }) => [toBuffer(bytes)]),
+    ...listArguments(taken, (message) => [message]),
+    ...listArguments(blobs, ({ hash, bytes }) => [hash, toBuffer(bytes)]),
+    ...listArguments(outputs, ({ task, fingerprint, seq, completedAt }) => [
       task,
       fingerprint,
       String(seq),
@@ -26,7 +26,7 @@ export function batchArguments(run: RunId, batch: Batch, row: RunRow | undefined
   ]
 }
 
-export function list<Item>(items: readonly Item[], each: (item: Item) => readonly Argument[]): Argument[] {
+export function listArguments<Item>(items: readonly Item[], each: (item: Item) => readonly Argument[]): Argument[] {
   return [String(items.length), ...items.flatMap(each)]
 }
 

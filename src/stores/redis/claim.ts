@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
-import { list } from './batch-arguments.ts'
+import { listArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
 
@@ -23,14 +23,14 @@ export async function claimRuns(
     randomUUID(),
     String(wholeUpTo(limit)),
     most === undefined ? '' : String(Math.ceil(most)),
-    ...list([...has], (run) => [run]),
+    ...listArguments([...has], (run) => [run]),
     ...laneArguments(lanes),
-    ...list(only === undefined ? [] : [only], (run) => [run]),
+    ...listArguments(only === undefined ? [] : [only], (run) => [run]),
   ])
   return claimed.map(([run, token, id]) => ({ run, token, id, owner }))
 }
 
-export async function findReady(database: Database, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
+export async function listReady(database: Database, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
   const found = await database.script<[run: RunId, crew: string, version: string, ...numbers: string[]][]>('ready', [
     String(wholeUpTo(limit)),
     ...laneArguments(lanes),
@@ -50,7 +50,7 @@ function wholeUpTo(count: number): number {
 }
 
 function laneArguments(lanes: readonly Lane[]): Argument[] {
-  return list(lanes, ({ crew, version, format }) => [crew, version, String(format)])
+  return listArguments(lanes, ({ crew, version, format }) => [crew, version, String(format)])
 }
 
 /** Takes the leases of processes of this machine that are provably gone. */
@@ -62,6 +62,6 @@ async function freeDeadLeases(database: Database): Promise<void> {
   if (gone.length > 0)
     await database.script(
       'free',
-      list(gone, (owner) => [owner]),
+      listArguments(gone, (owner) => [owner]),
     )
 }

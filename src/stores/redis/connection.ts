@@ -5,11 +5,11 @@ import { createHash } from 'node:crypto'
 import type { RedisClient } from 'redis'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
-import type { Sent } from '../patient/away-error.ts'
+import type { CallStage } from '../patient/outage-error.ts'
 import { storeClosedError } from '../rules/refusals.ts'
 import { isAnswer, redisError, replyCode } from './errors.ts'
 import { scriptText, type ScriptName } from './scripts.ts'
-import type { RedisAddress, RedisPlace } from './url.ts'
+import type { RedisAddress, RedisSettings } from './url.ts'
 
 export type Argument = string | Buffer
 type MakeClient = ReturnType<typeof RedisClient.factory>
@@ -38,7 +38,7 @@ const sentinelMs = 2_000
 /** A connection that only listens would not notice that it is dead. */
 const aliveMs = 10_000
 /** The longest time that a timer can have. */
-const forEver = 2 ** 31 - 1
+const longestTimerMs = 2 ** 31 - 1
 /** By the sign of texts in the protocol. */
 const asBytes = { typeMapping: { [0x24]: Buffer } } as const
 
@@ -47,10 +47,10 @@ let makeClient: MakeClient | undefined
 
 /** `greet`: called once with a connection before anything else is done. What it rejects with, every call does. */
 export async function openConnection(
-  place: RedisPlace,
+  place: RedisSettings,
   greet: (client: Client) => Promise<void>,
 ): Promise<RedisConnection> {
-  const { shown: url, prefix, timeoutMs } = place
+  const { displayUrl: url, prefix, timeoutMs } = place
   const { default: redis } = await import('redis').catch(whenMissing('redis', 'a redis: store'))
   const newClient = (makeClient ??= redis.RedisClient.factory())
   const underWay = new Set<Promise<unknown>>()
@@ -152,10 +152,10 @@ export async function openConnection(
     return opening
   }
 
-  function using<T>(sent: Sent, work: (client: Client) => Promise<T>): Promise<T> {
+  function using<T>(sent: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
     const call = attempt(sent, work)
     underWay.add(call)
-    awake ??= setInterval(() => undefined, forEver)
+    awake ??= setInterval(() => undefined, longestTimerMs)
     const over = (): void => {
       underWay.delete(call)
       if (underWay.size > 0) return
@@ -166,7 +166,7 @@ export async function openConnection(
     return call
   }
 
-  async function attempt<T>(sent: Sent, work: (client: Client) => Promise<T>): Promise<T> {
+  async function attempt<T>(sent: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
     const client = await connected()
     try {
       return await inTime(client, () => work(client))
@@ -188,7 +188,7 @@ export async function openConnection(
       }),
     script: (name, given) =>
       using('write', async (client) => {
-        const { text, sha } = scriptSource(name)
+        const { text, sha } = findScript(name)
         const rest = ['1', prefix, ...given]
         try {
           return await client.sendCommand(['EVALSHA', sha, ...rest])
@@ -210,7 +210,7 @@ export async function openConnection(
         })
         if (signal.aborted) return
         begin()
-        const alive = setInterval(() => void stillThere(client).catch(end), aliveMs).unref()
+        const alive = setInterval(() => void checkAlive(client).catch(end), aliveMs).unref()
         await lost
         clearInterval(alive)
       } finally {
@@ -234,7 +234,7 @@ async function checkMaster(client: Client): Promise<void> {
   if (!/^role:master\r?$/m.test(about)) throw new Error('the server that the sentinels name is a replica by now')
 }
 
-async function stillThere(client: Client): Promise<void> {
+async function checkAlive(client: Client): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new RepriseError('STORE_UNAVAILABLE', 'no answer')), aliveMs / 2).unref()
   await Promise.race([client.ping(), promise]).finally(() => clearTimeout(timer))
@@ -244,14 +244,14 @@ interface ScriptSource {
   readonly text: string
   readonly sha: string
 }
-const known = new Map<ScriptName, ScriptSource>()
+const loadedScripts = new Map<ScriptName, ScriptSource>()
 
-function scriptSource(name: ScriptName): ScriptSource {
-  const found = known.get(name)
+function findScript(name: ScriptName): ScriptSource {
+  const found = loadedScripts.get(name)
   if (found) return found
   const text = scriptText(name)
   const made = { text, sha: createHash('sha1').update(text).digest('hex') }
-  known.set(name, made)
+  loadedScripts.set(name, made)
   return made
 }
 
@@ -259,7 +259,7 @@ function scriptSource(name: ScriptName): ScriptSource {
 type Ask = <Reply>(address: RedisAddress, command: readonly string[]) => Promise<Reply>
 
 /** Rejects with what the last sentinel said. */
-async function findServer({ addresses, sentinel, shown }: RedisPlace, ask: Ask): Promise<RedisAddress> {
+async function findServer({ addresses, sentinel, displayUrl: shown }: RedisSettings, ask: Ask): Promise<RedisAddress> {
   if (sentinel === undefined) return addresses[0] as RedisAddress
   let why: unknown
   for (const address of addresses) {

@@ -24,16 +24,16 @@ export async function createRun(
   const { run } = row
   checkNumbers(run, 0, batch)
   checkBlobs(database, run, batch)
-  if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (parentRunId(run) === undefined || asked === undefined) return createFree(database, row, batch, asked)
+  if (asked !== undefined && isLease(asked)) return createFenced(database, row, batch, asked)
+  if (parentRunId(run) === undefined || asked === undefined) return createUnfenced(database, row, batch, asked)
   if ((await database.read<number>(['EXISTS', database.key('run', run)])) > 0) return { created: false }
   const lease = await acquireLease(database, rootRunId(run), asked.owner, asked.ttlMs)
-  const result = await createUnder(database, row, batch, lease)
+  const result = await createFenced(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createFree(
+async function createUnfenced(
   database: Database,
   row: RunRow,
   batch: Batch,
@@ -42,21 +42,21 @@ async function createFree(
   const { run } = row
   const id = randomUUID()
   const lease = asked ? ['lease', encodeOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
-  const reply = await create(database, row, batch, lease)
+  const reply = await callCreate(database, row, batch, lease)
   if (reply[0] === 'full') throw runTooLarge(database, run, reply[1])
   if (reply[0] === 'exists') return { created: false }
   return asked ? { created: true, lease: { run, token: Number(reply[1]), id, owner: asked.owner } } : { created: true }
 }
 
-async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): CreateResult {
+async function createFenced(database: Database, row: RunRow, batch: Batch, lease: Lease): CreateResult {
   checkTree(lease, row.run)
-  const reply = await create(database, row, batch, ['under', String(lease.token), lease.id])
+  const reply = await callCreate(database, row, batch, ['under', String(lease.token), lease.id])
   if (reply[0] === 'lease') refuse(lease, reply)
   if (reply[0] === 'full') throw runTooLarge(database, row.run, reply[1])
   return reply[0] === 'exists' ? { created: false } : { created: true, lease }
 }
 
-function create(
+function callCreate(
   database: Database,
   row: RunRow,
   batch: Batch,

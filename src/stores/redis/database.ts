@@ -1,10 +1,10 @@
 // An open store of ours: what its keys are called, whose clock counts, and the connection to it.
 import type { Argument, RedisConnection } from './connection.ts'
 import type { ScriptName } from './scripts.ts'
-import type { RedisPlace } from './url.ts'
+import type { RedisSettings } from './url.ts'
 
 export interface Database extends RedisConnection {
-  readonly limits: Pick<RedisPlace, 'maxBlobBytes' | 'maxRunBytes'>
+  readonly limits: Pick<RedisSettings, 'maxBlobBytes' | 'maxRunBytes'>
   /** What all keys begin with. */
   readonly prefix: string
   key(kind: string, name: string): string
@@ -14,7 +14,7 @@ export interface Database extends RedisConnection {
 
 export function createDatabase(
   connection: RedisConnection,
-  place: RedisPlace,
+  place: RedisSettings,
   now: (() => number) | undefined,
 ): Database {
   const { prefix } = place

@@ -3,7 +3,7 @@
 // connection: whatever was sent may have been done or not.
 import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { awayError, reasonOf, type Sent } from '../patient/away-error.ts'
+import { outageError, errorReason, type CallStage } from '../patient/outage-error.ts'
 
 /** The first word of what the server said. Where that says nothing, what else it has said tells. */
 export function replyCode(message: string): string {
@@ -41,9 +41,9 @@ export function isAnswer(code: string | undefined): boolean {
 }
 
 /** `code`: of a reply; undefined where the server did not answer. */
-export function redisError(error: unknown, code: string | undefined, url: string, sent: Sent): RepriseError {
+export function redisError(error: unknown, code: string | undefined, url: string, sent: CallStage): RepriseError {
   if (RepriseError.isInstance(error)) return error
-  const why = redact(reasonOf(error))
+  const why = redact(errorReason(error))
   const made = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(kind, words, { cause: error })
   if (sent === 'never open' && untrusted.test(String((error as { code?: unknown } | undefined)?.code))) {
@@ -53,7 +53,7 @@ export function redisError(error: unknown, code: string | undefined, url: string
   // a mistake in a program is made again, however long one waits
   if (error instanceof TypeError) return made('STORE_FAILED', `${url} could not be asked: ${why}`)
   // a server that has let us in does so again when its users are put right
-  if (code === undefined || (sent === 'not sent' && wrongPlace.has(code))) return awayError(url, why, sent, error)
+  if (code === undefined || (sent === 'not sent' && wrongPlace.has(code))) return outageError(url, why, sent, error)
   if (busy.has(code)) return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)
   if (wrongPlace.has(code)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(code)}`)
   return made('STORE_FAILED', `${url} refused a command: ${why}`)

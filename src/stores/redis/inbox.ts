@@ -15,7 +15,7 @@ export async function postMessage(
   return reply[0]
 }
 
-export async function waitingMessages({ read, key }: Database, run: RunId): Promise<Message[]> {
+export async function listMessages({ read, key }: Database, run: RunId): Promise<Message[]> {
   const ids = await read<string[]>(['ZRANGE', key('inbox', run), '0', '-1'])
   if (ids.length === 0) return []
   const texts = await read<(string | null)[]>(['HMGET', key('messages', run), ...ids])

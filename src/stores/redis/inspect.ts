@@ -1,5 +1,5 @@
 // Looking at a Redis store without opening it as one: what its server is like, and whether there are runs of ours.
-import { isAway } from '../patient/patience.ts'
+import { isOutage } from '../patient/patience.ts'
 import { openConnection } from './connection.ts'
 import { askServer, serverCaution, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
 import { readRedisUrl } from './url.ts'
@@ -43,7 +43,7 @@ export async function missingRedis(url: string): Promise<string | undefined> {
   try {
     return (await connection.read(layoutCommand(place))) === null ? connection.url : undefined
   } catch (error) {
-    if (isAway(error)) return undefined
+    if (isOutage(error)) return undefined
     throw error
   } finally {
     await connection.close()

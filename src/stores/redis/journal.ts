@@ -31,7 +31,7 @@ export async function* readLines({ readBytes, key }: Database, run: RunId, last:
   }
 }
 
-export async function findNoted({ read, key }: Database, run: RunId): Promise<LastEntryNote | undefined> {
+export async function findLastNoted({ read, key }: Database, run: RunId): Promise<LastEntryNote | undefined> {
   const [seq, hash] = await read<(string | null)[]>(['HMGET', key('run', run), 'seq', 'hash'])
   return seq == null ? undefined : { seq: Number(seq), ...(hash != null && { hash }) }
 }

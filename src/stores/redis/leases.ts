@@ -5,7 +5,7 @@ import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
 import { checkFree, isLive, unknownRunError } from '../rules/refusals.ts'
 import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
-import { list } from './batch-arguments.ts'
+import { listArguments } from './batch-arguments.ts'
 import { findTime, type Database } from './database.ts'
 import { findRoot, toHolding } from './roots.ts'
 
@@ -40,7 +40,7 @@ export async function renewLeases(
     const some = leases.slice(first, first + renewedAtOnce)
     const waiting = await database.script<number[]>('renew', [
       String(Math.ceil(ttlMs)),
-      ...list(some, ({ run, token, id }) => [run, String(token), id]),
+      ...listArguments(some, ({ run, token, id }) => [run, String(token), id]),
     ])
     const held = some.map((lease, index) => ({ lease, waiting: waiting[index] ?? -1 }))
     renewed.push(...held.filter((each) => each.waiting >= 0))
@@ -73,13 +73,13 @@ export async function deleteRun(database: Database, run: RunId): Promise<RunId[]
     const [root, now, places] = await Promise.all([
       findRoot(database, top),
       findTime(database),
-      database.read<string[]>(['ZRANGE', database.key('unit', top), '0', '-1']),
+      database.read<string[]>(['ZRANGE', database.key('tree', top), '0', '-1']),
     ])
     checkFree(run, root && toHolding(root), now)
     const unit = places.map((place) => place.slice(place.indexOf('\0') + 1))
     const gone = unit.filter((each) => isInTreeOf(each, run))
     const expected = root?.read ?? ['', '', '']
-    const given = [top, ...expected, String(places.length), ...list(gone, (each) => [each])]
+    const given = [top, ...expected, String(places.length), ...listArguments(gone, (each) => [each])]
     if ((await database.script<number>('delete', given)) > 0) return gone
   }
 }

@@ -5,7 +5,7 @@ import { decodeCursor } from '../rules/cursor.ts'
 import { cutPage } from '../rules/list-page.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
-import { list } from './batch-arguments.ts'
+import { listArguments } from './batch-arguments.ts'
 import type { Database } from './database.ts'
 
 export async function findRow({ read, key, url }: Database, run: RunId): Promise<RunRow | undefined> {
@@ -20,7 +20,7 @@ export async function findRow({ read, key, url }: Database, run: RunId): Promise
 function parseRow(run: RunId, values: readonly (string | null)[]): RunRow {
   const named = Object.fromEntries(rowColumns.map((name, index) => [name, values[index] ?? '']))
   const record = { ...named, run, format: Number(named['format']), priority: Number(named['priority']) }
-  return toRow({ ...record, parent: named['parent'] || null } as RunRecord)
+  return toRow({ ...record, forked_from: named['forked_from'] || null } as RunRecord)
 }
 
 /** How many rows the server looks at in one go: nobody else is served meanwhile. */
@@ -39,14 +39,14 @@ export async function listRows(
   const rows: RunRow[] = []
   for (let to: string | undefined = before; to !== undefined && lists.length > 0 && rows.length < wanted;) {
     const [found, last]: [string[][], string] = await database.script('list', [
-      ...list(lists, (name) => [name]),
+      ...listArguments(lists, (name) => [name]),
       from,
       to,
       String(Math.min(wanted - rows.length, pieceRows)),
       filter.roots ? '1' : '',
-      ...list(statuses, (status) => [status]),
+      ...listArguments(statuses, (status) => [status]),
       filter.crew ?? '',
-      filter.parent ?? '',
+      filter.forkedFrom ?? '',
     ])
     rows.push(...found.map(([run = '', ...values]) => parseRow(run, values)))
     to = last === '' ? undefined : `(${last}`
@@ -58,9 +58,9 @@ export async function listRows(
  * Those that have all runs that may fit. The runs made from one run, or working for it, are few, and are looked at
  * whatever else they are.
  */
-function listKeys({ crew, parent, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
-  if (root !== undefined) return statuses.length === 0 ? [] : [`unit:${root}`]
-  if (parent !== undefined) return statuses.length === 0 ? [] : [`made-from:${parent}`]
+function listKeys({ crew, forkedFrom, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
+  if (root !== undefined) return statuses.length === 0 ? [] : [`tree:${root}`]
+  if (forkedFrom !== undefined) return statuses.length === 0 ? [] : [`forks:${forkedFrom}`]
   return statuses.map((status) => (crew === undefined ? `list:${status}` : `list:${joinKey(status, crew)}`))
 }
 

@@ -1,14 +1,14 @@
 // What a server is like, and what that means for what it keeps. One that throws keys away when it is full is no place
 // for journals, and neither is one that keeps nothing on disk, unless that is asked for.
 import { RepriseError } from '../../base/errors.ts'
-import { storeNewerError } from '../rules/refusals.ts'
+import { storeNewerError, storeOlderError } from '../rules/refusals.ts'
 import type { Client } from './connection.ts'
 import { clusterAdvice } from './errors.ts'
 import { scriptText } from './scripts.ts'
-import type { RedisPlace } from './url.ts'
+import type { RedisSettings } from './url.ts'
 
 /** What this code writes. A store says which code may write it. */
-export const formatNumber = 1
+export const formatNumber = 2
 
 const oldestServer = [6, 2] as const
 
@@ -61,7 +61,7 @@ export async function askServer(client: Pick<Client, 'sendCommand'>): Promise<Re
 }
 
 /** STORE_INVALID for one that cannot keep journals. */
-export function checkServer(server: RedisServer, { shown: url, allowVolatile }: RedisPlace): void {
+export function checkServer(server: RedisServer, { displayUrl: url, allowVolatile }: RedisSettings): void {
   const refuse = (words: string): never => {
     throw new RepriseError('STORE_INVALID', words)
   }
@@ -93,22 +93,24 @@ export function serverCaution({ appendonly, appendfsync, snapshots }: RedisServe
   return 'the server does not say how it syncs (CONFIG GET is not allowed): a crash may lose the last steps'
 }
 
-/** Notes the layout of a store, when nobody has yet. STORE_NEWER. */
-export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: RedisPlace): Promise<void> {
+/** Writes the layout number into a new store. STORE_NEWER, STORE_INVALID. */
+export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: RedisSettings): Promise<void> {
   const [, key = '', field = ''] = layoutCommand(place)
   // only where it is missing: a server without memory takes nothing, and runs can still be deleted
   if ((await client.sendCommand(layoutCommand(place))) === null)
     await client.sendCommand(['HSETNX', key, field, String(formatNumber)])
   const oldest = Number(await client.sendCommand(layoutCommand(place)))
-  if (oldest > formatNumber) throw storeNewerError(place.shown, oldest, formatNumber)
+  if (oldest > formatNumber) throw storeNewerError(place.displayUrl, oldest, formatNumber)
+  if (oldest < formatNumber)
+    throw storeOlderError(place.displayUrl, oldest, formatNumber, 'or use another prefix or database')
 }
 
 /** STORE_INVALID, by what the server says, for a user who may not do all that the scripts do. */
-export async function checkRights(client: Pick<Client, 'sendCommand'>, { prefix }: RedisPlace): Promise<void> {
+export async function checkRights(client: Pick<Client, 'sendCommand'>, { prefix }: RedisSettings): Promise<void> {
   await client.sendCommand(['EVAL', scriptText('rights'), '1', prefix, ''])
 }
 
 /** Gives the number of the oldest code that may write a store. */
-export function layoutCommand({ prefix }: RedisPlace): string[] {
+export function layoutCommand({ prefix }: RedisSettings): string[] {
   return ['HGET', `${prefix}layout`, 'oldest-writer']
 }

@@ -1,20 +1,20 @@
 // A Redis or valkey server, for any number of machines: all keys that begin with one prefix. Every change is one
 // script, which the server executes without anybody in between.
-import { isAway } from '../patient/patience.ts'
+import { isOutage } from '../patient/patience.ts'
 import type { Store } from '../store.ts'
 import { watchServer } from '../watch-server.ts'
 import { appendBatch } from './append.ts'
-import { claimRuns, findReady } from './claim.ts'
+import { claimRuns, listReady } from './claim.ts'
 import { openConnection } from './connection.ts'
 import { createRun } from './create.ts'
 import { createDatabase, findTime, type Database } from './database.ts'
-import { postMessage, waitingMessages } from './inbox.ts'
-import { findNoted, readBlob, readLines } from './journal.ts'
+import { postMessage, listMessages } from './inbox.ts'
+import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
 import { askServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
 import { readRedisUrl, type RedisOptions } from './url.ts'
-import { lookAt } from './watch.ts'
+import { readCounters } from './watch.ts'
 
 export interface RedisStoreOptions extends RedisOptions {
   /** The clock that leases expire by: the server's, unless a test brings its own. */
@@ -38,7 +38,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   const database = createDatabase(connection, place, options.now)
   await checkOpened(database)
   const watchers = watchServer({
-    look: (runs) => lookAt(database, runs),
+    readCounters: (runs) => readCounters(database, runs),
     listen: (hear, begin, signal) => database.listen(`${place.prefix}told`, hear, begin, signal),
   })
 
@@ -56,14 +56,14 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
       return waiting
     },
     read: (run, after = 0) => readLines(database, run, after),
-    lastNoted: (run) => findNoted(database, run),
+    lastNoted: (run) => findLastNoted(database, run),
     blob: (run, hash) => readBlob(database, run, hash),
     row: (run) => findRow(database, run),
     list: (filter, page) => listRows(database, filter, page),
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
     claim: (...args) => claimRuns(database, ...args),
-    ready: (lanes, limit) => findReady(database, lanes, limit),
+    ready: (lanes, limit) => listReady(database, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(database, lease)
@@ -78,7 +78,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
       if (result === 'posted') watchers.posted(run)
       return result
     },
-    inbox: (run) => waitingMessages(database, run),
+    inbox: (run) => listMessages(database, run),
     watch: (run, signal, only) => watchers.watch(run, signal, only),
     async delete(run) {
       for (const gone of await deleteRun(database, run)) watchers.changed(gone)
@@ -95,7 +95,7 @@ async function checkOpened(database: Database): Promise<void> {
   try {
     await database.read(['PING'])
   } catch (error) {
-    if (isAway(error)) return
+    if (isOutage(error)) return
     await database.close()
     throw error
   }

@@ -16,9 +16,9 @@ export interface RedisTls {
   readonly key?: string
 }
 
-export interface RedisPlace {
+export interface RedisSettings {
   /** For people: without the password. */
-  readonly shown: string
+  readonly displayUrl: string
   /** Of the server, or of the sentinels that know where it is. */
   readonly addresses: readonly RedisAddress[]
   /** What the sentinels call it. */
@@ -54,19 +54,19 @@ const usualPort = 6379
 const usualSentinelPort = 26_379
 
 /** STORE_INVALID. */
-export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPlace {
+export function readRedisUrl(text: string, options: RedisOptions = {}): RedisSettings {
   rememberAddress(text)
   const url = parseUrl(text)
   const given = url.searchParams
   const unknown = [...given.keys()].find((name) => !knownOptions.has(name))
   if (unknown !== undefined)
-    throw invalid(text, `it has no option "${unknown}"`, `give ${[...knownOptions].join(', ')}`)
+    throw invalidUrl(text, `it has no option "${unknown}"`, `give ${[...knownOptions].join(', ')}`)
   const prefix = options.prefix ?? given.get('prefix') ?? defaults.prefix
-  if (!/^[^{}\0]+$/.test(prefix)) throw invalid(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
+  if (!/^[^{}\0]+$/.test(prefix)) throw invalidUrl(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
   const sentinel = given.get('sentinel') ?? undefined
   const addresses = readAddresses(text, url, sentinel !== undefined)
   return {
-    shown: shownUrl(url, addresses[0]?.port ?? usualPort, prefix, sentinel),
+    displayUrl: shownUrl(url, addresses[0]?.port ?? usualPort, prefix, sentinel),
     addresses,
     sentinel,
     sentinelPassword: given.get('sentinelPassword') ?? undefined,
@@ -76,10 +76,11 @@ export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPla
     tls: url.protocol === 'rediss:' ? readTls(text, given) : undefined,
     prefix: `{${prefix}}:`,
     allowVolatile: options.allowVolatile ?? isTrue(text, 'allowVolatile', given.get('allowVolatile') ?? 'false'),
-    timeoutMs: options.timeoutMs ?? number(text, 'timeoutMs', given.get('timeoutMs') ?? defaults.timeoutMs),
+    timeoutMs: options.timeoutMs ?? positiveNumber(text, 'timeoutMs', given.get('timeoutMs') ?? defaults.timeoutMs),
     maxBlobBytes:
-      options.maxBlobBytes ?? number(text, 'maxBlobBytes', given.get('maxBlobBytes') ?? defaults.maxBlobBytes),
-    maxRunBytes: options.maxRunBytes ?? number(text, 'maxRunBytes', given.get('maxRunBytes') ?? defaults.maxRunBytes),
+      options.maxBlobBytes ?? positiveNumber(text, 'maxBlobBytes', given.get('maxBlobBytes') ?? defaults.maxBlobBytes),
+    maxRunBytes:
+      options.maxRunBytes ?? positiveNumber(text, 'maxRunBytes', given.get('maxRunBytes') ?? defaults.maxRunBytes),
   }
 }
 
@@ -103,14 +104,14 @@ function parseUrl(text: string): URL {
   } catch {
     // Told below.
   }
-  throw invalid(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
+  throw invalidUrl(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
 }
 
 function decodePart(text: string, part: string): string | undefined {
   try {
     return part === '' ? undefined : decodeURIComponent(part)
   } catch {
-    throw invalid(text, 'its user or its password has a % that stands for nothing', 'write % as %25')
+    throw invalidUrl(text, 'its user or its password has a % that stands for nothing', 'write % as %25')
   }
 }
 
@@ -130,13 +131,13 @@ function readAddresses(text: string, url: URL, areSentinels: boolean): RedisAddr
   const first = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port) }
   const others = (url.searchParams.get('sentinels') ?? '').split(',').filter((each) => each !== '')
   if (others.length > 0 && !areSentinels)
-    throw invalid(text, 'it names sentinels', 'say by sentinel=name what they call the server')
+    throw invalidUrl(text, 'it names sentinels', 'say by sentinel=name what they call the server')
   return [
     first,
     ...others.map((each) => {
       const [, host, own] = /^([^:]+|\[.+\])(?::(\d{1,5}))?$/.exec(each) ?? []
       if (host === undefined || Number(own ?? port) > 65_535)
-        throw invalid(text, `"${each}" is not a sentinel`, 'write sentinels=host:26379,host:26379')
+        throw invalidUrl(text, `"${each}" is not a sentinel`, 'write sentinels=host:26379,host:26379')
       return { host: host.replace(/^\[(.*)\]$/, '$1'), port: own === undefined ? port : Number(own) }
     }),
   ]
@@ -145,7 +146,7 @@ function readAddresses(text: string, url: URL, areSentinels: boolean): RedisAddr
 function readDatabase(text: string, url: URL): number {
   const [, digits = '0'] = /^\/?(\d{1,4})?$/.exec(url.pathname) ?? []
   if (/^\/?\d{0,4}$/.test(url.pathname)) return Number(digits)
-  throw invalid(text, `"${url.pathname.slice(1)}" is not the number of a database`, 'end it in /0')
+  throw invalidUrl(text, `"${url.pathname.slice(1)}" is not the number of a database`, 'end it in /0')
 }
 
 function readTls(text: string, given: URLSearchParams): RedisTls {
@@ -160,21 +161,21 @@ function readText(text: string, option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw invalid(text, `the file of ${option} cannot be read (${messageOf(error)})`, 'name one that can')
+    throw invalidUrl(text, `the file of ${option} cannot be read (${messageOf(error)})`, 'name one that can')
   }
 }
 
-function number(text: string, name: string, value: string | number): number {
+function positiveNumber(text: string, name: string, value: string | number): number {
   if (/^[1-9]\d{0,11}$/.test(String(value))) return Number(value)
-  throw invalid(text, `${name} is "${value}"`, 'give a whole number above 0')
+  throw invalidUrl(text, `${name} is "${value}"`, 'give a whole number above 0')
 }
 
 function isTrue(text: string, name: string, value: string): boolean {
   if (value === 'true' || value === 'false') return value === 'true'
-  throw invalid(text, `${name} is "${value}"`, 'give true or false')
+  throw invalidUrl(text, `${name} is "${value}"`, 'give true or false')
 }
 
-function invalid(text: string, why: string, advice: string): RepriseError {
+function invalidUrl(text: string, why: string, advice: string): RepriseError {
   const shown = redact(
     text.replace(/(:\/{0,2}[^:@/]*):.*@/, '$1:[redacted]@').replace(/(sentinelPassword=)[^&]*/, '$1[redacted]'),
   )

@@ -11,7 +11,7 @@ export function listPage(
   const before = page.before === undefined ? undefined : decodeCursor(page.before)
   const found = rows
     .filter((row) => filter.crew === undefined || row.crew === filter.crew)
-    .filter((row) => filter.parent === undefined || row.parent === filter.parent)
+    .filter((row) => filter.forkedFrom === undefined || row.forkedFrom === filter.forkedFrom)
     .filter((row) => !filter.roots || parentRunId(row.run) === undefined)
     .filter((row) => filter.root === undefined || rootRunId(row.run) === filter.root)
     .filter((row) => filter.status === undefined || filter.status.includes(row.status))

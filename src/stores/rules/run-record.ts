@@ -10,7 +10,7 @@ export interface RunRecord {
   readonly status: RunStatus
   readonly created_at: string
   readonly updated_at: string
-  readonly parent: string | null
+  readonly forked_from: string | null
   readonly inputs: string
   readonly summary: string
 }
@@ -24,19 +24,19 @@ export const rowColumns: readonly (keyof RunRecord)[] = [
   'status',
   'created_at',
   'updated_at',
-  'parent',
+  'forked_from',
   'inputs',
   'summary',
 ]
 
 export function rowValues(row: RunRow): (string | number | null)[] {
-  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = row
-  return [crew, version, format, priority, status, createdAt, updatedAt, parent, inputs, summary]
+  const { crew, version, format, priority, status, createdAt, updatedAt, forkedFrom = null, inputs, summary } = row
+  return [crew, version, format, priority, status, createdAt, updatedAt, forkedFrom, inputs, summary]
 }
 
 /** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
 export function toRow(record: RunRecord): RunRow {
-  const { run, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary } = record
+  const { run, crew, version, format, priority, status, created_at, updated_at, forked_from, inputs, summary } = record
   return {
     run: requireText(run),
     crew: requireText(crew),
@@ -46,7 +46,7 @@ export function toRow(record: RunRecord): RunRow {
     status,
     createdAt: requireText(created_at),
     updatedAt: requireText(updated_at),
-    ...(parent === null ? {} : { parent: requireText(parent) }),
+    ...(forked_from === null ? {} : { forkedFrom: requireText(forked_from) }),
     inputs: requireText(inputs),
     summary: requireText(summary),
   }

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts'
 import { takeMessages, waitingIds } from './inbox.ts'
 import { findEnd, lastGiven } from './journal.ts'
 import { findRun, neverReady, replaceRow, type RowReady } from './records.ts'
-import { changeRoot, heldRoot, readyColumns, readyOf, type ReadyRecord, type RootRecord } from './roots.ts'
+import { changeRoot, heldRoot, readyColumns, readyTime, type ReadyRecord, type RootRecord } from './roots.ts'
 
 /**
  * Finds the run when all is well for an append, with its root. One narrow question: to read the whole row costs more
@@ -31,7 +31,7 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
   const write = batch.row === undefined ? connection.writeStep : connection.write
   return write(() => {
     const run = batch.run ?? lease.run
-    const open = findOpen(connection, lease, run, after) ?? lookCloser(connection, lease, run, after, batch)
+    const open = findOpen(connection, lease, run, after) ?? reopenOrRefuse(connection, lease, run, after, batch)
     checkNumbers(run, after, batch)
     checkInbox(run, batch, () => waitingIds(connection, open.run_id))
     const taken = takeMessages(connection, open.run_id, batch.taken ?? [])
@@ -58,7 +58,7 @@ function rootReady({ now }: Connection, root: ReadyRecord, batch: Batch, row: Ru
   const { waiting, tries } = root
   const at = now()
   const due_at = dueTime(batch, at) ?? null
-  return { due_at, waiting, tries, ready_at: readyOf({ ...root, status: row.status, due_at }, at) }
+  return { due_at, waiting, tries, ready_at: readyTime({ ...root, status: row.status, due_at }, at) }
 }
 
 function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number): OpenRun | undefined {
@@ -70,7 +70,7 @@ function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number):
 }
 
 /** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
-function lookCloser(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): OpenRun {
+function reopenOrRefuse(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): OpenRun {
   const root = heldRoot(connection, lease)
   checkTree(lease, run)
   const found = findRun(connection, run)

@@ -86,7 +86,7 @@ function readyRoot({ sql, now }: Connection, lanes: readonly Lane[], only: RunId
   return found.filter((root) => lanes.some((lane) => isSameLane(lane, root)))
 }
 
-export async function findReady(connection: Connection, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
+export async function listReady(connection: Connection, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
   const roots = await connection.read(() => readyRoots(connection, lanes, limit))
   return roots.map(({ run, crew, version, format, priority, ready_at }) => ({
     run,

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosedError } from '../rules/refusals.ts'
-import { sameFile } from '../same-file.ts'
+import { guardFile } from '../guard-file.ts'
 import { whileBusy } from './errors.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
@@ -50,7 +50,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
     // written into the file, so only once it is known to be ours
     opened.exec('pragma journal_mode = wal')
   })
-  const checkFiles = sameFile(path, `${path}-wal`)
+  const checkFiles = guardFile(path, `${path}-wal`)
   let looked = Number.NEGATIVE_INFINITY
   let isChecked = false
   /** Once in a transaction, before which SQLite may make the file of newest commits anew. */

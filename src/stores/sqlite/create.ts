@@ -10,7 +10,7 @@ import { insertBatch } from './append.ts'
 import type { Connection } from './connection.ts'
 import { acquireRoot } from './leases.ts'
 import { endColumns, endValues, findRun } from './records.ts'
-import { heldRoot, readyOf } from './roots.ts'
+import { heldRoot, readyTime } from './roots.ts'
 
 const leaseColumns = ['token', 'owner', 'expires_at', 'lease', 'due_at', 'ready_at']
 const inserted = ['run', 'root', ...rowColumns, ...endColumns, ...leaseColumns]
@@ -54,13 +54,13 @@ function insertRoot(
   const due = dueTime(batch, now) ?? null
   const fresh = { run: row.run, status, due_at: due, waiting: 0, tries: 0 }
   if (asked === undefined) {
-    const ready = readyOf({ ...fresh, expires_at: null }, now)
+    const ready = readyTime({ ...fresh, expires_at: null }, now)
     insertRun(connection, row, batch, [floor, null, null, null, due, ready])
     return undefined
   }
   const lease = { run: row.run, token: floor + 1, id: randomUUID(), owner: asked.owner }
   const expires = now + asked.ttlMs
-  const ready = readyOf({ ...fresh, expires_at: expires }, now)
+  const ready = readyTime({ ...fresh, expires_at: expires }, now)
   insertRun(connection, row, batch, [lease.token, JSON.stringify(lease.owner), expires, lease.id, due, ready])
   return lease
 }
@@ -71,12 +71,12 @@ function insertChild(
   batch: Batch,
   asked: LeaseRequest | Lease | undefined,
 ): Lease | undefined {
-  const lease = asked && underLease(connection, row, asked)
+  const lease = asked && leaseOfRoot(connection, row, asked)
   insertRun(connection, row, batch, [0, null, null, null, null, null])
   return lease
 }
 
-function underLease(connection: Connection, { run }: RunRow, asked: LeaseRequest | Lease): Lease {
+function leaseOfRoot(connection: Connection, { run }: RunRow, asked: LeaseRequest | Lease): Lease {
   if (!isLease(asked)) return acquireRoot(connection, run, asked.owner, asked.ttlMs)
   checkTree(asked, run)
   heldRoot(connection, asked)

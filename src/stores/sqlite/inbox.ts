@@ -24,7 +24,7 @@ export function postMessage(
   })
 }
 
-export async function waitingMessages(connection: Connection, run: RunId): Promise<Message[]> {
+export async function listMessages(connection: Connection, run: RunId): Promise<Message[]> {
   const rows = await connection.read(() =>
     connection
       .sql(

@@ -30,7 +30,7 @@ export function findEnd({ sql }: Connection, run: RunId): End | undefined {
   return sql(selectEnd).get(run) as End | undefined
 }
 
-export function findNoted(connection: Connection, run: RunId): Promise<LastEntryNote | undefined> {
+export function findLastNoted(connection: Connection, run: RunId): Promise<LastEntryNote | undefined> {
   return connection.read(() => {
     const end = findEnd(connection, run)
     if (end === undefined) return undefined

@@ -9,7 +9,7 @@ import type { Lease, Owner, RenewedLease, RunId, RunStatus, Tries } from '../sto
 import type { Connection } from './connection.ts'
 import { waitingIds } from './inbox.ts'
 import { findRun } from './records.ts'
-import { changeRoot, findRoot, holdingOf, rootColumns, type RootRecord } from './roots.ts'
+import { changeRoot, findRoot, toHolding, rootColumns, type RootRecord } from './roots.ts'
 
 /** The columns of a root that nobody holds. */
 export const noLease = { owner: null, expires_at: null, lease: null } as const
@@ -25,7 +25,7 @@ export function acquireLease(connection: Connection, run: RunId, owner: Owner, t
 export function acquireRoot(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Lease {
   const root = findRoot(connection, run)
   if (root === undefined) throw unknownRunError(rootRunId(run), connection.url)
-  checkFree(run, holdingOf(root), connection.now(), owner)
+  checkFree(run, toHolding(root), connection.now(), owner)
   return grantLease(connection, root, owner, ttlMs, Math.max(1, root.tries))
 }
 
@@ -75,7 +75,7 @@ export async function findTries(connection: Connection, run: RunId): Promise<Tri
 
 export async function findHolder(connection: Connection, run: RunId): Promise<Owner | undefined> {
   const root = await connection.read(() => findRoot(connection, run))
-  const holding = root && holdingOf(root)
+  const holding = root && toHolding(root)
   return isLive(holding, connection.now()) ? holding?.owner : undefined
 }
 
@@ -90,7 +90,7 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
   const { sql } = connection
   return connection.write(() => {
     const root = findRoot(connection, run)
-    checkFree(run, root && holdingOf(root), connection.now())
+    checkFree(run, root && toHolding(root), connection.now())
     const ids = sql('select id, run, status from runs where root = ?').all(rootRunId(run)) as unknown as TreeRecord[]
     const unit = ids.filter((each) => isInTreeOf(each.run, run))
     const counted = unit.filter(({ status }) => recordsMessages(status))
@@ -109,7 +109,7 @@ export function grantLease(
   ttlMs: number,
   tries: number,
 ): Lease {
-  const before = holdingOf(root)
+  const before = toHolding(root)
   const died = before && !sameOwner(before.owner, owner) ? afterDeath(root) : {}
   const lease = { run: root.run, token: root.token + 1, id: randomUUID(), owner }
   const expires_at = connection.now() + ttlMs

@@ -40,7 +40,8 @@ export async function listRows(
  */
 function selectRows(filter: RunFilter, statuses: readonly RunStatus[], conditions: readonly string[]): string {
   const order = 'order by created_at desc, run desc limit $limit'
-  const index = filter.parent !== undefined ? 'runs_by_parent' : filter.root !== undefined ? 'runs_by_root' : undefined
+  const index =
+    filter.forkedFrom !== undefined ? 'runs_by_source' : filter.root !== undefined ? 'runs_by_root' : undefined
   if (index !== undefined) {
     const among = `status in (${statuses.map((status) => `'${status}'`).join()})`
     return `select ${columns} from runs indexed by ${index} where ${[...conditions, among].join(' and ')} ${order}`
@@ -53,7 +54,7 @@ function selectRows(filter: RunFilter, statuses: readonly RunStatus[], condition
 
 const conditionOn = {
   crew: 'crew = $crew',
-  parent: 'parent = $parent',
+  forkedFrom: 'forked_from = $forkedFrom',
   root: 'root = $root',
   createdFrom: 'created_at >= $createdFrom',
   createdTo: 'created_at < $createdTo',

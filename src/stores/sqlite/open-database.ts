@@ -1,6 +1,6 @@
 // Opening a database file: what the store of that name and the lease table of a folder have in common.
 import { DatabaseSync } from 'node:sqlite'
-import { createPrivately } from '../private-folder.ts'
+import { createPrivateFile } from '../private-folder.ts'
 import { storeError, whileBusy } from './errors.ts'
 
 /**
@@ -10,7 +10,7 @@ export function openDatabase(path: string, prepare: (db: DatabaseSync) => void):
   return whileBusy(path, () => {
     let db: DatabaseSync | undefined
     try {
-      createPrivately(path)
+      createPrivateFile(path)
       // No waiting inside SQLite: it would stop the event loop.
       db = new DatabaseSync(path, { timeout: 0 })
       prepare(db)

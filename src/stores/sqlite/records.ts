@@ -1,6 +1,6 @@
 // How the rows of the run table are written and found.
 import { RepriseError } from '../../base/errors.ts'
-import { lastEntryOf } from '../rules/last-entry.ts'
+import { lastEntry } from '../rules/last-entry.ts'
 import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { ReadyRecord } from './roots.ts'
@@ -9,7 +9,7 @@ import type { ReadyRecord } from './roots.ts'
 export const endColumns: readonly string[] = ['last_seq', 'last_hash']
 
 export function endValues(batch: Batch): [number, string] {
-  const { seq, hash } = lastEntryOf(batch)
+  const { seq, hash } = lastEntry(batch)
   return [seq, hash]
 }
 
@@ -18,7 +18,7 @@ export type RowReady = Pick<ReadyRecord, 'due_at' | 'waiting' | 'tries'> & { rea
 export const neverReady: RowReady = { due_at: null, waiting: 0, tries: 0, ready_at: null }
 
 const unindexed = ['updated_at', 'inputs', 'summary', ...endColumns, 'due_at', 'waiting', 'tries']
-const indexed = ['crew', 'version', 'format', 'priority', 'status', 'created_at', 'parent', 'ready_at']
+const indexed = ['crew', 'version', 'format', 'priority', 'status', 'created_at', 'forked_from', 'ready_at']
 const updateUnindexed = `update runs set ${given(unindexed).join()} where id = ? and ${given(indexed, 'is').join(' and ')}`
 const updateRow = `update runs set ${given([...unindexed, ...indexed]).join()} where id = ?`
 
@@ -31,10 +31,10 @@ function given(columns: readonly string[], is = '='): string[] {
  * update names, also when its value stays: so those are named only when one of them changed.
  */
 export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch, ready: RowReady): void {
-  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = row
+  const { crew, version, format, priority, status, createdAt, updatedAt, forkedFrom = null, inputs, summary } = row
   const { due_at, waiting, tries, ready_at } = ready
   const fresh = [updatedAt, inputs, summary, ...endValues(batch), due_at, waiting, tries] as const
-  const same = [crew, version, format, priority, status, createdAt, parent, ready_at] as const
+  const same = [crew, version, format, priority, status, createdAt, forkedFrom, ready_at] as const
   const update = sql(updateUnindexed).run(...fresh, id, ...same)
   if (Number(update.changes) === 0) sql(updateRow).run(...fresh, ...same, id)
 }

@@ -47,16 +47,16 @@ export function findRoot(connection: Connection, run: RunId): RootRecord | undef
 /** The root that a lease is of. LEASE_LOST when it no longer counts. */
 export function heldRoot(connection: Connection, lease: Lease): RootRecord {
   const root = findRoot(connection, lease.run)
-  checkToken(lease, root?.token, root && holdingOf(root))
+  checkToken(lease, root?.token, root && toHolding(root))
   return root as RootRecord
 }
 
-export function holdingOf({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
+export function toHolding({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
   const owner = readOwner(text)
   return owner && { owner, id: lease ?? '', expiresAt: expires_at ?? 0 }
 }
 
-export function readyOf(
+export function readyTime(
   { run, status, due_at, waiting, tries, expires_at }: Omit<ReadyRecord, 'id'>,
   now: number,
 ): number | null {
@@ -69,7 +69,7 @@ export function changeRoot({ sql, now }: Connection, root: ReadyRecord, change: 
   const values = columns.map((column) => change[column] ?? null)
   sql(`update runs set ${columns.map((column) => `${column} = ?`).join()}, ready_at = ? where id = ?`).run(
     ...values,
-    readyOf({ ...root, ...change }, now()),
+    readyTime({ ...root, ...change }, now()),
     root.id,
   )
 }

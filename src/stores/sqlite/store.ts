@@ -4,11 +4,11 @@ import { resolve } from 'node:path'
 import type { Store } from '../store.ts'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import { appendBatch } from './append.ts'
-import { claimRuns, findReady } from './claim.ts'
+import { claimRuns, listReady } from './claim.ts'
 import { openConnection, type Connection } from './connection.ts'
 import { createRun } from './create.ts'
-import { postMessage, waitingMessages } from './inbox.ts'
-import { findNoted, readBlob, readLines } from './journal.ts'
+import { postMessage, listMessages } from './inbox.ts'
+import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
 
@@ -38,14 +38,14 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
       return waiting
     },
     read: (run, after = 0) => readLines(connection, run, after),
-    lastNoted: (run) => findNoted(connection, run),
+    lastNoted: (run) => findLastNoted(connection, run),
     blob: (run, hash) => readBlob(connection, run, hash),
     row: (run) => findRow(connection, run),
     list: (filter, page) => listRows(connection, filter, page),
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(connection, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(connection, run, owner, ttlMs),
     claim: (...args) => claimRuns(connection, ...args),
-    ready: (lanes, limit) => findReady(connection, lanes, limit),
+    ready: (lanes, limit) => listReady(connection, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(connection, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(connection, lease)
@@ -60,7 +60,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
       if (result === 'posted') watchers.posted(run)
       return result
     },
-    inbox: (run) => waitingMessages(connection, run),
+    inbox: (run) => listMessages(connection, run),
     watch: (run, signal, only) => watchers.watch(run, signal, only),
     async delete(run) {
       for (const gone of await deleteRun(connection, run)) watchers.changed(gone)

@@ -19,7 +19,7 @@ export async function backtestPlan(
 ): Promise<BacktestPlan> {
   const task = findTask(definition.tasks, name, `crew ${definition.name}`)
   const tried = new Map<string, RunRow>()
-  for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.parent ?? '', trial)
+  for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.forkedFrom ?? '', trial)
   const found = await storedCases(engine, definition, task, runs ?? last)
   const cases: BacktestPlan['cases'][number][] = []
   for (const runId of new Set([...tried.keys(), ...found.runs])) {

@@ -77,7 +77,7 @@ async function* trials(store: Store, crew: string | undefined): AsyncGenerator<R
 
 /** A trial is called after its backtest and the earlier run, or a digest of that. */
 function summaryFrom(row: RunRow): BacktestSummary {
-  const { run, parent = '', crew, createdAt } = row
+  const { run, forkedFrom: parent = '', crew, createdAt } = row
   const id = run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
   const { from = '', trials: total } = readSummary(row)
   return { id, crew: crew.slice(0, -backtestName('').length), task: from, createdAt, trials: 1, total }
@@ -98,13 +98,15 @@ async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<B
     }
   }
   const [before, now] = [
-    row.parent === undefined ? undefined : await readSourceRun(store, row.parent, readSummary(row).parentIncarnation),
+    row.forkedFrom === undefined
+      ? undefined
+      : await readSourceRun(store, row.forkedFrom, readSummary(row).parentIncarnation),
     await readUndamaged(store, row.run),
   ]
   const [then, today] = [before?.tasks.get(task), now?.tasks.get(task)]
   const equal = then?.output !== undefined && today?.output !== undefined && sameOutput(then.output, today.output)
   return {
-    runId: row.parent ?? '',
+    runId: row.forkedFrom ?? '',
     trial: row.run,
     status: await rowStatus(store, row),
     inputs: plainInputs(now?.inputs ?? {}),

@@ -71,14 +71,14 @@ export function lifeContract(under: StoreUnderTest): void {
 
   claim('deletes a run with all that belongs to it, and nothing else', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
-    for (const run of ['r', 'r2']) await store.create(row(run, { parent: 'r' }), batch(1, 2, { blobs }))
+    for (const run of ['r', 'r2']) await store.create(row(run, { forkedFrom: 'r' }), batch(1, 2, { blobs }))
     await store.delete('r')
     await store.delete('r')
     await store.delete('unknown')
     assert.deepEqual(await seqsOf(store, 'r'), [])
     assert.equal(await store.row('r'), undefined)
     assert.equal(await store.blob('r', 'h'), undefined)
-    assert.deepEqual((await store.list({}, { limit: 10 })).rows, [row('r2', { parent: 'r' })])
+    assert.deepEqual((await store.list({}, { limit: 10 })).rows, [row('r2', { forkedFrom: 'r' })])
     assert.deepEqual(await seqsOf(store, 'r2'), [1, 2])
     assert.deepEqual(Buffer.from((await store.blob('r2', 'h')) ?? []), blobs[0]?.bytes)
   })

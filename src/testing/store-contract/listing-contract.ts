@@ -7,11 +7,11 @@ import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest }
 
 export function listingContract(under: StoreUnderTest): void {
   claim('replaces the row as a whole with a batch that carries one', under, async ({ store }) => {
-    const { lease } = await store.create(row('r', { parent: 'p' }), batch(1), {
+    const { lease } = await store.create(row('r', { forkedFrom: 'p' }), batch(1), {
       owner: { host: 'h', boot: 'b', pid: 1, start: '', instance: '' },
       ttlMs: 1000,
     })
-    assert.deepEqual(await store.row('r'), row('r', { parent: 'p' }))
+    assert.deepEqual(await store.row('r'), row('r', { forkedFrom: 'p' }))
     const changed = row('r', {
       status: 'failed',
       updatedAt: '2030-02-02T00:00:00.000Z',
@@ -34,7 +34,7 @@ export function listingContract(under: StoreUnderTest): void {
       { status: 'suspended' },
       { createdAt: at(1) },
       { updatedAt: at(2) },
-      { parent: 'p' },
+      { forkedFrom: 'p' },
       { inputs: '{"a":1}' },
       { summary: '{}' },
     ]
@@ -43,7 +43,7 @@ export function listingContract(under: StoreUnderTest): void {
       expected = { ...expected, ...change }
       await store.append(lease, index + 1, batch(index + 2, 1, { row: expected }))
       assert.deepEqual(await store.row('r'), expected)
-      const { crew, status, parent } = expected
+      const { crew, status, forkedFrom: parent } = expected
       const filter = { crew, status: [status], ...(parent === undefined ? {} : { parent }) }
       assert.deepEqual((await store.list(filter, { limit: 2 })).rows, [expected])
     }
@@ -84,8 +84,8 @@ export function listingContract(under: StoreUnderTest): void {
     await fill(store)
     assert.deepEqual(await listed(store, { crew: 'kyc' }, 1), ['c', 'a'])
     assert.deepEqual(await listed(store, { status: ['failed', 'queued'] }, 1), ['c', 'b'])
-    assert.deepEqual(await listed(store, { parent: 'old' }), ['d', 'c'])
-    assert.deepEqual(await listed(store, { crew: 'kyc', status: ['failed'], parent: 'old' }), ['c'])
+    assert.deepEqual(await listed(store, { forkedFrom: 'old' }), ['d', 'c'])
+    assert.deepEqual(await listed(store, { crew: 'kyc', status: ['failed'], forkedFrom: 'old' }), ['c'])
     assert.deepEqual(await listed(store, { status: [] }), [])
     assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
   })
@@ -126,7 +126,7 @@ export function listingContract(under: StoreUnderTest): void {
         status: runStatuses[(index * 5) % runStatuses.length] as RunStatus,
         // several runs of the same moment
         createdAt: at(Math.floor(index / 3)),
-        ...(index % 4 === 0 ? { parent: index % 8 === 0 ? 'p' : 'q' } : {}),
+        ...(index % 4 === 0 ? { forkedFrom: index % 8 === 0 ? 'p' : 'q' } : {}),
       }),
     )
     for (const created of rows) await store.create(created, batch(1))
@@ -210,9 +210,9 @@ async function finds(store: Store, asked: Parameters<Store['findOutput']>, run: 
 
 async function fill(store: Store): Promise<void> {
   await add(store, 'b', 1, { status: 'failed' })
-  await add(store, 'd', 1, { parent: 'old' })
+  await add(store, 'd', 1, { forkedFrom: 'old' })
   await add(store, 'old', 0)
-  await add(store, 'c', 1, { crew: 'kyc', status: 'failed', parent: 'old' })
+  await add(store, 'c', 1, { crew: 'kyc', status: 'failed', forkedFrom: 'old' })
   await add(store, 'a', 1, { crew: 'kyc' })
 }
 
@@ -228,7 +228,7 @@ function combinations(): RunFilter[] {
   const choices: readonly (readonly RunFilter[])[] = [
     [{}, { crew: 'claims' }],
     [{}, { status: ['failed'] }, { status: ['suspended', 'running', 'failed'] }],
-    [{}, { parent: 'p' }],
+    [{}, { forkedFrom: 'p' }],
     [{}, { roots: true }, { root: 'r2' }],
     [{}, { createdFrom: at(4) }],
     [{}, { createdTo: at(10) }],

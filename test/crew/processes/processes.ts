@@ -88,7 +88,7 @@ export async function openStage(kind: StoreKind): Promise<Stage> {
     async parentOf(run = '') {
       const store = await openStore(url)
       try {
-        return (await store.row(run))?.parent
+        return (await store.row(run))?.forkedFrom
       } finally {
         await store.close()
       }

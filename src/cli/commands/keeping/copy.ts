@@ -13,7 +13,7 @@ import { isEnded } from '../../../journal/state/state.ts'
 import { storedStatuses, type RunViewStatus } from '../../../runs/status.ts'
 import { rowStatus } from '../../../runs/summary.ts'
 import { redact } from '../../../secrets/redact.ts'
-import { missingPlace } from '../../../stores/missing-place.ts'
+import { missingStore } from '../../../stores/missing-store.ts'
 import { openStore } from '../../../stores/open-store.ts'
 import { oldestFirst } from '../../../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../../stores/store.ts'
@@ -64,7 +64,7 @@ export async function copy({ terminal, args, options, commands }: Invocation<Cop
   const source = opened.store
   // what is wrong with the choice is known before the other store is made
   const chosen = await choose(source)
-  const unmade = dryRun ? await missingPlace(to) : undefined
+  const unmade = dryRun ? await missingStore(to) : undefined
   await using other = await openPlace(unmade === undefined ? to : 'memory:')
   const target = other.store
   if (source.url === target.url)
@@ -103,7 +103,7 @@ async function checkPlaces(from: string, to: string, store: string | undefined):
     throw new UsageError(
       `${passing} is gone with this process; name a store that stays, such as sqlite:path/to/runs.db`,
     )
-  const missing = await missingPlace(from)
+  const missing = await missingStore(from)
   if (missing !== undefined)
     throw new RepriseError('RUN_NOT_FOUND', `there is nothing at ${missing} to copy from; give the URL of a store`)
 }

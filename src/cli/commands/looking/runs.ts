@@ -130,7 +130,7 @@ async function filterOf(engine: Engine, options: RunsOptions): Promise<RunsFilte
     ...(crew === undefined && !within ? { roots: true } : {}),
     ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
     ...(status === undefined ? {} : { status: [status] }),
-    ...(parent === undefined ? {} : { parent: await parentId(engine, parent) }),
+    ...(parent === undefined ? {} : { forkedFrom: await parentId(engine, parent) }),
     ...(since === undefined ? {} : { createdFrom: readMoment('--since', since) }),
     ...(until === undefined ? {} : { createdTo: readMoment('--until', until) }),
   }

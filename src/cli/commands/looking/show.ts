@@ -115,7 +115,7 @@ function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
 
 /** The newest of the runs that were made from it. */
 async function madeFrom(store: Store, run: string): Promise<string[]> {
-  const { rows } = await store.list({ parent: run }, { limit: 20 })
+  const { rows } = await store.list({ forkedFrom: run }, { limit: 20 })
   return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
 }
 

@@ -1,6 +1,6 @@
 -- What create and append have in common: the parts of a batch, in the order in which batch-arguments.ts writes them.
 local row_fields = {
-  'crew', 'version', 'format', 'priority', 'status', 'created_at', 'updated_at', 'parent', 'inputs', 'summary',
+  'crew', 'version', 'format', 'priority', 'status', 'created_at', 'updated_at', 'forked_from', 'inputs', 'summary',
 }
 
 local function next_row()
@@ -35,8 +35,8 @@ local function place_of(row, run)
   return row.created_at .. '\0' .. run
 end
 local function lists_of(row, root)
-  local lists = { key('list', row.status), key('list', joined(row.status, row.crew)), key('unit', root) }
-  if row.parent ~= '' then lists[#lists + 1] = key('made-from', row.parent) end
+  local lists = { key('list', row.status), key('list', joined(row.status, row.crew)), key('tree', root) }
+  if row.forked_from ~= '' then lists[#lists + 1] = key('forks', row.forked_from) end
   return lists
 end
 

@@ -2,7 +2,7 @@
 -- the caller has read it.
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
-if redis.call('zcard', key('unit', root)) ~= next_number() then return 0 end
+if redis.call('zcard', key('tree', root)) ~= next_number() then return 0 end
 
 local unit = read_unit(root)
 local gone = next_list(next_argument)

@@ -8,7 +8,7 @@ for _, status in ipairs(next_list(next_argument)) do
   is_wanted[status] = true
   anything = false
 end
-local crew, parent = next_argument(), next_argument()
+local crew, forked_from = next_argument(), next_argument()
 
 -- By bytes, as the lists are ordered: Lua itself compares by the language of the server.
 local function is_later(a, b)
@@ -40,7 +40,7 @@ for _, place in ipairs(places) do
   local run = string.sub(place, string.find(place, '\0', 1, true) + 1)
   local row = read_row(run)
   local fits = row and (anything or is_wanted[row.status]) and (crew == '' or row.crew == crew)
-    and (parent == '' or row.parent == parent)
+    and (forked_from == '' or row.forked_from == forked_from)
   if fits and only_roots then fits = redis.call('hget', key('run', run), 'root') == run end
   if fits then
     local found = { run }

@@ -60,14 +60,14 @@ create table listing (
   status text collate "C" not null,
   created_at text collate "C" not null,
   updated_at text collate "C" not null,
-  parent text collate "C",
+  forked_from text collate "C",
   inputs text not null,
   summary text not null
 ) with (fillfactor = 70);
 -- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per status.
 create index listing_by_crew on listing (crew, status, created_at desc, run desc);
 create index listing_by_status on listing (status, created_at desc, run desc);
-create index listing_by_parent on listing (parent, created_at desc, run desc) where parent is not null;
+create index listing_by_source on listing (forked_from, created_at desc, run desc) where forked_from is not null;
 create index listing_by_root on listing (root);
 
 -- A run's lines, as bytes: text and jsonb refuse some of what a journal may hold, and change the rest.
@@ -119,7 +119,7 @@ select
   version,
   status,
   root as root_id,
-  parent as parent_id,
+  forked_from,
   priority,
   created_at::timestamptz as created_at,
   updated_at::timestamptz as updated_at,
@@ -142,4 +142,4 @@ comment on view runs is 'One row per run. A run that is executing has used more 
 
 -- The oldest code, by the number of the last migration that it knows, that may write this schema.
 create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (8);
+insert into oldest_writer (format) values (9);

@@ -2,9 +2,9 @@
 import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /** Whether a command was on its way when it failed, and whether it writes; or whether there was ever a connection. */
-export type Sent = 'never open' | 'not sent' | 'read' | 'write'
+export type CallStage = 'never open' | 'not sent' | 'read' | 'write'
 
-export function awayError(url: string, why: string, sent: Sent, cause: unknown): RepriseError {
+export function outageError(url: string, why: string, sent: CallStage, cause: unknown): RepriseError {
   return sent === 'write'
     ? new RepriseError(
         'OUTCOME_UNKNOWN',
@@ -19,6 +19,6 @@ export function awayError(url: string, why: string, sent: Sent, cause: unknown):
 }
 
 /** A host may have several addresses. Where none of them can be reached, Node says it of each, and nothing of all. */
-export function reasonOf(error: unknown): string {
+export function errorReason(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }

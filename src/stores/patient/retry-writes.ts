@@ -6,7 +6,7 @@ import type { Batch, RunId, Store } from '../store.ts'
 type Arguments<Name extends 'create' | 'append' | 'post'> = Parameters<Store[Name]>
 
 /** A run whose first line is ours is the one that we have made, whatever was answered. */
-export async function createAgain(
+export async function retryCreate(
   store: Store,
   [row, batch, lease]: Arguments<'create'>,
   doubt: boolean,
@@ -19,27 +19,27 @@ export async function createAgain(
   return { created: true, lease: 'ttlMs' in lease ? await store.acquire(row.run, owner, lease.ttlMs) : lease }
 }
 
-export async function appendAgain(
+export async function retryAppend(
   store: Store,
   [lease, after, batch]: Arguments<'append'>,
   doubt: boolean,
 ): ReturnType<Store['append']> {
   const run = batch.run ?? lease.run
   // how many messages wait is not known: the inbox is looked at
-  if (doubt && (await isThere(store, run, after, batch))) return 1
+  if (doubt && (await isWritten(store, run, after, batch))) return 1
   try {
     return await store.append(lease, after, batch)
   } catch (error) {
     const code = RepriseError.isInstance(error) ? error.code : undefined
     // a write that arrives late is in the way of its own repetition
-    if (doubt && code !== undefined && echoes.has(code) && (await isThere(store, run, after, batch))) return 1
-    if (code === 'SEQ_CONFLICT' || code === 'LEASE_LOST') await checkKept(store, run, after)
+    if (doubt && code !== undefined && echoes.has(code) && (await isWritten(store, run, after, batch))) return 1
+    if (code === 'SEQ_CONFLICT' || code === 'LEASE_LOST') await checkNothingLost(store, run, after)
     throw error
   }
 }
 
 /** One that is there and was taken from the inbox is recorded in the journal: it was left in time. */
-export async function postAgain(
+export async function retryPost(
   store: Store,
   [run, message]: Arguments<'post'>,
   doubt: boolean,
@@ -54,7 +54,7 @@ export async function postAgain(
 const echoes: ReadonlySet<string> = new Set(['SEQ_CONFLICT', 'LEASE_LOST', 'RUN_ENDED'])
 
 /** LEASE_LOST when somebody else has written there. */
-async function isThere(store: Store, run: RunId, after: number, batch: Batch): Promise<boolean> {
+async function isWritten(store: Store, run: RunId, after: number, batch: Batch): Promise<boolean> {
   const next = await firstAfter(store, run, after, batch)
   if (next !== 'other') return next === 'ours'
   const words = `run ${run} was continued by another process; nothing more was written here`
@@ -68,7 +68,7 @@ async function firstAfter(store: Store, run: RunId, after: number, batch: Batch)
 }
 
 /** JOURNAL_DAMAGED when entries are gone that were acknowledged: a server that failed over to an older copy. */
-async function checkKept(store: Store, run: RunId, after: number): Promise<void> {
+async function checkNothingLost(store: Store, run: RunId, after: number): Promise<void> {
   const noted = await store.lastNoted(run)
   let last = noted?.seq ?? 0
   for await (const { seq } of store.read(run, last)) last = seq

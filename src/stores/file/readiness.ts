@@ -5,27 +5,27 @@ import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { recordsMessages } from '../rules/ready.ts'
 import type { Message, RunId } from '../store.ts'
-import { completeRow, dueIn, type JournalState } from './journal.ts'
+import { completeRow, journalDueAt, type JournalState } from './journal.ts'
 import { notReady, type Roots, type Readiness, type StoredRoot } from './roots.ts'
-import type { RunFolder } from './run-folder.ts'
+import type { RunFiles } from './run-files.ts'
 
 /** All but the messages. */
 export function readReadiness(state: JournalState): Omit<Readiness, 'waiting'> {
   const row = completeRow(state)
   if (row === undefined || state.damage !== undefined) return notReady
   const { crew, version, format, priority, status } = row
-  return { lane: { crew, version, format }, priority, ended: isEnded(status), dueAt: dueIn(state) }
+  return { lane: { crew, version, format }, priority, ended: isEnded(status), dueAt: journalDueAt(state) }
 }
 
 /** The messages of a run that no line of it has taken. */
-export async function waitingMessages(files: RunFolder, run: RunId, state: JournalState): Promise<Message[]> {
+export async function untakenMessages(files: RunFiles, run: RunId, state: JournalState): Promise<Message[]> {
   const all = await files.messages(run)
   return all.filter((message) => !state.taken.has(message.id))
 }
 
 /** Makes the row of a root say what its files say. `unit`: it and the runs that work for it, where they are known. */
 export async function refreshRoot(
-  files: RunFolder,
+  files: RunFiles,
   roots: Roots,
   run: RunId,
   unit?: readonly RunId[],
@@ -43,7 +43,7 @@ export async function refreshRoot(
     const state = await files.load(id)
     if (state?.damage !== undefined) throw state.damage
     if (state === undefined || !recordsMessages(state.row.status)) return 0
-    return (await waitingMessages(files, id, state)).length
+    return (await untakenMessages(files, id, state)).length
   }
 
   const state = await readable(() => files.load(run))

@@ -17,7 +17,7 @@ import {
 import { appendMessage, loadInbox } from './inbox-file.ts'
 import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal.ts'
 
-export interface RunFolder {
+export interface RunFiles {
   /**
    * Undefined when the run is not there: no file, or an empty one. A file of which nothing can be read is there, and
    * damaged.
@@ -42,7 +42,7 @@ export interface RunFolder {
   remove(run: RunId): Promise<void>
 }
 
-export function runFolder(folder: string): RunFolder {
+export function openRunFiles(folder: string): RunFiles {
   const remembered = new Map<string, JournalState>()
 
   async function loadNamed(name: string, run: RunId | undefined): Promise<JournalState | undefined> {

@@ -2,16 +2,16 @@
 import { join } from 'node:path'
 import { unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
-import { openLeaseDatabase } from './database.ts'
+import { openLeaseDatabase } from './lease-database.ts'
 import { fileError } from './durable-files.ts'
 import { leasesName } from './file-names.ts'
 import type { JournalState } from './journal.ts'
 import type { Roots, StoredRoot } from './roots.ts'
-import { runFolder, type RunFolder } from './run-folder.ts'
+import { openRunFiles, type RunFiles } from './run-files.ts'
 
-export interface FolderAccess {
+export interface Connection {
   readonly url: string
-  readonly files: RunFolder
+  readonly files: RunFiles
   readonly now: () => number
   /** Refuses when the store is closed, and words what the file system says. */
   guarded<T>(work: () => Promise<T>): Promise<T>
@@ -20,15 +20,15 @@ export interface FolderAccess {
    * The files and the table of roots commit apart. So `work` may ask for something to be in the table before it writes
    * a file: that is committed, and the work begins anew.
    */
-  lockedAfter<T extends object>(
+  lockedRoot<T extends object>(
     root: RunId,
     work: (roots: Roots, root: StoredRoot) => Promise<T | FirstCommit>,
   ): Promise<T>
-  look<T>(work: (roots: Roots) => T): Promise<T>
+  readRoots<T>(work: (roots: Roots) => T): Promise<T>
   /** JOURNAL_DAMAGED. */
-  undamaged(run: RunId): Promise<JournalState | undefined>
+  loadUndamaged(run: RunId): Promise<JournalState | undefined>
   /** JOURNAL_DAMAGED, RUN_NOT_FOUND. */
-  existing(run: RunId): Promise<JournalState>
+  loadExisting(run: RunId): Promise<JournalState>
   close(): Promise<void>
 }
 
@@ -40,13 +40,13 @@ export interface FirstCommit {
 /** Whatever happens next, whoever claims looks at the files of this root. */
 export const unsureFirst: FirstCommit = { first: { unsure: true } }
 
-export async function openFolder(folder: string, now: () => number): Promise<FolderAccess> {
+export async function openConnection(folder: string, now: () => number): Promise<Connection> {
   const url = `file:${folder}`
   const database = await openLeaseDatabase(join(folder, leasesName), url, now)
-  const files = runFolder(folder)
+  const files = openRunFiles(folder)
   let closed = false
 
-  const access: FolderAccess = {
+  const access: Connection = {
     url,
     files,
     now,
@@ -59,21 +59,21 @@ export async function openFolder(folder: string, now: () => number): Promise<Fol
       }
     },
     locked: (work) => access.guarded(() => database.locked(work)),
-    async lockedAfter(root, work) {
+    async lockedRoot(root, work) {
       for (;;) {
         const done = await access.locked((roots) => work(roots, roots.get(root)))
         if (!('first' in done)) return done
         await access.locked((roots) => roots.put(root, { ...roots.get(root), ...done.first }))
       }
     },
-    look: (work) => access.guarded(() => database.look(work)),
-    async undamaged(run) {
+    readRoots: (work) => access.guarded(() => database.read(work)),
+    async loadUndamaged(run) {
       const state = await files.load(run)
       if (state?.damage !== undefined) throw state.damage
       return state
     },
-    async existing(run) {
-      const state = await access.undamaged(run)
+    async loadExisting(run) {
+      const state = await access.loadUndamaged(run)
       if (state === undefined) throw unknownRunError(run, url)
       return state
     },

@@ -11,7 +11,7 @@ create table runs (
   status text not null,
   created_at text not null,
   updated_at text not null,
-  parent text,
+  forked_from text,
   root text not null,
   -- It only grows. A lease counts by its token and by the id of its acquisition. Without an owner the run is free.
   token integer not null,
@@ -43,7 +43,7 @@ create unique index runs_by_run on runs (run);
 create index runs_by_crew on runs (crew, status, created_at desc, run desc);
 create index runs_by_status on runs (status, created_at desc, run desc);
 -- The runs that were made from one. Most runs were made from none and are not in it.
-create index runs_by_parent on runs (parent, created_at desc, run desc) where parent is not null;
+create index runs_by_source on runs (forked_from, created_at desc, run desc) where forked_from is not null;
 -- A run and the runs that work for it.
 create index runs_by_root on runs (root);
 -- What a claim searches.
@@ -104,4 +104,4 @@ insert into tokens (floor) values (0);
 
 -- The oldest code, by the number of the last migration that it knows, that may write this database.
 create table oldest_writer (format integer not null);
-insert into oldest_writer (format) values (6);
+insert into oldest_writer (format) values (7);

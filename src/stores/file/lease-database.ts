@@ -5,19 +5,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'
-import { sameFile } from '../same-file.ts'
+import { guardFile } from '../guard-file.ts'
 import { whileBusy } from '../sqlite/errors.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
 import { createTable, rootTable, type Roots } from './roots.ts'
 
 /** A change of the table raises it: a database of another number is refused. */
-export const formatNumber = 5
+export const formatNumber = 6
 
 export interface LeaseDatabase {
   /** One at a time in this process and in all others. What `work` throws undoes its changes to roots. */
   locked<T>(work: (roots: Roots) => Promise<T> | T): Promise<T>
   /** A look at the roots between two lockings of this process. */
-  look<T>(work: (roots: Roots) => T): Promise<T>
+  read<T>(work: (roots: Roots) => T): Promise<T>
   close(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface LeaseDatabase {
 export async function openLeaseDatabase(path: string, url: string, now: () => number): Promise<LeaseDatabase> {
   const db = await openDatabase(path, (opened) => bringUpToDate(opened, path))
   const roots = rootTable(db, now)
-  const checkFile = sameFile(path)
+  const checkFile = guardFile(path)
   let turn: Promise<unknown> = Promise.resolve()
   let closed = false
 
@@ -61,7 +61,7 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
           throw error
         }
       }),
-    look: (work) => queued(() => whileBusy(path, () => work(roots))),
+    read: (work) => queued(() => whileBusy(path, () => work(roots))),
     async close() {
       if (closed) return
       closed = true
@@ -73,13 +73,13 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
 
 /** Makes the table in a new database. STORE_NEWER, and STORE_INVALID for the layout of an earlier build. */
 function bringUpToDate(db: DatabaseSync, path: string): void {
-  const layout = layoutOf(db, path)
+  const layout = readLayout(db, path)
   if (layout > formatNumber) throw storeNewerError(path, layout, formatNumber)
   db.exec('pragma synchronous = full')
   if (layout !== 0) return
   db.exec('begin immediate')
   try {
-    if (layoutOf(db, path) === 0) db.exec(`${createTable}; pragma user_version = ${formatNumber}`)
+    if (readLayout(db, path) === 0) db.exec(`${createTable}; pragma user_version = ${formatNumber}`)
     db.exec('commit')
   } catch (error) {
     if (db.isTransaction) db.exec('rollback')
@@ -88,7 +88,7 @@ function bringUpToDate(db: DatabaseSync, path: string): void {
 }
 
 /** The number of its layout; 0 for a new database. STORE_INVALID for the layout of an earlier build. */
-export function layoutOf(db: DatabaseSync, path: string): number {
+export function readLayout(db: DatabaseSync, path: string): number {
   const layout = Number(db.prepare('pragma user_version').get()?.['user_version'])
   if (layout !== 0 && layout < formatNumber) throw storeOlderError(path, layout, formatNumber, 'or use another folder')
   return layout

@@ -8,9 +8,9 @@ import type { Store } from './store.ts'
  * store, when only opening it would tell, or when its server is away. STORE_INVALID and STORE_NEWER for one that this
  * code cannot use.
  */
-export async function missingPlace(url: string | Store): Promise<string | undefined> {
+export async function missingStore(url: string | Store): Promise<string | undefined> {
   if (typeof url !== 'string') return undefined
-  if (/^postgres(ql)?:/i.test(url)) return (await import('./postgres/inspect.ts')).unmadeStore(url)
+  if (/^postgres(ql)?:/i.test(url)) return (await import('./postgres/inspect.ts')).missingPostgres(url)
   if (/^rediss?:/i.test(url)) return (await import('./redis/inspect.ts')).missingRedis(url)
   const path = storePath(url)
   return path === undefined || existsSync(path) ? undefined : url
