@@ -1,4 +1,4 @@
-// Looking at the place of a store without opening it as one: nothing is made, brought up to date or left behind.
+// Inspects a SQLite or file store without opening it: creates nothing, migrates nothing, leaves no files behind.
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../base/errors.ts'
@@ -8,17 +8,18 @@ import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite
 
 export interface StoreInspection {
   readonly exists: boolean
-  /** Why it cannot be written, or be made where it is not there; undefined when it can. */
+  /** Why the store cannot be written, or created if it is missing. */
   readonly unwritable: string | undefined
   readonly bytes: number
-  /** The number of its layout, and of the one that this code writes; undefined when it is not there or not ours. */
+  /** The store's layout number; undefined if it is missing or not a Reprise store. */
   readonly layout: number | undefined
+  /** The layout number that this code writes. */
   readonly newest: number
 }
 
 /**
- * Of a path that `storePath` gave for this scheme. Rejects with what the file system or SQLite says when it cannot be
- * read at all, and with STORE_INVALID when another build made it.
+ * `path` comes from `storePath`. Rejects with the error of the file system or SQLite if the path cannot be read, and
+ * with STORE_INVALID if another build created the store.
  */
 export async function inspectStore(scheme: 'sqlite' | 'file', path: string): Promise<StoreInspection> {
   const newest = scheme === 'sqlite' ? sqliteFormat : fileFormat
@@ -33,7 +34,7 @@ export async function inspectStore(scheme: 'sqlite' | 'file', path: string): Pro
 
 async function readLayout(scheme: 'sqlite' | 'file', path: string): Promise<number | undefined> {
   const { DatabaseSync } = await import('node:sqlite')
-  // not read-only: a connection like that leaves its -wal and -shm files behind
+  // not read-only: a read-only connection leaves its -wal and -shm files behind
   const db = new DatabaseSync(path, { timeout: 1_000 })
   try {
     return scheme === 'sqlite' ? sqliteLayout(db, path) : fileLayout(db, path)
@@ -44,8 +45,8 @@ async function readLayout(scheme: 'sqlite' | 'file', path: string): Promise<numb
 
 function whyUnwritable(files: readonly string[], folder: string): string | undefined {
   try {
-    // the dot is there only in a folder
-    for (const place of [...files, `${folder}/.`]) accessSync(place, constants.W_OK)
+    // only a folder has the dot
+    for (const path of [...files, `${folder}/.`]) accessSync(path, constants.W_OK)
     return undefined
   } catch (error) {
     return messageOf(error)

@@ -1,12 +1,11 @@
-// Whether anything is where a URL of a store points to, found out without making it there.
+// Checks whether the store that a URL names exists, without creating it.
 import { existsSync } from 'node:fs'
 import { storePath } from './open-store.ts'
 import type { Store } from './store.ts'
 
 /**
- * What a place is called where nothing is yet, without a password. Undefined when something is there, such as an open
- * store, when only opening it would tell, or when its server is away. STORE_INVALID and STORE_NEWER for one that this
- * code cannot use.
+ * The URL of a store that doesn't exist yet, without a password. Undefined if it exists, if only opening it would tell,
+ * or if its server is unreachable. STORE_INVALID and STORE_NEWER for a store that this code cannot use.
  */
 export async function missingStore(url: string | Store): Promise<string | undefined> {
   if (typeof url !== 'string') return undefined

@@ -1,4 +1,4 @@
-// From a URL to a store. Within one process the same place is opened once and shared: two connections to one file would
+// Opens a store by its URL. Within a process each store is opened once and shared: two connections to one file would
 // wait for each other's locks, and a change made through one would reach the watchers of the other only by polling.
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -10,16 +10,16 @@ import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import type { Store } from './store.ts'
 
-interface Shared {
+interface SharedStore {
   readonly store: Promise<Store>
   users: number
 }
-const shared = new Map<string, Shared>()
+const sharedStores = new Map<string, SharedStore>()
 
 /**
- * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`; an open
- * store is returned as it is. The same place opened again in this process is the same store, closed for real by the
- * last caller that closes it. STORE_INVALID when the URL is not known or the place cannot be written; STORE_NEWER.
+ * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`. Returns an
+ * open store unchanged. A store that is opened again in this process is shared, and closed when its last user closes it.
+ * STORE_INVALID if the URL is unknown or the store cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)
@@ -40,17 +40,17 @@ export async function openStore(url: string | Store): Promise<Store> {
     }
     case 'postgres':
     case 'postgresql':
-      // by its whole URL: another user or password is another connection
+      // by the whole URL: another user or password is another connection
       return share(url, async () => (await import('./postgres/store.ts')).postgresStore(url))
     case 'redis':
     case 'rediss':
       return share(url, async () => (await import('./redis/store.ts')).redisStore(url))
     default:
-      throw invalidUrl(url, 'it is not a store that Reprise knows')
+      throw invalidUrl(url, 'Reprise knows no store of this kind')
   }
 }
 
-/** STORE_INVALID for anything else. */
+/** STORE_INVALID. */
 export const storeCheck: Check<string | Store> = {
   expected: 'a URL, such as sqlite:path/to/runs.db, or an open store: await openStore(…)',
   read(what, value) {
@@ -60,10 +60,7 @@ export const storeCheck: Check<string | Store> = {
   },
 }
 
-/**
- * The file or folder that a URL names; undefined where it names none (`memory:`), or isn't the URL of a store. Nothing
- * is opened.
- */
+/** The file or folder of a `sqlite:` or `file:` URL; undefined for any other text. Opens nothing. */
 export function storePath(url: string): string | undefined {
   const { scheme, rest } = splitUrl(url)
   return ['sqlite', 'file'].includes(scheme) ? parsePath(url, rest) : undefined
@@ -73,27 +70,27 @@ export function storePath(url: string): string | undefined {
 export function splitUrl(url: string): { readonly scheme: string; readonly rest: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   if (scheme.toLowerCase() !== 'sharded') return { scheme: scheme.toLowerCase(), rest }
-  const words = 'a sharded: store is not supported any more: use one PostgreSQL; see docs/guides/scaling.md'
+  const words = 'a sharded: store is no longer supported: use one PostgreSQL; see docs/guides/scaling.md'
   throw new RepriseError('STORE_INVALID', words)
 }
 
-/** Each caller gets a handle of its own, so that closing twice does not close the store under somebody else. */
+/** Gives each caller its own handle, so that closing it twice doesn't close the store for another caller. */
 async function share(key: string, open: () => Store | Promise<Store>): Promise<Store> {
-  let entry = shared.get(key)
-  if (entry === undefined) {
-    entry = { store: Promise.resolve().then(open), users: 0 }
-    shared.set(key, entry)
+  let shared = sharedStores.get(key)
+  if (shared === undefined) {
+    shared = { store: Promise.resolve().then(open), users: 0 }
+    sharedStores.set(key, shared)
   }
-  const mine = entry
-  mine.users++
+  const entry = shared
+  entry.users++
   function leave(): boolean {
-    mine.users--
-    if (mine.users > 0) return false
-    if (shared.get(key) === mine) shared.delete(key)
+    entry.users--
+    if (entry.users > 0) return false
+    if (sharedStores.get(key) === entry) sharedStores.delete(key)
     return true
   }
   try {
-    const store = await mine.store
+    const store = await entry.store
     let inUse = true
     return {
       ...store,
@@ -115,11 +112,11 @@ function parsePath(url: string, rest: string): string {
   try {
     return fileURLToPath(`file:${rest}`)
   } catch (error) {
-    throw invalidUrl(url, 'its path is not one of this machine', error)
+    throw invalidUrl(url, 'its path is not on this machine', error)
   }
 }
 
-// By its real name, so that two ways to one file share one store.
+// The real path, so that two paths to one file share one store.
 async function realFolder(folder: string): Promise<string> {
   await makePrivateFolder(folder)
   return realpath(folder)

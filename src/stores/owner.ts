@@ -1,23 +1,20 @@
-// Who a process is, so that a run left behind by a killed one can be taken over at once while a run held by a live one
-// cannot. A pid alone says little: pids are used again, and containers count their own. So an owner is host (with
-// machine and pid namespace), boot, pid and the start of the process, and "gone" is only said when it is proven; in
-// doubt, the lease's expiry decides. Nothing is proven across boots: machines that were cloned share name and id.
-// Threads and copies of the library in one process are owners of their own, but only a whole process can be gone.
+// Identifies processes, so that a run of a killed process can be taken over at once, and a run of a live one cannot. A
+// pid isn't enough: pids are reused, and each container counts its own. So an owner is a host (with machine and pid
+// namespace), a boot, a pid and the start of the process. It counts as dead only if that is proven; in doubt, the expiry
+// of the lease decides. Nothing is proven across boots: cloned machines share name and id. Each thread, and each copy of
+// the library in a process, is an owner, but only a whole process can be dead.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Owner } from '../journal/entries.ts'
 import { parseObject } from '../journal/json.ts'
 
-// loaded when it is first needed: a command that only looks at runs does without
+// loaded when first needed: commands that only read runs don't need it
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto')
 
 let current: Owner | undefined
 
-/**
- * This process, seen from this copy of the library in this thread, as an owner of leases: the same value while it
- * lives.
- */
+/** This copy of the library in this thread of this process. Constant while the process lives. */
 export function currentOwner(): Owner {
   current ??= {
     host: hostIdentity(),
@@ -33,24 +30,24 @@ export function sameOwner(a: Owner, b: Owner): boolean {
   return a.host === b.host && a.boot === b.boot && a.pid === b.pid && a.start === b.start && a.instance === b.instance
 }
 
-/** True only when the owner's process provably no longer runs; false for any process that this one cannot see. */
+/** True only if the owner's process provably no longer runs. False for a process that this one cannot see. */
 export function isOwnerDead(owner: Owner): boolean {
   const self = currentOwner()
   if (owner.host !== self.host || owner.boot !== self.boot || self.boot === '') return false
-  // asked by every claim, about the runs that this process has itself
+  // the usual case: every claim checks the runs of its own process
   if (owner.pid === self.pid && owner.start === self.start) return false
   if (!exists(owner.pid)) return true
   const state = processState(owner.pid)
-  // Alive but unreadable (hidepid, another user): nothing is proven.
+  // alive but unreadable (hidepid, another user): nothing is proven
   if (state === undefined) return false
   if (state.ended) return true
   return owner.start !== '' && state.start !== '' && owner.start !== state.start
 }
 
-/** For messages: "process 4242 on host box1", and what it is called. */
+/** For messages: "process 4242 on host box1", preceded by its label. */
 export function describeOwner({ pid, host, label }: Pick<Owner, 'pid' | 'host' | 'label'>): string {
-  const place = `process ${pid} on host ${host.split('/')[0]}`
-  return label === undefined ? place : `${label} (${place})`
+  const name = `process ${pid} on host ${host.split('/')[0]}`
+  return label === undefined ? name : `${label} (${name})`
 }
 
 // Machines may have the same name, and pids of one namespace mean nothing in another, so both are part of the host.
@@ -58,7 +55,7 @@ function hostIdentity(): string {
   return [hostname(), machineId(), pidNamespace()].filter((part) => part !== '').join('/')
 }
 
-/** Hashed, since the id itself is to be kept to the machine; empty where there is none. */
+/** Hashed, since the id itself should not leave the machine; empty if there is none. */
 function machineId(): string {
   for (const path of ['/etc/machine-id', '/var/lib/dbus/machine-id']) {
     try {
@@ -80,7 +77,7 @@ function pidNamespace(): string {
   }
 }
 
-/** Empty where the system has none: then no process is known to be gone. */
+/** Empty if the system has none: then no process is known to be dead. */
 function bootId(): string {
   try {
     if (process.platform === 'darwin') {
@@ -102,7 +99,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** `ended` is a zombie: it still has a pid, but will never write again. */
+/** `ended`: a zombie, which still has a pid but will never write again. */
 function processState(pid: number): { start: string; ended: boolean } | undefined {
   try {
     if (process.platform === 'darwin') {
@@ -119,7 +116,7 @@ function processState(pid: number): { start: string; ended: boolean } | undefine
   }
 }
 
-/** Of a lease as it is stored. One that cannot be read is nobody's: the token keeps whoever had it from writing. */
+/** Parses a stored owner. An unreadable owner counts as none: the token still fences out the former holder. */
 export function readOwner(text: string | null): Owner | undefined {
   const owner = parseObject(text ?? '') as Partial<Owner> | undefined
   const texts = [owner?.host, owner?.boot, owner?.start, owner?.instance]
@@ -128,20 +125,20 @@ export function readOwner(text: string | null): Owner | undefined {
     : undefined
 }
 
-/** As a server keeps it. Host and boot come first: the owners of one machine are found together. */
+/** The stored form. Host and boot come first, so that the owners of one machine are one range. */
 export function encodeOwner(owner: Owner): string {
   const { host, boot, ...rest } = owner
   return JSON.stringify({ host, boot, ...rest })
 }
 
-/** Between which texts those of this machine are; undefined where no process is known to be gone. */
+/** The range of this machine's owners in their stored form; undefined if no process is known to be dead. */
 export function localOwnerRange(): readonly [first: string, last: string] | undefined {
   const { host, boot } = currentOwner()
   const first = JSON.stringify({ host, boot }).slice(0, -1)
   return boot === '' ? undefined : [first, `${first}\u{10ffff}`]
 }
 
-/** Of these texts, those of processes that are provably gone. */
+/** The stored owners whose processes are provably dead. */
 export function deadOwners(owners: readonly string[]): string[] {
   return owners.filter((text) => isOwnerDead(readOwner(text) ?? currentOwner()))
 }

@@ -1,17 +1,17 @@
-// Makes the folder that a store lives in: readable by its owner only, since journals hold what users and models said,
-// and out of version control when it is the project's own `.reprise`.
+// Creates the folder of a store: readable by its owner only, since journals contain what users and models wrote, and
+// ignored by git if it is the project's own `.reprise`.
 import { closeSync, openSync } from 'node:fs'
 import { access, constants, mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { messageOf, RepriseError } from '../base/errors.ts'
 
-/** STORE_INVALID, naming the folder, when it cannot be made or written. */
+/** STORE_INVALID, naming the folder, if it cannot be created or written. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   try {
     await makeFolders(folder)
     await access(folder, constants.W_OK | constants.X_OK)
-    for (const place of [folder, dirname(folder)]) {
-      if (basename(place) === '.reprise') await ignoreInGit(place)
+    for (const path of [folder, dirname(folder)]) {
+      if (basename(path) === '.reprise') await ignoreInGit(path)
     }
   } catch (error) {
     throw new RepriseError(
@@ -22,9 +22,7 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Node's own way to make several, `recursive`, never ends where a folder is there and takes no other, as below /proc.
- */
+/** Not mkdir's `recursive`, which never returns where a parent exists but accepts no new folder, such as /proc. */
 async function makeFolders(folder: string): Promise<void> {
   if (await isFolder(folder)) return
   const make = (): Promise<unknown> => mkdir(folder, { mode: 0o700 })
@@ -35,7 +33,7 @@ async function makeFolders(folder: string): Promise<void> {
       await make()
     })
   } catch (error) {
-    // another process was quicker
+    // another process created it first
     if (!(await isFolder(folder))) throw error
   }
 }
@@ -54,8 +52,8 @@ async function ignoreInGit(folder: string): Promise<void> {
 }
 
 /**
- * Makes an empty database file that only its owner can read, unless there is one; SQLite gives its -wal and -shm files
- * the same mode. A file that is there is not even opened: closing it would drop the locks that this process has on it.
+ * Creates an empty database file that only its owner can read, unless one exists; SQLite gives its -wal and -shm files
+ * the same mode. An existing file isn't even opened: closing it would drop the locks that this process has on it.
  */
 export function createPrivateFile(path: string): void {
   try {

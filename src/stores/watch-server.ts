@@ -1,9 +1,9 @@
-// Changes that others make on a server. It tells what must be heard soon; the steps of runs that somebody follows are
-// looked for, all of them with one question. Where the server cannot be listened to, everything is looked for.
+// Watches runs on a server for changes by other processes. The server notifies of urgent changes; the steps of watched
+// runs are polled, all of them with one query. Where notifications aren't available, everything is polled.
 import type { RunId } from './store.ts'
 import { createWatchers, type Watchers } from './watchers.ts'
 
-/** What tells of a run whether it has changed. */
+/** Counters of a run that differ after a change. */
 export interface RunCounters {
   readonly seq: number
   readonly inbox: number
@@ -11,65 +11,69 @@ export interface RunCounters {
 }
 
 export interface WatchedServer {
-  /** Of the runs that are there. */
+  /** Leaves out runs that don't exist. */
   readCounters(runs: readonly RunId[]): Promise<Map<RunId, RunCounters>>
   /**
-   * Hears until the connection is lost or the signal aborts; `begin` is called when it does. What is heard is `c` or
-   * `p` and the run that has changed or got a message, or nothing: then whoever watches looks. Keeps no process alive.
-   * 'deaf' where nothing can be heard at all.
+   * Listens until the connection is lost or the signal aborts; calls `onStart` once it listens. A notification is `c`
+   * (changed) or `p` (posted) followed by the run's id, or empty: then every watcher looks. Keeps no process alive.
+   * Returns 'unsupported' where notifications aren't available.
    */
-  listen(hear: (text: string) => void, begin: () => void, signal: AbortSignal): Promise<'deaf' | void>
+  listen(
+    onNotice: (text: string) => void,
+    onStart: () => void,
+    signal: AbortSignal,
+  ): Promise<'unsupported' | void>
 }
 
-const lookMs = 200
-/** Whoever watches all runs is woken so often where nothing is told: to look at all of them costs more. */
-const allMs = 1_000
-const longestPause = 30_000
+const pollMs = 200
+/** Interval for watchers of all runs where notifications aren't available: they read more. */
+const pollAllMs = 1_000
+const longestPauseMs = 30_000
 
 export function watchServer(server: WatchedServer): Watchers {
-  const seen = new Map<RunId, RunCounters>()
+  const lastCounters = new Map<RunId, RunCounters>()
   let watch: AbortController | undefined
   const watchers = createWatchers({
     start() {
       watch = new AbortController()
-      const ear = listenTo(server, watchers, watch.signal)
-      look(ear, watch.signal)
+      const listener = startListening(server, watchers, watch.signal)
+      startPolling(listener, watch.signal)
     },
     stop() {
       watch?.abort()
-      seen.clear()
+      lastCounters.clear()
     },
   })
 
-  function look(ear: Ear, signal: AbortSignal): void {
-    let wokenAll = performance.now()
-    let isLooking = false
+  function startPolling(listener: Listener, signal: AbortSignal): void {
+    let allWokenAt = performance.now()
+    let isPolling = false
     const timer = setInterval(() => {
-      if (isLooking) return
-      isLooking = true
-      // away: looked for again in the next round
-      compare(ear)
+      if (isPolling) return
+      isPolling = true
+      // during an outage the next round tries again
+      compareCounters(listener)
         .catch(() => undefined)
-        .finally(() => (isLooking = false))
-      if (ear.hears() || performance.now() - wokenAll < allMs) return
-      wokenAll = performance.now()
+        .finally(() => (isPolling = false))
+      if (listener.isListening() || performance.now() - allWokenAt < pollAllMs) return
+      allWokenAt = performance.now()
       if (watchers.watched().all) watchers.changed()
-    }, lookMs)
+    }, pollMs)
     // A watcher alone keeps no process alive.
     timer.unref()
     signal.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
 
-  async function compare(ear: Ear): Promise<void> {
+  async function compareCounters(listener: Listener): Promise<void> {
     const { steps, messages } = watchers.watched()
-    const runs = new Set(ear.hears() ? steps : [...steps, ...messages])
-    for (const run of seen.keys()) if (!runs.has(run)) seen.delete(run)
+    const runs = new Set(listener.isListening() ? steps : [...steps, ...messages])
+    for (const run of lastCounters.keys()) if (!runs.has(run)) lastCounters.delete(run)
     if (runs.size === 0) return
-    const found = await server.readCounters([...runs])
+    const counters = await server.readCounters([...runs])
     for (const run of runs) {
-      const [before, now] = [seen.get(run), found.get(run)]
-      if (now) seen.set(run, now)
-      else seen.delete(run)
+      const [before, now] = [lastCounters.get(run), counters.get(run)]
+      if (now) lastCounters.set(run, now)
+      else lastCounters.delete(run)
       if (now && (now.inbox !== before?.inbox || now.waiting !== before.waiting)) watchers.posted(run)
       else if (now?.seq !== before?.seq) watchers.changed(run)
     }
@@ -77,36 +81,36 @@ export function watchServer(server: WatchedServer): Watchers {
   return watchers
 }
 
-interface Ear {
-  /** Whether the server is listened to now. */
-  hears(): boolean
+interface Listener {
+  isListening(): boolean
 }
 
-/** Until the signal aborts. A connection that is lost is made again; what was said meanwhile everybody looks for. */
-function listenTo(server: WatchedServer, watchers: Watchers, signal: AbortSignal): Ear {
-  let isHearing = false
+/** Listens until the signal aborts, and reconnects when the connection is lost: then all watchers look. */
+function startListening(server: WatchedServer, watchers: Watchers, signal: AbortSignal): Listener {
+  let isListening = false
   let tries = 0
 
-  function begin(): void {
+  function onStart(): void {
     tries = 0
-    isHearing = true
+    isListening = true
+    // notifications sent before were missed
     watchers.changed()
   }
 
   async function keepListening(): Promise<void> {
     for (; !signal.aborted; tries++) {
       try {
-        if ((await server.listen(hear, begin, signal)) === 'deaf') return
+        if ((await server.listen(onNotice, onStart, signal)) === 'unsupported') return
       } catch {
-        // away, or lost
+        // unreachable, or the connection was lost
       } finally {
-        isHearing = false
+        isListening = false
       }
-      if (!signal.aborted) await pause(Math.min(lookMs * 2 ** tries, longestPause) * (0.5 + Math.random() / 2))
+      if (!signal.aborted) await pause(Math.min(pollMs * 2 ** tries, longestPauseMs) * (0.5 + Math.random() / 2))
     }
   }
 
-  function hear(text: string): void {
+  function onNotice(text: string): void {
     const run = text.slice(1)
     if (text === '') watchers.changed()
     else if (text.startsWith('p')) watchers.posted(run)
@@ -114,7 +118,7 @@ function listenTo(server: WatchedServer, watchers: Watchers, signal: AbortSignal
   }
 
   void keepListening()
-  return { hears: () => isHearing }
+  return { isListening: () => isListening }
 }
 
 /** Keeps no process alive. */

@@ -1,23 +1,22 @@
-// Wakes those who wait for changes of a run. Hints only: many changes may become one, and a hint may come for nothing,
-// but a change after the call of `watch` is never missed, so a watcher is registered when it is made, not when it is
-// first read.
+// Wakes watchers of runs. Hints only: several changes may become one, and a hint may come without a change. But a change
+// after the call of `watch` is never missed, so a watcher is registered by that call, not by its first read.
 import { createNotifier } from '../base/notifier.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { RunId } from './store.ts'
 
 export interface Watchers {
   watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
-  /** Wakes the watchers of this run and of all runs, but for those who watch for messages; without a run, everybody. */
+  /** Wakes the watchers of this run and of all runs, unless they watch messages only. Without a run, wakes everyone. */
   changed(run?: RunId): void
   /** Wakes the watchers of this run, of its root and of all runs. */
   posted(run: RunId): void
-  /** The runs that somebody watches for more than messages, and those only watched for messages. */
+  /** The runs watched for any change, the runs watched for messages only, and whether all runs are watched. */
   watched(): { readonly steps: RunId[]; readonly messages: RunId[]; readonly all: boolean }
   /** Ends all watchers. */
   close(): void
 }
 
-/** What looks for changes made by other processes, only while somebody watches. */
+/** Polls for changes made by other processes, while there are watchers. */
 export interface ChangePoll {
   start(): void
   stop(): void
@@ -30,19 +29,19 @@ interface Watcher {
 }
 
 export function createWatchers(poll?: ChangePoll): Watchers {
-  /** By run, since every append of a thousand runs wakes those of one; under no run, those who watch all of them. */
+  /** By run, since each append wakes the watchers of one run; undefined for the watchers of all runs. */
   const watching = new Map<RunId | undefined, Set<Watcher>>()
 
   function add(run: RunId | undefined, watcher: Watcher): void {
-    const beside = watching.get(run)
-    if (beside) beside.add(watcher)
+    const others = watching.get(run)
+    if (others) others.add(watcher)
     else watching.set(run, new Set([watcher]))
-    if (!beside && watching.size === 1) poll?.start()
+    if (!others && watching.size === 1) poll?.start()
   }
 
   function remove(run: RunId | undefined, watcher: Watcher): void {
-    const beside = watching.get(run)
-    if (!beside?.delete(watcher) || beside.size > 0) return
+    const others = watching.get(run)
+    if (!others?.delete(watcher) || others.size > 0) return
     watching.delete(run)
     if (watching.size === 0) poll?.stop()
   }
@@ -52,7 +51,7 @@ export function createWatchers(poll?: ChangePoll): Watchers {
     const changes = createNotifier()
     const watcher: Watcher = {
       onlyMessages: only === 'messages',
-      // many changes become one hint, and none before the next read is lost
+      // several changes become one hint, and no change before the next read is lost
       wake: changes.notify,
       end() {
         if (ended) return

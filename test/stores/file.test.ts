@@ -416,7 +416,7 @@ test('refuses a folder that only newer code may write', async () => {
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 99')
   db.close()
-  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 5\b/)
+  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 6\b/)
 })
 
 test('refuses a folder of an earlier build with both numbers', async () => {

@@ -52,7 +52,7 @@ test('refuses a database that only newer code may write, and names both formats'
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
-  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 6\b/)
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 7\b/)
 })
 
 test('writes a database with later migrations that still allow this code', async () => {
@@ -88,19 +88,19 @@ test('applies later migrations, all of them or none', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   const later = (number: number, sql: string): Migration => ({ number, name: `${number}`, checksum: sql, sql })
-  const [seventh, eighth] = [later(7, 'create table seventh (a)'), later(8, 'create table eighth (a)')]
+  const [first, second] = [later(98, 'create table added_1 (a)'), later(99, 'create table added_2 (a)')]
   const db = new DatabaseSync(path)
   const tables = () =>
     db
-      .prepare("select name from sqlite_master where name like '%th' order by name desc")
+      .prepare("select name from sqlite_master where name like 'added%' order by name")
       .all()
       .map(({ name }) => name)
-  assert.throws(() => migrate(db, path, [...migrations, seventh, later(8, 'create nonsense')]), /syntax error/)
+  assert.throws(() => migrate(db, path, [...migrations, first, later(99, 'create nonsense')]), /syntax error/)
   assert.deepEqual(tables(), [])
-  migrate(db, path, [...migrations, seventh])
-  migrate(db, path, [...migrations, seventh, eighth])
-  migrate(db, path, [...migrations, seventh, eighth])
-  assert.deepEqual(tables(), ['seventh', 'eighth'])
+  migrate(db, path, [...migrations, first])
+  migrate(db, path, [...migrations, first, second])
+  migrate(db, path, [...migrations, first, second])
+  assert.deepEqual(tables(), ['added_1', 'added_2'])
   db.close()
 })
 
