@@ -18,11 +18,7 @@ export interface WatchedServer {
    * (changed) or `p` (posted) followed by the run's id, or empty: then every watcher looks. Keeps no process alive.
    * Returns 'unsupported' where notifications aren't available.
    */
-  listen(
-    onNotice: (text: string) => void,
-    onStart: () => void,
-    signal: AbortSignal,
-  ): Promise<'unsupported' | void>
+  listen(onNotice: (text: string) => void, onStart: () => void, signal: AbortSignal): Promise<'unsupported' | void>
 }
 
 const pollMs = 200

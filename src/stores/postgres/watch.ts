@@ -1,4 +1,4 @@
-// Changes made by others, as PostgreSQL says them: LISTEN, and one question about all runs that somebody follows.
+// Changes made by other processes: LISTEN, and one query for all watched runs.
 import type { RunId } from '../store.ts'
 import { watchServer, type RunCounters } from '../watch-server.ts'
 import type { Watchers } from '../watchers.ts'
@@ -6,13 +6,13 @@ import { binaryArray } from './binary-arrays.ts'
 import { escapeName } from './connection.ts'
 import type { Database } from './database.ts'
 
-/** Nothing is sent by itself over a connection that only listens, and so nobody would notice that it is dead. */
+/** A connection that only listens sends nothing, so a broken one would go unnoticed. */
 const aliveMs = 30_000
 
 export function watchDatabase(database: Database): Watchers {
   return watchServer({
     readCounters: (runs) => readCounters(database, runs),
-    listen: (hear, begin, signal) => listen(database, hear, begin, signal),
+    listen: (onNotice, onStart, signal) => listen(database, onNotice, onStart, signal),
   })
 }
 
@@ -24,24 +24,24 @@ async function readCounters({ read, schema }: Database, runs: readonly RunId[]):
   return new Map(heads.map((head) => [head.run, head]))
 }
 
-/** 'deaf' where a pooler is between us and the server. */
+/** 'unsupported' behind a connection pooler. */
 async function listen(
   database: Database,
-  hear: (text: string) => void,
-  begin: () => void,
+  onNotice: (text: string) => void,
+  onStart: () => void,
   signal: AbortSignal,
-): Promise<'deaf' | void> {
+): Promise<'unsupported' | void> {
   const client = await database.session()
-  if (client === undefined) return 'deaf'
+  if (client === undefined) return 'unsupported'
   const lost = new Promise((resolve) => client.once('end', resolve))
   const end = (): void => void client.end()
   const alive = setInterval(() => void client.query('select 1').catch(end), aliveMs).unref()
   signal.addEventListener('abort', end, { once: true })
   try {
     if (signal.aborted) return undefined
-    client.on('notification', ({ payload = '' }) => hear(payload))
+    client.on('notification', ({ payload = '' }) => onNotice(payload))
     await client.query(`listen ${escapeName(database.channel)}`)
-    begin()
+    onStart()
     await lost
   } finally {
     clearInterval(alive)

@@ -39,7 +39,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   await checkOpened(database)
   const watchers = watchServer({
     readCounters: (runs) => readCounters(database, runs),
-    listen: (hear, begin, signal) => database.listen(`${place.prefix}told`, hear, begin, signal),
+    listen: (onNotice, onStart, signal) => database.listen(`${place.prefix}told`, onNotice, onStart, signal),
   })
 
   return {
