@@ -4,8 +4,8 @@ import { messageOf, RepriseError, type ErrorCode } from '../base/errors.ts'
 import { redact } from '../secrets/redact.ts'
 import { thrownStack } from '../secrets/thrown-stack.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
-import type { Invocation } from './invocation.ts'
-import { printStack } from './show/text-block.ts'
+import type { Invocation } from './command.ts'
+import { printStack } from './output/print-block.ts'
 import { seeTasks, type CommandNext } from './write-command.ts'
 
 /** For errors of the library that leave open what can be done next: here there is a command, or a file, for it. */

@@ -1,54 +1,205 @@
-// The program `reprise`. Names, arguments, options and examples of its commands are in table/. What a command does is
-// in its own file, which is loaded with the library when the command is called, so that `--help` and `--version` answer
-// at once.
+// The program `reprise`: a list of its commands. A command's file is loaded, with the library, only when the command is
+// called or its help is printed, so that `--help` and `--version` answer at once.
 import { existsSync } from 'node:fs'
 import { Command as Program, CommanderError } from 'commander'
-import { exitCodes } from './exit-codes.ts'
-import type { Command, GlobalOptions, Invocation } from './invocation.ts'
-import { runnerOf } from './runner.ts'
-import { example, type Lazily } from './table/shared-options.ts'
-import { plain } from '../text/plain-text.ts'
-import { endWithReader, flush, openTerminal } from './terminal/terminal.ts'
 import { packageVersion as version } from '../studio/package-version.ts'
-import { takesFile, writeCommands, type Place } from './write-command.ts'
+import { plain } from '../text/plain-text.ts'
+import type { Command, GlobalOptions, Invocation } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { endWithReader, flush, openTerminal } from './output/terminal.ts'
+import { runnerOf, takesFile, writeCommands, type Place } from './write-command.ts'
 
-interface Group {
-  readonly title: string
-  /** Of its commands, also their other names: a test holds them to the table. */
-  readonly names: readonly string[]
-  readonly load: () => Promise<(program: Program, lazily: Lazily) => void>
+interface Entry {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<Command<never>>
 }
 
-export const groups: readonly Group[] = [
+interface Section {
+  readonly title: string
+  readonly commands: readonly Entry[]
+}
+
+export const sections: readonly Section[] = [
   {
     title: 'Begin:',
-    names: ['create'],
-    load: async () => (await import('./table/creating.ts')).addCreating,
+    commands: [
+      {
+        name: 'create',
+        summary: 'create a new project with a crew that runs at once',
+        load: async () => (await import('./commands/create.ts')).createCommand,
+      },
+    ],
   },
   {
     title: 'Execute:',
-    names: ['run', 'resume', 'plan', 'replay', 'fork', 'refresh', 'backtest'],
-    load: async () => (await import('./table/executing.ts')).addExecuting,
+    commands: [
+      {
+        name: 'run',
+        summary: 'start a run of a crew here, and print its result (enqueue leaves it to a worker)',
+        load: async () => (await import('./commands/run.ts')).runCommand,
+      },
+      {
+        name: 'resume',
+        summary: 'continue a run after its last recorded step',
+        load: async () => (await import('./commands/resume.ts')).resumeCommand,
+      },
+      {
+        name: 'plan',
+        summary: 'print what would be executed, and why; nothing is written',
+        load: async () => (await import('./commands/plan.ts')).planCommand,
+      },
+      {
+        name: 'replay',
+        summary: 'fork a run: execute a task and all tasks after it',
+        load: async () => (await import('./commands/fork.ts')).replayCommand,
+      },
+      {
+        name: 'fork',
+        summary: 'fork a run: execute the tasks that your inputs and outputs change',
+        load: async () => (await import('./commands/fork.ts')).forkCommand,
+      },
+      {
+        name: 'refresh',
+        summary: 'fork a run: execute only what is stale',
+        load: async () => (await import('./commands/fork.ts')).refreshCommand,
+      },
+      {
+        name: 'backtest',
+        summary: "try a task, with today's code, on the inputs of earlier runs",
+        load: async () => (await import('./commands/backtest.ts')).backtestCommand,
+      },
+    ],
   },
   {
     title: 'Queue:',
-    names: ['enqueue', 'worker', 'schedule'],
-    load: async () => (await import('./table/queueing.ts')).addQueueing,
+    commands: [
+      {
+        name: 'enqueue',
+        summary: 'put a run into the queue, for a worker to execute',
+        load: async () => (await import('./commands/enqueue.ts')).enqueueCommand,
+      },
+      {
+        name: 'worker',
+        summary: 'execute queued runs, and continue abandoned and answered ones, until it is stopped',
+        load: async () => (await import('./commands/worker.ts')).workerCommand,
+      },
+      {
+        name: 'schedule',
+        summary: "list the schedules of a file's crews, and their next runs",
+        load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
+      },
+    ],
   },
   {
     title: 'Look:',
-    names: ['studio', 'runs', 'show', 'log-tasks-outputs', 'diff', 'tail', 'check', 'doctor'],
-    load: async () => (await import('./table/looking.ts')).addLooking,
+    commands: [
+      {
+        name: 'studio',
+        summary: 'show and control all runs on a page in the browser, until it is stopped',
+        load: async () => (await import('./commands/studio.ts')).studioCommand,
+      },
+      {
+        name: 'runs',
+        summary: 'list runs, newest first, or the questions that wait for an answer',
+        load: async () => (await import('./commands/runs.ts')).runsCommand,
+      },
+      {
+        name: 'show',
+        summary: 'show one run: its tasks, outputs and open questions',
+        load: async () => (await import('./commands/show.ts')).showCommand,
+      },
+      {
+        name: 'log-tasks-outputs',
+        summary: 'the same as show --tasks, under its name in CrewAI',
+        load: async () => (await import('./commands/show.ts')).logTasksOutputsCommand,
+      },
+      {
+        name: 'diff',
+        summary: 'show the differences between two runs',
+        load: async () => (await import('./commands/diff.ts')).diffCommand,
+      },
+      {
+        name: 'tail',
+        summary: "print a run's entries as they are recorded, until it ends or suspends",
+        load: async () => (await import('./commands/tail.ts')).tailCommand,
+      },
+      {
+        name: 'check',
+        summary: 'print what this code would do with every unfinished run; exit code 1 if it would strand one',
+        load: async () => (await import('./commands/check.ts')).checkCommand,
+      },
+      {
+        name: 'doctor',
+        summary: 'check what a crew needs to run here; nothing is written',
+        load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+      },
+    ],
   },
   {
     title: 'Decide:',
-    names: ['answer', 'edit', 'invalidate', 'requeue', 'cancel'],
-    load: async () => (await import('./table/changing.ts')).addChanging,
+    commands: [
+      {
+        name: 'answer',
+        summary: 'answer an open question of a run',
+        load: async () => (await import('./commands/answer.ts')).answerCommand,
+      },
+      {
+        name: 'edit',
+        summary: "put your value in place of a task's output in an unfinished run",
+        load: async () => (await import('./commands/edit.ts')).editCommand,
+      },
+      {
+        name: 'invalidate',
+        summary: 'have a task of an unfinished run executed again when it is resumed',
+        load: async () => (await import('./commands/invalidate.ts')).invalidateCommand,
+      },
+      {
+        name: 'requeue',
+        summary: 'have a worker continue a run that was stopped or has failed',
+        load: async () => (await import('./commands/requeue.ts')).requeueCommand,
+      },
+      {
+        name: 'cancel',
+        summary: 'end a run for good, whichever process executes it',
+        load: async () => (await import('./commands/cancel.ts')).cancelCommand,
+      },
+    ],
   },
   {
     title: 'Keep and remove:',
-    names: ['prune', 'delete', 'export', 'import', 'copy', 'migrate'],
-    load: async () => (await import('./table/changing.ts')).addKeeping,
+    commands: [
+      {
+        name: 'prune',
+        summary: 'delete the runs that match all the given options',
+        load: async () => (await import('./commands/prune.ts')).pruneCommand,
+      },
+      {
+        name: 'delete',
+        summary: 'delete a run for good',
+        load: async () => (await import('./commands/delete.ts')).deleteCommand,
+      },
+      {
+        name: 'export',
+        summary: 'write a run, with everything that belongs to it, into one file',
+        load: async () => (await import('./commands/export.ts')).exportCommand,
+      },
+      {
+        name: 'import',
+        summary: 'put an exported run into the store',
+        load: async () => (await import('./commands/import.ts')).importCommand,
+      },
+      {
+        name: 'copy',
+        summary: 'copy runs from one store to another, to continue them there',
+        load: async () => (await import('./commands/copy.ts')).copyCommand,
+      },
+      {
+        name: 'migrate',
+        summary: 'bring a store up to date with this version of reprise',
+        load: async () => (await import('./commands/migrate.ts')).migrateCommand,
+      },
+    ],
   },
 ]
 
@@ -63,18 +214,13 @@ const replaced: { readonly [name: string]: readonly string[] | undefined } = {
 }
 
 /**
- * `finished` hears the exit code of the command that was called. Of the command that `argv` names, only its own group
- * is there: making all of them takes longer than many a command.
+ * `onExit` gets the exit code of the command that was called. If a word of `argv` is the name of a command, only that
+ * command is added, since adding all of them takes longer than many a command. Else all are listed, without options.
  */
-export async function createProgram(
-  finished: (code: number) => void,
-  argv: readonly string[] = ['node', 'reprise'],
-): Promise<Program> {
+export async function createProgram(onExit: (code: number) => void, argv: readonly string[]): Promise<Program> {
   const program = new Program('reprise')
   const [, script = '', ...words] = argv
-  const [wanted] = words
   const runner = runnerOf(script)
-  const lazily: Lazily = (load) => actionOf(load, { finished, runner, words })
   program
     .description('Runs crews of AI agents whose every step is journaled, and resumes or replays them from any task.')
     .version(version(), '-V, --version', 'print the version')
@@ -82,30 +228,42 @@ export async function createProgram(
     .helpCommand('help [command]', 'print the help of a command')
     .option(
       '--store <url>',
-      "where journals are kept (else the crew's own, else REPRISE_STORE, else .reprise/runs.db beside package.json)",
+      "where journals are kept (default: the crew's own store, else REPRISE_STORE, else .reprise/runs.db beside package.json)",
     )
     .option('--json', 'print data as JSON, one object per line')
-    .option('--quiet', 'print data and errors alone: no progress and no advice')
+    .option('--quiet', 'print only data and errors: no progress and no advice')
     .option('--no-color', 'print without colours, as NO_COLOR does')
     .configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 })
-    // what cannot be understood is quoted, and may hold anything
+    // errors quote what was typed, which may hold anything
     .configureOutput({ writeErr: (text) => void process.stderr.write(plain(text)) })
     .showHelpAfterError(`(see: ${runner} --help)`)
     .exitOverride()
-  example(program, 'reprise run claims.ts --input notes="Water in the cellar"')
-  const called = groups.filter(({ names }) => wanted !== undefined && names.includes(wanted))
-  for (const { title, load } of called.length > 0 ? called : groups) {
+  addExample(program, 'reprise run claims.ts --input notes="Water in the cellar"')
+  const isCalled = ({ name }: Entry): boolean => words.includes(name)
+  const isAnyCalled = sections.some(({ commands }) => commands.some(isCalled))
+  for (const { title, commands } of sections) {
     program.commandsGroup(title)
-    const add = await load()
-    add(program, lazily)
+    for (const entry of isAnyCalled ? commands.filter(isCalled) : commands) {
+      const { name, summary, load } = entry
+      const command = program.command(name).description(summary)
+      if (!isCalled(entry)) continue
+      command.showHelpAfterError(`(see: ${runner} ${name} --help)`)
+      const { declare, examples, action } = await load()
+      declare(command)
+      for (const line of examples) addExample(command, line)
+      command.action(callOf(action, { onExit, runner, words }))
+    }
   }
-  for (const command of program.commands) command.showHelpAfterError(`(see: ${runner} ${command.name()} --help)`)
   for (const name of Object.keys(replaced)) if (words.includes(name)) addReplaced(program, name, { runner, words })
   return program
 }
 
+function addExample(command: Program, line: string): void {
+  command.addHelpText('after', `\nExample:\n  ${line}`)
+}
+
 /** Its message names the command that replaces it, with the words of this call. */
-function addReplaced(program: Program, name: string, { runner, words }: Pick<Started, 'runner' | 'words'>): void {
+function addReplaced(program: Program, name: string, { runner, words }: Pick<Call, 'runner' | 'words'>): void {
   program
     .command(name, { hidden: true })
     .helpOption(false)
@@ -120,7 +278,7 @@ function addReplaced(program: Program, name: string, { runner, words }: Pick<Sta
     })
 }
 
-/** Runs the command that argv names and ends the process: what a crew's module left open must not keep it. */
+/** Runs the command that argv names and ends the process: handles that a crew's module left open must not keep it. */
 export async function main(argv: readonly string[]): Promise<void> {
   endWithReader()
   const code = await runCommand(argv)
@@ -128,7 +286,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   process.exit(code)
 }
 
-/** Runs the command that argv names and gives its exit code. */
+/** Runs the command that argv names and returns its exit code. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   let code: number = exitCodes.done
   try {
@@ -144,22 +302,23 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 }
 
 function recordUsageError({ code, message }: CommanderError): void {
-  const said = code === 'commander.help' ? 'no command is named' : message.replace(/^error: /, '')
+  const facts = code === 'commander.help' ? 'no command is named' : message.replace(/^error: /, '')
   const terminal = openTerminal({ json: true, quiet: false, color: false })
-  terminal.record({ error: { code: 'USAGE', message: said.replaceAll('\n', ' ') } })
+  terminal.record({ error: { code: 'USAGE', message: facts.replaceAll('\n', ' ') } })
 }
 
-interface Started {
-  readonly finished: (code: number) => void
+interface Call {
+  readonly onExit: (code: number) => void
   readonly runner: string
   readonly words: readonly string[]
 }
 
-function actionOf<Options extends object>(load: () => Promise<Command<Options>>, { finished, runner, words }: Started) {
-  return async function action(this: Program, ...given: unknown[]): Promise<void> {
-    const options: Options & GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
-    // behind the positional arguments commander hands over the options and the command
-    const args = given.slice(0, -2).flat() as (string | undefined)[]
+/** An action for commander, which calls the command with an Invocation and reports its failure. */
+function callOf(command: Command<never>['action'], { onExit, runner, words }: Call) {
+  return async function action(this: Program, ...values: unknown[]): Promise<void> {
+    const options: GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
+    // after the positional arguments commander passes the options and itself
+    const args = values.slice(0, -2).flat() as (string | undefined)[]
     // commands that need only a store take the name of a crew, and load none
     const loads = this.options.some(({ flags }) => flags === '--crew <crew>')
     // of several files, each command has its own
@@ -171,7 +330,7 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
       quiet: options.quiet ?? false,
       color: options.color,
     })
-    const invocation: Invocation<Options> = {
+    const invocation: Invocation = {
       terminal,
       args,
       options,
@@ -179,16 +338,16 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
     }
     try {
       if (existsSync('.env')) process.loadEnvFile('.env')
-      const command = await load()
-      finished(await command(invocation))
+      // commander has read the options that the command declares
+      onExit(await command(invocation as Invocation<never>))
     } catch (error) {
       const { reportFailure } = await import('./failure.ts')
-      finished(reportFailure(error, invocation))
+      onExit(reportFailure(error, invocation))
     }
   }
 }
 
-/** Those of a crew, as they were typed; the one of an answer is a text. */
+/** The inputs of a crew as they were typed; `--input` of an answer is a text, and not among them. */
 function inputWords({ input, inputs }: { readonly input?: unknown; readonly inputs?: string }): string[] {
   const pairs = Array.isArray(input) ? (input as string[]).flatMap((pair) => ['--input', pair]) : []
   return [...pairs, ...(inputs === undefined ? [] : ['--inputs', inputs])]

@@ -1,7 +1,8 @@
 // What can be done next, as commands that work as printed: with what this program was started by, and the options that
 // this call needed to find its store and crew.
-import { existsSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { environment } from '../base/environment.ts'
+import { existsSync, realpathSync } from 'node:fs'
+import { relative, resolve, sep } from 'node:path'
 import { projectFolder } from '../crew/verbs/default-store.ts'
 import type { CrewModule } from '../journal/entries.ts'
 import { purposes, type NextAction, type NextStep } from '../base/next.ts'
@@ -264,4 +265,15 @@ function flag(name: string, value: string | undefined): string[] {
 
 function wordsFor(name: string, value: string | undefined): string[] {
   return value === undefined ? [] : [name, value]
+}
+
+/** `script`: what Node was given to run, links not followed; a name alone stands for the installed command. */
+export function runnerOf(script: string): string {
+  if (!script.includes(sep)) return script
+  if (script.split(sep).includes('node_modules')) return 'npx reprise'
+  // a link in a folder of commands
+  if (realpathSync(script) !== resolve(script)) return 'reprise'
+  // a checkout of this project
+  if (environment().npmScript === 'reprise') return 'npm run -s reprise --'
+  return ['node', ...process.execArgv, script].map(shellWord).join(' ')
 }

@@ -297,7 +297,7 @@ test('a person is told why a name or model cannot be taken, and asked again; one
 
 test('the commands that the README of a project names are there', async () => {
   const readme = await readFile(join(checkout, 'templates/typescript/README.md'), 'utf8')
-  const commands = (await createProgram(() => {})).commands.map((command) => command.name())
+  const commands = (await createProgram(() => {}, ['node', 'reprise'])).commands.map((command) => command.name())
   const named = [...readme.matchAll(/reprise ([a-z]+)/g)].map((match) => match[1] ?? '')
   assert.ok(named.length > 5)
   assert.deepEqual(

@@ -142,7 +142,7 @@ describe('escapes and control characters', () => {
   after(() => folder[Symbol.asyncDispose]())
 
   test('every command is tried', async () => {
-    const { commands: table } = await createProgram(() => {})
+    const { commands: table } = await createProgram(() => {}, ['node', 'reprise'])
     const commands = table.map((command) => command.name())
     assert.deepEqual(Object.keys(calls).toSorted(), commands.toSorted())
   })

@@ -118,7 +118,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     await using folder = await withRun()
     const ended = await folder.reprise('refresh')
     assert.equal(ended.code, 0)
-    assert.match(ended.stderr, /^nothing in run first is stale, so no run is made\nrun first completed before; /)
+    assert.match(ended.stderr, /^nothing in run first is stale, so no run is created\nrun first completed before; /)
     assert.match(ended.stdout, /^Urgentcalm/)
     assert.deepEqual(
       records(await folder.reprise('refresh', '--json')).map((run) => [run['runId'], run['status']]),

@@ -1,7 +1,7 @@
 // A person at a terminal, for tests of what is asked there.
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { Person } from '../../src/cli/terminal/ask-line.ts'
+import type { Person } from '../../src/cli/input/ask-line.ts'
 
 export const keys = { up: '\u001b[A', down: '\u001b[B', enter: '\r', back: '\u007f', cancel: '\u0003' }
 

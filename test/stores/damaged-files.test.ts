@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { openStore, currentOwner } from 'reprise/stores'
-import { checkJournal } from '../../src/cli/show/verify-journal.ts'
+import { checkJournal } from '../../src/cli/output/show-verification.ts'
 import { readEntries } from '../../src/engine/read/read-run.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Crew, RepriseError, Task } from 'reprise'
 import { openStore, sqliteStore, currentOwner } from 'reprise/stores'
-import { checkJournal } from '../../src/cli/show/verify-journal.ts'
+import { checkJournal } from '../../src/cli/output/show-verification.ts'
 import { batch, linesOf, refused, row, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

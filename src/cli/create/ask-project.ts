@@ -1,7 +1,7 @@
 // What `reprise create` asks a person: what no option has said, each with the answer that Enter gives.
 import { messageOf } from '../../base/errors.ts'
-import { askLine, type Person } from '../terminal/ask-line.ts'
-import { pick } from '../terminal/pick.ts'
+import { askLine, type Person } from '../input/ask-line.ts'
+import { pick } from '../input/pick.ts'
 import { wrap } from '../../text/wrap.ts'
 import { checkModelName, type ProjectOptions } from './project-files.ts'
 import { checkName } from './project-name.ts'

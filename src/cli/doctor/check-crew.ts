@@ -5,7 +5,7 @@ import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
 import { isInstalled } from '../../base/optional-package.ts'
 import { loadCrew, loadCrews } from '../find/load-crew.ts'
 import { usualFile } from '../find/usual-file.ts'
-import { plural } from '../terminal/entries-word.ts'
+import { plural } from '../output/words.ts'
 import type { CommandNext, Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 

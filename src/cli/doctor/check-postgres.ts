@@ -2,9 +2,9 @@
 // and what its server's settings mean for what it keeps.
 import { messageOf } from '../../base/errors.ts'
 import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/inspect.ts'
-import { plural } from '../terminal/entries-word.ts'
+import { plural } from '../output/words.ts'
 import type { CommandNext, Commands } from '../write-command.ts'
-import { sizeWords } from '../terminal/size-words.ts'
+import { sizeWords } from '../output/words.ts'
 import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 const migrate: CommandNext = { act: 'command', to: 'bring it up to date', words: ['migrate'] }

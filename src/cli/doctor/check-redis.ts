@@ -2,8 +2,8 @@
 // keeps.
 import { messageOf } from '../../base/errors.ts'
 import { inspectRedis, type RedisInspection } from '../../stores/redis/inspect.ts'
-import { plural } from '../terminal/entries-word.ts'
-import { sizeWords } from '../terminal/size-words.ts'
+import { plural } from '../output/words.ts'
+import { sizeWords } from '../output/words.ts'
 import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 /** `instead`: what to do about a store that cannot be used. */

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import { environment, firstSet } from '../../base/environment.ts'
 import { messageOf } from '../../base/errors.ts'
 import { providers } from '../../models/resolve/providers.ts'
-import { plural } from '../terminal/entries-word.ts'
+import { plural } from '../output/words.ts'
 import { packageVersion as version } from '../../studio/package-version.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 

@@ -10,8 +10,8 @@ import { countOpenQuestions, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import { placeOf } from '../write-command.ts'
-import { canAsk, thePerson } from '../terminal/ask-line.ts'
-import { plural, shortTime } from '../terminal/entries-word.ts'
+import { canAsk, thePerson } from '../input/ask-line.ts'
+import { plural, shortTime } from '../output/words.ts'
 
 /** More than anybody looks through. */
 const mostListed = 500
@@ -110,7 +110,7 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
     const note = `${shortTime(row.createdAt, now)}  ${row.crew}  ${await rowStatus(store, row)}${open}`
     choices.push({ value: row, label: row.run, note })
   }
-  const { pick } = await import('../terminal/pick.ts')
+  const { pick } = await import('../input/pick.ts')
   const picked = await pick(title, choices, thePerson())
   if (picked) return picked
   throw new UsageError('no run was picked; name one', { next: { act: 'runs' } })

@@ -4,10 +4,10 @@ import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
-import type { Invocation } from '../invocation.ts'
+import type { Invocation } from '../command.ts'
 import { seeTasks } from '../write-command.ts'
-import { canAsk, thePerson } from '../terminal/ask-line.ts'
-import { pick } from '../terminal/pick.ts'
+import { canAsk, thePerson } from '../input/ask-line.ts'
+import { pick } from '../input/pick.ts'
 
 interface Named {
   readonly name: string

@@ -1,14 +1,13 @@
 // Finding the crew that a command is about: the module, and the one export of it that is a crew.
 import { statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Crew } from '../../crew/crew.ts'
 import { projectFolder } from '../../crew/verbs/default-store.ts'
 import { RepriseError, messageOf, reworded } from '../../base/errors.ts'
 import { nearest } from '../../base/options.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { CommandNext } from '../write-command.ts'
-import { missingImport } from './missing-import.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
 /**
@@ -148,4 +147,37 @@ const newProject: CommandNext = { act: 'command', to: 'or make a project', words
 
 function notFound(message: string, next?: CommandNext): UsageError {
   return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })
+}
+
+/** Which import of which file leads nowhere, and what to do; undefined for any other error. */
+function missingImport(error: unknown): string | undefined {
+  const [, kind, wanted = '', importer = ''] =
+    /^Cannot find (module|package) '(.*?)' imported from (.*)$/m.exec(messageOf(error)) ?? []
+  if (kind === 'module')
+    return `${shown(importer)} imports ${shown(wanted)}, which is not there; correct the import, or add that file`
+  if (kind === 'package')
+    return `${shown(importer)} imports the package ${wanted}, which is not installed; run npm install ${wanted}, or correct the import`
+  const [, from = '', name = ''] =
+    /^The requested module '(.*)' does not provide an export named '(.*)'$/m.exec(messageOf(error)) ?? []
+  const [, place] = /^(file:\S+?):\d+\n/.exec((error as { stack?: string }).stack ?? '') ?? []
+  if (place === undefined || name === '') return undefined
+  return `${shown(place)} imports ${name} from ${from}, which does not export it; correct the import`
+}
+
+function shown(file: string): string {
+  return relative(process.cwd(), file.startsWith('file:') ? fileURLToPath(file) : file)
+}
+
+/** CREW_NOT_FOUND for a module that exports none, or where none is named and there is no usual one. */
+export async function loadServed(paths: readonly string[]): Promise<Crew[]> {
+  const found = new Set<Crew>()
+  for (const path of paths.length > 0 ? paths : [crewFile(undefined)]) {
+    const crews = await loadCrews(path)
+    if (crews.length === 0)
+      throw new UsageError(`${path} exports no crew; add: export const crew = new Crew({ … })`, {
+        code: 'CREW_NOT_FOUND',
+      })
+    for (const crew of crews) found.add(crew)
+  }
+  return [...found]
 }

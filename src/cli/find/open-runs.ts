@@ -11,7 +11,7 @@ import { storePath } from '../../stores/open-store.ts'
 import { shortWaitMs, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
 import type { Commands, Kept } from '../write-command.ts'
 import { anotherNamesStore, crewStore } from './crew-store.ts'
 

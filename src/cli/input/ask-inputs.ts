@@ -1,10 +1,12 @@
 // Inputs that a crew needs and was not given, asked of the person at the terminal.
-import { messageOf } from '../../base/errors.ts'
+import { messageOf, RepriseError, reworded } from '../../base/errors.ts'
 import type { NextStep } from '../../base/next.ts'
 import { ownMember } from '../../base/options.ts'
-import { parsePair } from './typed-inputs.ts'
-import { askLine, thePerson, type Person } from '../terminal/ask-line.ts'
-import type { Channel } from '../terminal/terminal.ts'
+import type { Crew } from '../../crew/crew.ts'
+import { inputsToGive } from '../../crew/arguments/inputs.ts'
+import type { Channel, Terminal } from '../output/terminal.ts'
+import { askLine, canAsk, thePerson, type Person } from './ask-line.ts'
+import { parsePair, type inputsOf } from './inputs.ts'
 
 /** Undefined when the person would rather not say. Only where `canAsk()`. */
 export async function askInputs(
@@ -41,5 +43,27 @@ async function askInput(
     } catch (error) {
       err.line({ text: messageOf(error), format: 'red' })
     }
+  }
+}
+
+type Inputs = ReturnType<typeof inputsOf>
+
+/** `start` is called again with those that were asked for. */
+export async function askingForMissing<Begun>(
+  { loud }: Terminal,
+  crew: Crew,
+  inputs: Inputs,
+  start: (inputs: Inputs) => Promise<Begun>,
+): Promise<Begun> {
+  try {
+    return await start(inputs)
+  } catch (error) {
+    const known = RepriseError.isInstance(error) && ['INPUT_MISSING', 'INPUT_INVALID'].includes(error.code)
+    const next = known ? inputsToGive(crew['~open'].definition, inputs ?? {}) : undefined
+    if (!known || !next) throw error
+    const more = canAsk() ? await askInputs(loud, next) : undefined
+    // the library names the first one that it comes upon; a command is to be typed once
+    if (!more) throw reworded(error, error.facts, { next })
+    return start({ ...inputs, ...more })
   }
 }

@@ -9,7 +9,7 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
-import { canAsk } from '../terminal/ask-line.ts'
+import { canAsk } from './ask-line.ts'
 
 export interface Edited {
   readonly text: string

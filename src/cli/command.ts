@@ -1,0 +1,30 @@
+// A command: what it takes, and what it does with one call. A command gets an Invocation; it does not read argv or
+// streams itself.
+import type { Command as Program } from 'commander'
+import type { Terminal } from './output/terminal.ts'
+import type { Commands } from './write-command.ts'
+
+export interface Command<Options = object> {
+  /** Adds its arguments and options. */
+  readonly declare: (command: Program) => Program
+  /** Lines at the end of its help. */
+  readonly examples: readonly string[]
+  /** Returns the exit code. */
+  readonly action: (invocation: Invocation<Options>) => Promise<number>
+}
+
+export interface GlobalOptions {
+  readonly store?: string
+  readonly json?: boolean
+  readonly quiet?: boolean
+  readonly color: boolean
+}
+
+export interface Invocation<Options = object> {
+  readonly terminal: Terminal
+  /** The positional arguments. */
+  readonly args: readonly (string | undefined)[]
+  readonly options: Options & GlobalOptions
+  /** Words the next steps as commands that work in this folder. */
+  readonly commands: Commands
+}

@@ -1,0 +1,136 @@
+// `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a
+// terminal.
+import { runArgument, withStore } from '../options.ts'
+import { answerQuestion, findQuestion } from '../../engine/inbox/send-message.ts'
+import { answerStep, decisions } from '../../engine/inbox/questions.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { AskedQuestion } from '../../journal/state/open-questions.ts'
+import { hasOpenQuestions } from '../../runs/waiting-questions.ts'
+import { readRunTree } from '../../runs/run-tree.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import { askQuestion } from '../input/ask-question.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
+import { aboutRun } from '../find/root-run.ts'
+import { findRun } from '../find/find-run.ts'
+import { parseJson } from '../input/inputs.ts'
+import type { Command, Invocation } from '../command.ts'
+import { readLimit } from '../input/read-limit.ts'
+import { signedBy } from '../input/login-name.ts'
+import { openRuns } from '../find/open-runs.ts'
+import { canAsk, thePerson } from '../input/ask-line.ts'
+import { pick } from '../input/pick.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { whatNext } from '../output/what-next.ts'
+
+export interface AnswerOptions {
+  readonly decision?: string
+  readonly reason?: string
+  readonly result?: string
+  readonly input?: string
+  readonly feedback?: string
+  readonly output?: string
+  readonly to?: string
+  readonly by?: string
+  readonly note?: string
+}
+
+export const answerCommand: Command<AnswerOptions> = {
+  declare: (command) =>
+    withStore(command)
+      .argument('[run]', runArgument)
+      .argument('[question]', 'id of the question, such as q1')
+      .option('--decision <decision>', 'a decision that the question takes (at a terminal, you are asked for it)')
+      .option('--reason <text>', 'why, for deny and fail')
+      .option('--result <json>', 'what the tool returned, for happened and use')
+      .option('--input <json>', 'call the tool with this input instead, for approve')
+      .option('--feedback <text>', 'what to do better, for revise')
+      .option('--output <json>', 'use this output instead, for replace')
+      .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
+      .option('--by <name>', 'who answers (default: your login name)')
+      .option('--note <text>', 'kept with the answer'),
+  examples: [`reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`],
+  action: answer,
+}
+
+async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  const { decision, by, note } = options
+  const fields = fieldsOf(options)
+  await using engine = await openRuns(invocation)
+  const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(engine.store, row)
+  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0], undefined, { fits }))
+  const question = await chooseQuestion(engine.store, run, args[1])
+  const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
+  if (!decided) {
+    terminal.err.line('nothing was answered')
+    return exitCodes.usage
+  }
+  const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
+  await answerQuestion(engine, run, question.id, given)
+  const { questions } = await readRunTree(engine.store, run)
+  // an answer to a run that another process executes is recorded by that process, in its own time
+  const open = questions.filter(({ id }) => id !== question.id)
+  if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
+  terminal.err.line(`answered ${question.id} of run ${run}`)
+  for (const other of open) {
+    terminal.err.line(`still open: ${other.id}: ${other.text}`)
+    terminal.err.line(`  ${commands.advice(answerStep(run, other))}`)
+  }
+  terminal.err.line(await whatNext(commands, engine.store, run))
+  return exitCodes.done
+}
+
+/** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
+async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<AskedQuestion> {
+  const { questions: open } = await readRunTree(store, run)
+  const [first] = open
+  // what is not open is looked up to say why
+  if (id !== undefined)
+    return open.find((question) => question.id === id) ?? { ...(await findQuestion(store, run, id)), asking: [] }
+  if (!first) {
+    const next = { act: 'show', runId: run } as const
+    throw new RepriseError('QUESTION_NOT_FOUND', `run ${run} has no open question`, { runId: run, next })
+  }
+  const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
+  if (!canAsk())
+    throw new UsageError(`no question is named; open in run ${run} are ${words}`, { next: answerStep(run, first) })
+  // one needs no list: it is shown with its decisions, and can still be left open
+  if (open.length === 1) return first
+  const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))
+  const picked = await pick('Which question?', choices, thePerson())
+  if (picked) return picked
+  throw new UsageError(`no question was picked; open are ${words}`)
+}
+
+async function askFor(
+  terminal: Terminal,
+  run: string,
+  question: AskedQuestion,
+  fields: object,
+): Promise<object | undefined> {
+  const taken = Object.keys(decisions[question.kind]).join(', ')
+  if (!canAsk())
+    throw new UsageError(`--decision is missing; question ${question.id} takes ${taken}`, {
+      next: { act: 'show', runId: run },
+    })
+  const [field] = Object.keys(fields)
+  if (field !== undefined) throw new UsageError(`--${field} goes with a --decision; give one of ${taken}`)
+  return askQuestion(terminal, question)
+}
+
+/** The fields that were given. Whether they fit the question is for the library to say. */
+function fieldsOf({ reason, result, input, feedback, output, to }: AnswerOptions): {
+  readonly [field: string]: unknown
+} {
+  const json = (name: string, text: string | undefined) =>
+    text === undefined ? undefined : parseJson(text, `--${name}`)
+  const fields = {
+    reason,
+    result: json('result', result),
+    input: json('input', input),
+    feedback,
+    output: json('output', output),
+    to: to === undefined ? undefined : readLimit('--to', to),
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

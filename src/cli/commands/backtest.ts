@@ -1,0 +1,128 @@
+// `reprise backtest`: one task, with the code as it is now, on what it was given in earlier runs.
+import { collect, runArgument, taskArgument, wholeNumber, withCrew } from '../options.ts'
+import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../crew/verbs/backtest-task.ts'
+import { trialEstimate } from '../../crew/verbs/backtest-estimate.ts'
+import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import type { Estimate } from '../../journal/entries.ts'
+import { stopOnInterrupt } from '../execute.ts'
+import { parentRunId } from '../../journal/paths.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
+import { findRun } from '../find/find-run.ts'
+import { findCrewTask, hasTask, namedTask } from '../find/find-task.ts'
+import type { Command, Invocation } from '../command.ts'
+import { loadCrew } from '../find/load-crew.ts'
+import { loadCrewOfRun } from '../find/crew-of-run.ts'
+import { storeOutside } from '../find/open-runs.ts'
+import { observe } from '../live/observe.ts'
+import { confirm } from '../input/confirm.ts'
+import type { Channel, Format } from '../output/terminal.ts'
+import { dollars, duration, plural } from '../output/words.ts'
+import { wrap } from '../../text/wrap.ts'
+
+export interface BacktestCommandOptions {
+  readonly task?: string
+  readonly file?: string
+  readonly crew?: string
+  readonly runs?: number
+  readonly run?: readonly string[]
+  readonly id?: string
+  readonly yes?: boolean
+}
+
+export const backtestCommand: Command<BacktestCommandOptions> = {
+  declare: (command) =>
+    withCrew(command)
+      .argument('[task]', taskArgument)
+      .option('-t, --task <task>', 'the same')
+      .option('--runs <number>', 'how many of the latest runs (default: 20)', wholeNumber)
+      .option('--run <run>', `this run instead of the latest ones: ${runArgument}; once for each`, collect)
+      .option('--id <id>', 'id of the backtest; the same id again continues one that was cut off')
+      .option('--yes', 'do not ask before anything is spent'),
+  examples: ['reprise backtest note --runs 10'],
+  action: backtest,
+}
+
+async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise<number> {
+  const { terminal, options, commands } = invocation
+  const named = namedTask(invocation)
+  if (options.run && options.runs !== undefined) throw new UsageError('--run and --runs exclude one another; give one')
+  const [first] = options.run ?? []
+  const found =
+    first === undefined
+      ? await loadCrew(options.file, options.crew, (crew) => hasTask(crew, named))
+      : (await loadCrewOfRun(options, first)).crew
+  const task = (await findCrewTask(found, named)).name
+  commands.keptIn(storeOutside(found.store, commands.file))
+  const store = await openCrewStore(options.store ?? found.store)
+  let begin = performance.now()
+  const origins = new Map<string, string>()
+  const observed = observe(store, (entry, trial) => {
+    if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
+    if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
+    // one that works for a trial is not what was asked for
+    if (parentRunId(trial) !== undefined) return
+    const words = `${entry.type === 'run.completed' ? 'done' : 'failed'} on run ${origins.get(trial) ?? trial}`
+    terminal.err.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
+  })
+  using interrupt = stopOnInterrupt(terminal.err)
+  try {
+    const crew = found.with({ store: observed.store })
+    const these = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
+    const runs = these ? these.map(({ run }) => run) : (options.runs ?? 20)
+    const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
+    const expected = expectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
+    for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
+    const question = `Execute ${task} up to ${plural(count, 'time')}?`
+    if (count > 0 && !(await confirm(question, { yes: options.yes ?? false, err: terminal.err }))) {
+      terminal.err.line('nothing was started')
+      return exitCodes.usage
+    }
+    begin = performance.now()
+    const given = options.id === undefined ? {} : { id: options.id }
+    const report = await crew.backtest(task, { runs, ...given, signal: interrupt.signal })
+    await observed.heard()
+    if (terminal.json) terminal.record(asData(report))
+    else print(terminal.out, report)
+    if (report.pending === 0) return report.failed > 0 ? exitCodes.failed : exitCodes.done
+    const which = options.run?.flatMap((run) => ['--run', run]) ?? []
+    const last = options.runs === undefined ? [] : ['--runs', String(options.runs)]
+    const words = ['backtest', '-t', task, '--id', report.id, ...which, ...last]
+    terminal.err.line(commands.advice({ act: 'command', to: 'continue', words, takes: 'crew' }))
+    return exitCodes.suspended
+  } finally {
+    await observed.heard()
+    await store.close()
+  }
+}
+
+function expectation(task: string, count: number, latest: boolean, estimate: Estimate | undefined): string {
+  const where = latest ? `up to ${plural(count, 'earlier run')}` : plural(count, 'run')
+  const tokens = estimate && (estimate.usage.input + estimate.usage.output).toLocaleString('en')
+  const cost = estimate?.cost === undefined ? 'cost unknown' : dollars(estimate.cost)
+  const each =
+    estimate === undefined
+      ? 'tokens and cost unknown'
+      : estimate.usage.calls === 0
+        ? `no model calls before (median of ${estimate.samples})`
+        : `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
+  return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
+}
+
+/** An error's message is not among what JSON carries of it. */
+function asData(report: Backtest): object {
+  const cases = report.cases.map(({ error, ...one }) => ({
+    ...one,
+    ...(error ? { error: { code: error.code, message: error.facts } } : {}),
+  }))
+  return { ...report, cases }
+}
+
+function print(channel: Channel, report: Backtest): void {
+  for (const { type, text } of backtestLines(report)) {
+    const indent = backtestIndents[type]
+    for (const row of wrap(indent + text, channel.width, indent.length || 2))
+      channel.line({ text: row, format: formats[type] })
+  }
+}
+
+const formats: { readonly [type in BacktestLine['type']]?: Format } = { title: 'bold', old: 'red', new: 'green' }

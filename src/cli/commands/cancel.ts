@@ -1,0 +1,51 @@
+// `reprise cancel`: ends a run for good, in whatever process it is executed.
+import { runArgument, signerOption, withStore } from '../options.ts'
+import { sendMessage } from '../../engine/inbox/send-message.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { aboutRun } from '../find/root-run.ts'
+import { findWhole } from '../find/find-run.ts'
+import type { Command, Invocation } from '../command.ts'
+import { signedBy } from '../input/login-name.ts'
+import { openRuns } from '../find/open-runs.ts'
+import { canAsk } from '../input/ask-line.ts'
+import { confirm } from '../input/confirm.ts'
+
+export interface CancelOptions {
+  readonly by?: string
+  readonly yes?: boolean
+}
+
+export const cancelCommand: Command<CancelOptions> = {
+  declare: (command) =>
+    withStore(command).argument('[run]', runArgument).option('--by <name>', signerOption).option('--yes', 'do not ask'),
+  examples: ['reprise cancel latest'],
+  action: cancel,
+}
+
+async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  await using engine = await openRuns(invocation)
+  const { yes = false } = options
+  const row = await findWhole(engine.store, args[0], !yes && canAsk())
+  await aboutRun(commands, engine.store, row)
+  const { run, crew } = row
+  const status = await rowStatus(engine.store, row)
+  // of a run that is over the library says so
+  if (
+    !isEnded(row.status) &&
+    !(await confirm(`Cancel run ${run} of crew ${crew} (${status}) for good?`, { yes, err: terminal.err }))
+  ) {
+    terminal.err.line('nothing was cancelled')
+    return exitCodes.usage
+  }
+  const signed = signedBy(options.by)
+  await sendMessage(engine, run, { kind: 'cancel', ...signed })
+  const cancelled = (await engine.store.row(run))?.status === 'cancelled'
+  if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
+  const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`
+  const next = commands.advice({ act: cancelled ? 'refresh' : 'show', runId: run })
+  terminal.err.line(`${done}; ${next}`)
+  return exitCodes.done
+}

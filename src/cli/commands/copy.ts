@@ -1,0 +1,252 @@
+// `reprise copy`: the runs of a store, or some, into another one, so that a team moves with one command. A run that is
+// being executed, or that cannot be copied, is named with the reason and keeps no other from being copied: the same
+// command copies it when that is gone.
+import { runArgument, statusesOption, timeOption, wholeNumber } from '../options.ts'
+import { mapConcurrently, readConcurrency } from '../../crew/verbs/pool.ts'
+import { defined } from '../../base/defined.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { backtestName } from '../../engine/history/backtest-name.ts'
+import { copyPlaces, copyRun, type CopyPlaces } from '../../engine/history/copy-run.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
+import type { RunStatus } from '../../journal/entries.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { storedStatuses, type RunViewStatus } from '../../runs/status.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import { redact } from '../../secrets/redact.ts'
+import { missingStore } from '../../stores/missing-store.ts'
+import { openStore } from '../../stores/open-store.ts'
+import { oldestFirst } from '../../stores/rules/cursor.ts'
+import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
+import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
+import { findRun } from '../find/find-run.ts'
+import { readMoment } from '../input/read-time.ts'
+import type { Command, Invocation } from '../command.ts'
+import { formatOf } from '../output/run-words.ts'
+import { amount, entriesWord, plural } from '../output/words.ts'
+import { printTable } from '../output/print-table.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+export interface CopyOptions {
+  readonly crew?: string
+  readonly status?: readonly RunViewStatus[]
+  readonly since?: string
+  readonly until?: string
+  readonly concurrency?: number
+  readonly dryRun?: boolean
+}
+
+interface CopiedRun {
+  readonly runId: string
+  readonly crew: string
+  readonly status: RunStatus
+  readonly outcome: 'copied' | 'present' | 'held' | 'refused'
+  readonly runs: number
+  readonly entries: number
+  readonly bytes: number
+  readonly error?: RepriseError
+}
+
+interface CopiedRuns {
+  readonly runs: readonly CopiedRun[]
+  readonly from: string
+  readonly to: string
+  readonly dryRun: boolean
+}
+
+export const copyCommand: Command<CopyOptions> = {
+  declare: (command) =>
+    command
+      .argument('<from>', 'the URL of the store that has the runs')
+      .argument('<to>', 'the URL of the store to copy them to')
+      .argument('[runs...]', `${runArgument} (default: all runs that match the options)`)
+      .option('--crew <name>', 'only runs of this crew, and its backtests')
+      .addOption(statusesOption())
+      .option('--since <time>', timeOption)
+      .option('--until <time>', 'created before then')
+      .option('--concurrency <number>', 'how many runs at once (default: 4)', wholeNumber)
+      .option('--dry-run', 'list the runs that would be copied, and write nothing'),
+  examples: ['reprise copy sqlite:.reprise/runs.db file:./state'],
+  action: copy,
+}
+
+async function copy({ terminal, args, options, commands }: Invocation<CopyOptions>): Promise<ExitCode> {
+  const [from = '', to = '', ...names] = args.filter((word) => word !== undefined)
+  await checkPlaces(from, to, options.store)
+  commands.keptIn({ store: from })
+  const choose = chooser(options, names)
+  const concurrency = readConcurrency(options.concurrency)
+  const { dryRun = false } = options
+  await using opened = await openPlace(from)
+  const source = opened.store
+  // what is wrong with the choice is known before the other store is made
+  const chosen = await choose(source)
+  const unmade = dryRun ? await missingStore(to) : undefined
+  await using other = await openPlace(unmade === undefined ? to : 'memory:')
+  const target = other.store
+  if (source.url === target.url)
+    throw new RepriseError('OPTION_INVALID', `both places are ${source.url}; give another one to copy to`)
+  using progress = openProgress(terminal, chosen.length, dryRun)
+  const places = copyPlaces(source, target)
+  let failure: { readonly error: unknown } | undefined
+  const copied = await mapConcurrently(
+    chosen,
+    concurrency,
+    async (row) => {
+      try {
+        const run = await copyChosen(places, row, dryRun)
+        progress.onRun(run)
+        return run
+      } catch (error) {
+        failure ??= { error }
+        return undefined
+      }
+    },
+    () => failure !== undefined,
+  )
+  progress[Symbol.dispose]()
+  if (failure) throw failure.error
+  const runs = copied.filter((run) => run !== undefined)
+  if (!terminal.json && dryRun) printRuns(terminal, runs)
+  return report(terminal, { runs, from: source.url, to: unmade ?? target.url, dryRun })
+}
+
+/** Before anything is opened. A usage error; RUN_NOT_FOUND when there is nothing to copy from. */
+async function checkPlaces(from: string, to: string, store: string | undefined): Promise<void> {
+  if (store !== undefined)
+    throw new UsageError('copy has no --store: name the store to copy from, then the one to copy to')
+  const passing = [from, to].find((url) => /^memory:/i.test(url))
+  if (passing !== undefined)
+    throw new UsageError(
+      `${passing} is gone with this process; name a store that stays, such as sqlite:path/to/runs.db`,
+    )
+  const missing = await missingStore(from)
+  if (missing !== undefined)
+    throw new RepriseError('RUN_NOT_FOUND', `there is nothing at ${missing} to copy from; give the URL of a store`)
+}
+
+async function openPlace(url: string): Promise<AsyncDisposable & { readonly store: Store }> {
+  const store = await openStore(url)
+  return { store, [Symbol.asyncDispose]: () => store.close() }
+}
+
+async function copyChosen(
+  places: CopyPlaces,
+  { run: runId, crew, status }: RunRow,
+  dryRun: boolean,
+): Promise<CopiedRun> {
+  try {
+    const { row, ...copied } = await copyRun(places, runId, dryRun)
+    return { runId, crew, status: row.status, ...copied }
+  } catch (error) {
+    if (!RepriseError.isInstance(error) || !aboutOneRun.has(error.code)) throw error
+    return { runId, crew, status, outcome: 'refused', runs: 0, entries: 0, bytes: 0, error }
+  }
+}
+
+/** Anything else is wrong with a store, and ends it all. */
+const aboutOneRun: ReadonlySet<string> = new Set([
+  'BLOB_MISSING',
+  'JOURNAL_DAMAGED',
+  'LEASE_LOST',
+  'OPTION_INVALID',
+  'RUN_ENDED',
+  'RUN_EXISTS',
+  'RUN_HELD',
+  'RUN_MOVED',
+  'RUN_NOT_FOUND',
+  'SEQ_CONFLICT',
+])
+
+/** The rows of the runs to copy, oldest first: of equal outputs the newest is found in the other store, too. */
+function chooser({ crew, status, since, until }: CopyOptions, names: readonly string[]) {
+  const createdFrom = since === undefined ? undefined : readMoment('--since', since)
+  const createdTo = until === undefined ? undefined : readMoment('--until', until)
+  const filter = defined({ createdFrom, createdTo, status: status && storedStatuses(status) })
+  if (names.length > 0 && (crew !== undefined || Object.keys(filter).length > 0))
+    throw new UsageError('name the runs to copy, or say with options which ones fit, not both')
+  return async (store: Store): Promise<RunRow[]> => {
+    const chosen = new Map<string, RunRow>()
+    for (const name of names) {
+      const root = await findRun(store, rootRunId((await findRun(store, name)).run))
+      chosen.set(root.run, root)
+    }
+    const crews = crew === undefined ? [undefined] : [crew, backtestName(crew)]
+    for (const one of names.length > 0 ? [] : crews) {
+      const fits: RunFilter = { roots: true, ...filter, ...defined({ crew: one }) }
+      for await (const row of allRows(store, fits))
+        if (!status || status.includes(await rowStatus(store, row))) chosen.set(row.run, row)
+    }
+    return [...chosen.values()].toSorted(oldestFirst)
+  }
+}
+
+/** A line for each run that is copied; on a terminal, one that counts them. Records, for programs. */
+function openProgress(
+  terminal: Terminal,
+  total: number,
+  dryRun: boolean,
+): Disposable & { onRun(run: CopiedRun): void } {
+  const block = terminal.openBlock()
+  let isOpen = true
+  let looked = 0
+  let bytes = 0
+  return {
+    onRun(run) {
+      looked += 1
+      bytes += run.bytes
+      if (terminal.json) terminal.record(recordOf(run))
+      if (block) block.draw([[`  ${looked} of ${plural(total, 'run')} · ${amount(bytes)} bytes · ${run.runId}`]])
+      else if (run.outcome === 'copied' && !dryRun)
+        terminal.err.line(`copied run ${run.runId}: ${run.status}, ${entriesWord(run.entries)}`)
+    },
+    [Symbol.dispose]() {
+      if (!isOpen) return
+      isOpen = false
+      block?.clear()
+      block?.[Symbol.dispose]()
+    },
+  }
+}
+
+function recordOf({ error, ...run }: CopiedRun): object {
+  return error === undefined ? run : { ...run, error: { code: error.code, message: redact(error.facts) } }
+}
+
+function printRuns(terminal: Terminal, runs: readonly CopiedRun[]): void {
+  const copied = runs.filter(({ outcome }) => outcome === 'copied')
+  if (copied.length === 0) return
+  printTable(
+    terminal.out,
+    [
+      { title: 'run', value: (run) => run.runId, shrinkTo: 12 },
+      { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
+      { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
+      { title: 'entries', value: (run) => String(run.entries), align: 'right' },
+      { title: 'bytes', value: (run) => amount(run.bytes), align: 'right' },
+    ],
+    copied,
+  )
+}
+
+function report(terminal: Terminal, { runs, from, to, dryRun }: CopiedRuns): ExitCode {
+  const of = (outcome: CopiedRun['outcome']): CopiedRun[] => runs.filter((run) => run.outcome === outcome)
+  const [copied, present, held, refused] = [of('copied'), of('present'), of('held'), of('refused')]
+  const sum = (field: 'runs' | 'entries' | 'bytes'): number => copied.reduce((total, run) => total + run[field], 0)
+  const counts = { copied: copied.length, present: present.length, held: held.length, refused: refused.length }
+  if (terminal.json) terminal.record({ from, to, dryRun, ...counts, entries: sum('entries'), bytes: sum('bytes') })
+  const within = sum('runs') - copied.length
+  const what = `${plural(copied.length, 'run')}${within > 0 ? ` (with ${plural(within, 'child run')})` : ''}`
+  const size = `${entriesWord(sum('entries'))}, ${amount(sum('bytes'))} bytes`
+  const there = present.length > 0 ? `; already there: ${present.length}` : ''
+  terminal.err.line(`${dryRun ? 'would copy' : 'copied'} ${what} to ${to}: ${size}${there}`)
+  const open = copied.filter(({ status }) => !isEnded(status)).length
+  if (open > 0 && !dryRun) terminal.err.line(`not ended: ${open} of them, which from now on continue only in ${to}`)
+  if (held.length > 0) {
+    const names = held.map(({ runId }) => runId).join(', ')
+    terminal.loud.line(`not copied, since a process executes them in ${from}: ${names}; stop it, and copy again`)
+  }
+  for (const { error } of refused) terminal.loud.line(`not copied: ${redact(messageOf(error))}`)
+  if (refused.length > 0) return exitCodes.failed
+  return held.length > 0 ? exitCodes.held : exitCodes.done
+}

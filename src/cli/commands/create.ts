@@ -1,0 +1,103 @@
+// `reprise create`: a new project that runs at once.
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { parseModel } from '../../models/resolve/resolve-model.ts'
+import { askProject, checkNewName } from '../create/ask-project.ts'
+import {
+  checkModelName,
+  projectFiles,
+  sourceFor,
+  variablesToSet,
+  type ProjectOptions,
+} from '../create/project-files.ts'
+import { defaultName } from '../create/project-name.ts'
+import { writeProject } from '../create/write-project.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Command, Invocation } from '../command.ts'
+import { shellWord } from '../../text/shell-word.ts'
+import { canAsk, thePerson } from '../input/ask-line.ts'
+import type { Channel } from '../output/terminal.ts'
+
+export interface CreateOptions {
+  readonly model?: string
+  readonly yaml?: boolean
+  readonly install?: boolean
+  readonly yes?: boolean
+}
+
+export const createCommand: Command<CreateOptions> = {
+  declare: (command) =>
+    command
+      .argument('[name]', 'name of the project and of its folder (default: my-crew)')
+      .option('--model <model>', 'provider/model, for .env (default: REPRISE_MODEL, else openai/gpt-5-mini)')
+      .option('--yaml', 'agents and tasks in config/*.yaml, as CrewAI has them')
+      .option('--no-yaml', 'everything in TypeScript (the default)')
+      .option('--install', 'run npm install in it')
+      .option('--yes', 'use defaults instead of asking'),
+  examples: ['reprise create claims --yaml'],
+  action: create,
+}
+
+async function create({ args, options, terminal }: Invocation<CreateOptions>): Promise<number> {
+  const { err } = terminal
+  const given = givenOf(args[0], options)
+  const model = given.model ?? checkModelName(parseModel(undefined).name)
+  const defaults = { name: defaultName, yaml: false, ...given, model }
+  const asks = options.yes !== true && canAsk()
+  const project = asks ? await askProject(given, defaults, thePerson()) : defaults
+  if (!project) {
+    err.line('nothing was created')
+    return exitCodes.usage
+  }
+  const files = projectFiles(project)
+  writeProject(project.name, files)
+  if (terminal.json)
+    terminal.record({ ...project, folder: resolve(project.name), files: files.map(({ path }) => path) })
+  err.line({ text: `created ${project.name}`, format: 'green' }, `: ${files.length} files; begin with crew.ts`)
+  const installed = options.install === true && install(project.name, err)
+  sayNext(err, project, installed)
+  return options.install === true && !installed ? exitCodes.failed : exitCodes.done
+}
+
+/** What was said on the command line, refused before anything is asked. */
+function givenOf(name: string | undefined, { model, yaml }: CreateOptions): Partial<ProjectOptions> {
+  if (name !== undefined) checkNewName(name)
+  if (model !== undefined) checkModelName(model)
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(model === undefined ? {} : { model }),
+    ...(yaml === undefined ? {} : { yaml }),
+  }
+}
+
+function install(folder: string, err: Channel): boolean {
+  // the standard output is for data
+  const { status, error } = spawnSync('npm', ['install'], {
+    cwd: folder,
+    stdio: ['ignore', 2, 2],
+    // npm is a script there
+    shell: process.platform === 'win32',
+  })
+  if (status === 0) return true
+  const why = error ? error.message : `code ${status}`
+  err.line({ text: 'error:', format: 'red' }, ` npm install ended with ${why}; the project is there: run it again`)
+  return false
+}
+
+function installNote(project: string): string {
+  const { spec, folder } = sourceFor(project)
+  return folder === undefined ? '' : `if npm has no reprise@${spec} yet: npm install ${shellWord(folder)}`
+}
+
+function sayNext(err: Channel, { name, model }: ProjectOptions, installed: boolean): void {
+  const toSet = variablesToSet(model)
+  const lines: readonly (readonly [string, string])[] = [
+    [`cd ${name}`, ''],
+    ...(installed ? [] : [['npm install', installNote(name)] as const]),
+    ['npm run offline', 'without a model: the answers come from a script'],
+    ['npm start', toSet.length === 0 ? `with ${model}` : `with ${toSet.join(' and ')} in .env`],
+  ]
+  for (const [command, words] of lines) {
+    err.line(`  ${command.padEnd(17)}`, { text: words === '' ? '' : `# ${words}`, format: 'dim' })
+  }
+}

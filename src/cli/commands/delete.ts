@@ -1,0 +1,44 @@
+// `reprise delete`: removes a run for good. The runs that were made from it miss nothing.
+import { runArgument, withStore } from '../options.ts'
+import { deleteRun as remove } from '../../engine/history/delete-run.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import type { Store } from '../../stores/store.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { findWhole } from '../find/find-run.ts'
+import type { Command, Invocation } from '../command.ts'
+import { openRuns } from '../find/open-runs.ts'
+import { canAsk } from '../input/ask-line.ts'
+import { confirm } from '../input/confirm.ts'
+
+export const deleteCommand: Command<{ readonly yes?: boolean }> = {
+  declare: (command) => withStore(command).argument('[run]', runArgument).option('--yes', 'do not ask'),
+  examples: ['reprise delete claim-1'],
+  action: deleteRun,
+}
+
+async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
+  const { terminal, args, options } = invocation
+  await using engine = await openRuns(invocation)
+  const { run, words } = await nameOf(engine.store, args[0], !options.yes && canAsk())
+  if (!(await confirm(`Delete run ${run}${words} for good?`, { yes: options.yes ?? false, err: terminal.err }))) {
+    terminal.err.line('nothing was deleted')
+    return exitCodes.usage
+  }
+  await remove(engine, run)
+  if (terminal.json) terminal.record({ runId: run, deleted: true })
+  terminal.err.line(`deleted run ${run}`)
+  return exitCodes.done
+}
+
+/** A run that cannot be read any more can still be deleted, by its whole id. */
+async function nameOf(store: Store, name: string | undefined, asked: boolean): Promise<{ run: string; words: string }> {
+  try {
+    const row = await findWhole(store, name, asked)
+    return { run: row.run, words: ` of crew ${row.crew} (${await rowStatus(store, row)})` }
+  } catch (error) {
+    if (name !== undefined && RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED')
+      return { run: name, words: ', which is damaged,' }
+    throw error
+  }
+}

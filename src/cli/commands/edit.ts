@@ -1,0 +1,58 @@
+// `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is
+// loaded: its schema says what fits.
+import { runArgument, signerOption, taskArgument, withCrew } from '../options.ts'
+import { isUnfinished } from '../../runs/find.ts'
+import { editOutput, keptWords } from '../input/editor.ts'
+import { withCrewStore } from '../execute.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { findRun } from '../find/find-run.ts'
+import { findCrewTask } from '../find/find-task.ts'
+import type { Command, Invocation } from '../command.ts'
+import { loadCrewOfRun } from '../find/crew-of-run.ts'
+import { signedBy } from '../input/login-name.ts'
+import { outputOf, valueOf } from '../input/outputs.ts'
+import { whatNext } from '../output/what-next.ts'
+
+export interface EditOptions {
+  readonly file?: string
+  readonly crew?: string
+  readonly output?: string
+  readonly by?: string
+}
+
+export const editCommand: Command<EditOptions> = {
+  declare: (command) =>
+    withCrew(command)
+      .argument('[run]', runArgument)
+      .argument('[task]', taskArgument)
+      .option('--output <value>', 'the value: text (JSON for a task with a schema), or @file (else $EDITOR is opened)')
+      .option('--by <name>', signerOption),
+  examples: [`reprise edit latest facts --output '{"policy":"P-77","issue":"fire"}'`],
+  action: edit,
+}
+
+async function edit(invocation: Invocation<EditOptions>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  const { crew: found, name } = await loadCrewOfRun(options, args[0], isUnfinished)
+  return withCrewStore(invocation, found, async ({ crew, store }) => {
+    const { run } = await findRun(store, name, crew.name, { fits: isUnfinished })
+    const task = await findCrewTask(crew, args[1])
+    const signed = signedBy(options.by)
+    const handle = crew.run(run)
+    if (options.output !== undefined) await handle.edit(task.name, outputOf(task, options.output, '--output'), signed)
+    else {
+      const edited = await editOutput(store, run, task)
+      try {
+        await handle.edit(task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`), signed)
+      } catch (error) {
+        terminal.err.line(keptWords(edited))
+        throw error
+      }
+      edited.discard()
+    }
+    if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, ...signed })
+    terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
+    terminal.err.line(await whatNext(commands, store, run))
+    return exitCodes.done
+  })
+}

@@ -1,0 +1,76 @@
+// `reprise enqueue`: records a run that a worker executes, and prints its id.
+import { Option } from 'commander'
+import { crewOption, fileArgument, withInputs, withRemoved } from '../options.ts'
+import type { EnqueueOptions as Enqueue } from '../../crew/options/verb-options.ts'
+import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import { defined } from '../../base/defined.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { loadCrew } from '../find/load-crew.ts'
+import { storeOutside } from '../find/open-runs.ts'
+import { askingForMissing } from '../input/ask-inputs.ts'
+import { readDuration } from '../input/read-time.ts'
+import { inputsOf, type InputOptions } from '../input/inputs.ts'
+import { scheduleInCode } from '../../crew/queue/schedule-in-code.ts'
+import type { Command, Invocation } from '../command.ts'
+import { longTime } from '../output/words.ts'
+
+export interface EnqueueOptions extends InputOptions {
+  readonly crew?: string
+  readonly id?: string
+  readonly priority?: Enqueue['priority']
+  readonly delay?: string
+}
+
+export const enqueueCommand: Command<EnqueueOptions> = {
+  declare: (command) =>
+    withRemoved(
+      withInputs(command.argument('[file]', fileArgument).option('--crew <crew>', crewOption))
+        .option('--id <id>', 'your own run id; the same id with the same inputs is the same run')
+        .addOption(
+          new Option('--priority <priority>', 'which queued runs come first (default: normal)').choices([
+            'low',
+            'normal',
+            'high',
+          ]),
+        )
+        .option('--delay <time>', 'start it only after this time: 90s, 10m, 2h, 1d'),
+      '--cron <expression>',
+      scheduleInCode,
+    ),
+  examples: ['reprise enqueue claims.ts --input notes=@notes.txt --delay 10m'],
+  action: enqueue,
+}
+
+async function enqueue({ args, options, terminal, commands }: Invocation<EnqueueOptions>): Promise<number> {
+  const { id, priority } = options
+  const delay = options.delay === undefined ? undefined : readDuration('--delay', options.delay)
+  const inputs = inputsOf(options)
+  const found = await loadCrew(args[0], options.crew)
+  const values = commands.file === undefined ? [] : [commands.file]
+  // written before the place of the store is known: a worker loads the file of the crew, which says it
+  const work = commands.advice({ act: 'command', to: 'execute it', words: ['worker'], values })
+  commands.keptIn(storeOutside(found.store, commands.file))
+  const store = await openCrewStore(options.store ?? found.store)
+  try {
+    const crew = found.with({ store })
+    const run = await askingForMissing(terminal, crew, inputs, (all) =>
+      // which inputs a crew takes is known to its file; here it is for the library to check
+      crew.enqueue({
+        ...defined({ id, priority, delay }),
+        ...(all === undefined ? {} : { inputs: all }),
+      } as Enqueue),
+    )
+    const { status, dueAt } = await run.view()
+    if (terminal.json) terminal.record({ runId: run.id, crew: crew.name, status })
+    else terminal.out.line(run.id)
+    const due = dueAt === undefined ? '' : ` and starts no earlier than ${longTime(dueAt)}`
+    terminal.err.line(
+      status === 'queued'
+        ? `run ${run.id} is queued${due}; ${work}`
+        : `run ${run.id} already exists (${status}); ${commands.advice({ act: 'show', runId: run.id })}`,
+    )
+    return exitCodes.done
+  } finally {
+    await store.close()
+  }
+}

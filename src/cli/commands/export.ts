@@ -1,0 +1,36 @@
+// `reprise export`: one run as one text, for a file or a pipe.
+import { runArgument, withStore } from '../options.ts'
+import { existsSync } from 'node:fs'
+import { exportRun as linesOf, exportRunToFile } from '../../engine/history/export-run.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
+import { findRun } from '../find/find-run.ts'
+import type { Command, Invocation } from '../command.ts'
+import { openRuns } from '../find/open-runs.ts'
+
+export const exportCommand: Command<{ readonly force?: boolean }> = {
+  declare: (command) =>
+    withStore(command)
+      .argument('<run>', runArgument)
+      .argument('<file>', 'the file, or - for the standard output')
+      .option('--force', 'overwrite an existing file'),
+  examples: ['reprise export latest claim-1.jsonl'],
+  action: exportRun,
+}
+
+async function exportRun(invocation: Invocation<{ readonly force?: boolean }>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  await using engine = await openRuns(invocation)
+  const { run } = await findRun(engine.store, args[0] ?? '')
+  const file = args[1] ?? '-'
+  if (file === '-') {
+    for await (const line of linesOf(engine.store, run)) terminal.out.raw(line)
+    return exitCodes.done
+  }
+  if (!options.force && existsSync(file))
+    throw new UsageError(`${file} is there already; name another file, or give --force to put the run in its place`)
+  await exportRunToFile(engine.store, run, file)
+  if (terminal.json) terminal.record({ runId: run, file })
+  const next = { act: 'command', to: 'take it in', words: ['import', file], takes: 'nothing' } as const
+  terminal.err.line(`exported run ${run}; ${commands.advice(next)}`)
+  return exitCodes.done
+}

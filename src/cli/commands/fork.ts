@@ -1,0 +1,207 @@
+// `reprise fork`, and its two presets: `reprise replay` executes a task and all tasks after it, `reprise refresh` only
+// what is stale. Each prints the plan, asks the person at a terminal, and executes the new run.
+import { Option, type Command as Program } from 'commander'
+import { defined } from '../../base/defined.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { Crew } from '../../crew/crew.ts'
+import type { ForkOptions } from '../../crew/options/verb-options.ts'
+import type { Plan } from '../../crew/result/plan.ts'
+import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
+import type { Store } from '../../stores/store.ts'
+import type { Command, Invocation } from '../command.ts'
+import { execute, withCrewStore } from '../execute.ts'
+import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
+import { loadCrewOfRun } from '../find/crew-of-run.ts'
+import { findRun } from '../find/find-run.ts'
+import { findCrewTask, namedTask, taskNameOf } from '../find/find-task.ts'
+import { checkRuns } from '../find/open-runs.ts'
+import { confirm } from '../input/confirm.ts'
+import { editOutput, keptWords, type Edited } from '../input/editor.ts'
+import { signedBy } from '../input/login-name.ts'
+import { decisionsOf } from '../input/task-decisions.ts'
+import { inputsOf, type InputOptions } from '../input/inputs.ts'
+import { outputsOf, valueOf } from '../input/outputs.ts'
+import {
+  collect,
+  effectsOption,
+  onlyOption,
+  retryOption,
+  runArgument,
+  staleOption,
+  taskArgument,
+  withCrew,
+  withDecisions,
+  withInputs,
+} from '../options.ts'
+import { printPlan } from '../output/print-plan.ts'
+import { plural } from '../output/words.ts'
+
+/** The options of fork, replay and refresh. */
+export interface NewRunOptions extends InputOptions {
+  readonly run?: string
+  readonly file?: string
+  readonly crew?: string
+  readonly through?: string
+  readonly effects?: EffectsPolicy
+  readonly only?: 'descendants'
+  readonly stale?: StalePolicy
+  readonly id?: string
+  readonly renamed?: readonly string[]
+  readonly removed?: readonly string[]
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+interface ForkCommandOptions extends NewRunOptions {
+  readonly from?: string
+  readonly retry?: RetryPolicy
+  readonly output?: readonly string[]
+  readonly edit?: readonly string[]
+  readonly by?: string
+}
+
+interface ReplayCommandOptions extends NewRunOptions {
+  readonly task?: string
+  /** CrewAI's name for it. */
+  readonly taskId?: string
+}
+
+export const forkCommand: Command<ForkCommandOptions> = {
+  declare: (command) =>
+    withNewRun(command)
+      .option('-t, --from <task>', 'execute this task and all tasks after it as well')
+      .addOption(retryOption())
+      .option('--output <pair>', "your value in place of a task's output: task=text, task=@file or task:=json", collect)
+      .option('--edit <task>', "edit the task's output in $EDITOR; once for each task", collect)
+      .option('--by <name>', 'who provides these outputs (default: your login name)')
+      .addOption(onlyOption())
+      .addOption(staleOption('keep with --from or --retry, else rerun')),
+  examples: [`reprise fork --output facts='{"policy":"P-77","issue":"fire"}'`],
+  action: fork,
+}
+
+export const replayCommand: Command<ReplayCommandOptions> = {
+  declare: (command) =>
+    withNewRun(command)
+      .argument('[task]', `${taskArgument} to start from`)
+      .option('-t, --task <task>', 'the same')
+      .addOption(new Option('--task-id <task>', 'the same, as CrewAI calls it').conflicts('task'))
+      .addOption(onlyOption())
+      .addOption(staleOption('keep')),
+  examples: ['reprise replay note --input tone=kind'],
+  async action(invocation) {
+    const task = namedTask(invocation)
+    return executeNewRun(invocation, async (crew) => ({ from: (await findCrewTask(crew, task)).name }))
+  },
+}
+
+export const refreshCommand: Command<NewRunOptions> = {
+  declare: withNewRun,
+  examples: ['reprise refresh --dry-run'],
+  action: (invocation) => executeNewRun(invocation, async () => ({}), 'refresh'),
+}
+
+function withNewRun(command: Program): Program {
+  return withDecisions(withInputs(withCrew(command)))
+    .option('--run <run>', `${runArgument} (default: the latest run of the crew)`)
+    .option('--through <task>', 'stop after this task')
+    .addOption(effectsOption())
+    .option('--id <id>', 'your own id for the new run; if it exists, it continues')
+    .option('--dry-run', 'print the plan and stop')
+    .option('--yes', 'do not ask before anything is spent')
+}
+
+async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number> {
+  const { options, terminal } = invocation
+  const edits = new Map<string, Edited>()
+  try {
+    return await executeNewRun(invocation, async (crew, store, sourceRun) => {
+      const from = await taskNameOf(crew, options.from)
+      const outputs = await outputsOf(crew, options.output)
+      for (const reference of options.edit ?? []) {
+        const task = await findCrewTask(crew, reference)
+        if (outputs.has(task.name))
+          throw new UsageError(`task ${task.name} is given by --output and by --edit; give one of them`)
+        const edited = await editOutput(store, await sourceRun(), task)
+        edits.set(task.name, edited)
+        outputs.set(task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`))
+      }
+      return {
+        ...defined({ from, retry: options.retry }),
+        ...(outputs.size === 0 ? {} : { outputs: Object.fromEntries(outputs), ...signedBy(options.by) }),
+        onAccepted() {
+          for (const { discard } of edits.values()) discard()
+          edits.clear()
+        },
+      }
+    })
+  } finally {
+    for (const [task, edited] of edits) terminal.err.line(keptWords(edited, task))
+  }
+}
+
+/** The options that only one of the commands has. */
+type OwnOptions = Pick<ForkOptions, 'from' | 'retry' | 'outputs' | 'by'> & { readonly onAccepted?: () => void }
+
+async function executeNewRun(
+  invocation: Invocation<NewRunOptions>,
+  readOwn: (crew: Crew, store: Store, sourceRun: () => Promise<string>) => Promise<OwnOptions>,
+  verb: 'fork' | 'refresh' = 'fork',
+): Promise<ExitCode> {
+  const { options, terminal } = invocation
+  const inputs = inputsOf(options)
+  const { crew: loaded, name } = await loadCrewOfRun(options, options.run)
+
+  const readRequest = async (crew: Crew, store: Store): Promise<ForkOptions & OwnOptions> => {
+    const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
+    const own = await readOwn(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
+    const through = await taskNameOf(crew, options.through)
+    const { effects, only, stale, id } = options
+    return {
+      ...defined({ runId, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'] }),
+      ...decisionsOf(options),
+      ...own,
+    }
+  }
+
+  if (options.dryRun)
+    return withCrewStore(invocation, loaded, async ({ crew, store }) => {
+      const { onAccepted, ...request } = await readRequest(crew, store)
+      const plan = await planNewRun(crew, store, request)
+      if (terminal.json) terminal.record(plan)
+      else printPlan(terminal.out, plan)
+      if (verb === 'refresh' && plan.execute.length === 0) terminal.err.line('nothing is stale')
+      onAccepted?.()
+      return exitCodes.done
+    })
+
+  await checkRuns(options.store ?? loaded.store)
+  return execute(invocation, loaded, async ({ crew, store, signal, asking }) => {
+    const { onAccepted, ...request } = await readRequest(crew, store)
+    let planned = false
+    const onPlan = async (plan: Plan): Promise<boolean> => {
+      planned = true
+      printPlan(terminal.err, plan)
+      const question = `Execute ${plural(plan.execute.length, 'task')}?`
+      const accepted =
+        plan.execute.length === 0 || (await confirm(question, { yes: options.yes ?? false, err: terminal.err }))
+      if (accepted) onAccepted?.()
+      return accepted
+    }
+    const run = await crew[verb]({ ...request, ...asking, onPlan, signal }).started.catch(ignoreRefusal)
+    if (run && !planned) terminal.err.line(`nothing in run ${run.id} is stale, so no run is created`)
+    return run
+  })
+}
+
+/** If the id exists, that run would be resumed, so the resume is planned. */
+async function planNewRun(crew: Crew, store: Store, request: ForkOptions): Promise<Plan> {
+  const { id, by: _, ...planned } = request
+  if (id === undefined || !(await store.row(id))) return crew.plan({ of: 'fork', ...planned })
+  return crew.run(id).plan({ of: 'resume', ...defined({ through: request.through }) })
+}
+
+function ignoreRefusal(error: unknown): undefined {
+  if (RepriseError.isInstance(error) && error.code === 'PLAN_REFUSED') return undefined
+  throw error
+}

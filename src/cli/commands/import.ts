@@ -1,0 +1,38 @@
+// `reprise import`: an exported run becomes one of this store, and is looked at, resumed and replayed like any other.
+import { withStore } from '../options.ts'
+import { existsSync } from 'node:fs'
+import { importRun as take, importRunFromFile } from '../../engine/history/import-run.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
+import type { Command, Invocation } from '../command.ts'
+import { openStoreFor } from '../find/open-runs.ts'
+import { entriesWord } from '../output/words.ts'
+
+export const importCommand: Command<{ readonly as?: string }> = {
+  declare: (command) =>
+    withStore(command)
+      .argument('<file>', 'the file, or - for the standard input')
+      .option('--as <id>', 'import the run under another id'),
+  examples: ['reprise import claim-1.jsonl --as claim-1-copy'],
+  action: importRun,
+}
+
+async function importRun(invocation: Invocation<{ readonly as?: string }>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  const file = args[0] ?? '-'
+  if (file !== '-' && !existsSync(file))
+    throw new UsageError(`there is no file ${file}`, {
+      next: { act: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
+    })
+  await using engine = await openStoreFor(invocation)
+  const renamed = options.as === undefined ? {} : { as: options.as }
+  const imported =
+    file === '-'
+      ? await take(engine, process.stdin.setEncoding('utf8') as AsyncIterable<string>, renamed)
+      : await importRunFromFile(engine, file, renamed)
+  const { runId, crew, status, entries, existed } = imported
+  if (terminal.json) terminal.record(imported)
+  else terminal.out.line(runId)
+  const words = existed ? 'was there already, just like that' : `imported: ${status}, ${entriesWord(entries)}`
+  terminal.err.line(`run ${runId} of crew ${crew} ${words}; ${commands.advice({ act: 'show', runId })}`)
+  return exitCodes.done
+}

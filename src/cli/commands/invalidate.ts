@@ -1,0 +1,39 @@
+// `reprise invalidate`: has a task of an unfinished run executed again.
+import { runArgument, signerOption, taskArgument, withStore } from '../options.ts'
+import { sendMessage } from '../../engine/inbox/send-message.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { isUnfinished } from '../../runs/find.ts'
+import { currentTasks } from '../../runs/task-view.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { aboutRun } from '../find/root-run.ts'
+import { findRun } from '../find/find-run.ts'
+import { chooseTask } from '../find/find-task.ts'
+import type { Command, Invocation } from '../command.ts'
+import { signedBy } from '../input/login-name.ts'
+import { openRuns } from '../find/open-runs.ts'
+import { whatNext } from '../output/what-next.ts'
+
+export const invalidateCommand: Command<{ readonly by?: string }> = {
+  declare: (command) =>
+    withStore(command)
+      .argument('[run]', runArgument)
+      .argument('[task]', taskArgument)
+      .option('--by <name>', signerOption),
+  examples: ['reprise invalidate latest facts'],
+  action: invalidate,
+}
+
+async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  await using engine = await openRuns(invocation)
+  const row = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
+  const run = await aboutRun(commands, engine.store, row)
+  const { state } = await readRun(engine.store, run)
+  const { name: task } = await chooseTask(currentTasks(state), args[1], `run ${run}`)
+  const signed = signedBy(options.by)
+  await sendMessage(engine, run, { kind: 'invalidate', task, ...signed })
+  if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
+  terminal.err.line(`task ${task} of run ${run} is to be executed again`)
+  terminal.err.line(await whatNext(commands, engine.store, run))
+  return exitCodes.done
+}

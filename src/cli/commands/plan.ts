@@ -1,0 +1,101 @@
+// `reprise plan`: what a fork, a resume or a kickoff would execute, and why. Nothing is written and no model is asked.
+import { InvalidArgumentError, Option } from 'commander'
+import {
+  changedOption,
+  collect,
+  effectsOption,
+  onlyOption,
+  retryOption,
+  runArgument,
+  staleOption,
+  withCrew,
+  withDecisions,
+  withInputs,
+} from '../options.ts'
+import type { PlanOptions } from '../../crew/options/verb-options.ts'
+import type { ChangedPolicy } from '../../engine/definition.ts'
+import type { RetryPolicy } from '../../engine/plan/plan-fork.ts'
+import { withCrewStore } from '../execute.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { findRun } from '../find/find-run.ts'
+import { taskNameOf } from '../find/find-task.ts'
+import { decisionsOf } from '../input/task-decisions.ts'
+import { inputsOf } from '../input/inputs.ts'
+import type { Command, Invocation } from '../command.ts'
+import { loadCrew } from '../find/load-crew.ts'
+import { loadCrewOfRun } from '../find/crew-of-run.ts'
+import type { NewRunOptions } from './fork.ts'
+import { outputsOf } from '../input/outputs.ts'
+import { printPlan } from '../output/print-plan.ts'
+
+export interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
+  readonly of?: 'fork' | 'resume' | 'kickoff'
+  readonly from?: string
+  readonly retry?: RetryPolicy
+  readonly output?: readonly string[]
+  readonly changed?: ChangedPolicy
+}
+
+export const planCommand: Command<PlanCommandOptions> = {
+  declare: (command) =>
+    withDecisions(withInputs(withCrew(command)))
+      .addOption(ofOption())
+      .option('--run <run>', `${runArgument} (default: the latest run of the crew)`)
+      .option('-t, --from <task>', 'name or id of the task to start from')
+      .addOption(retryOption())
+      .addOption(onlyOption())
+      .addOption(staleOption('keep with --from or --retry, else rerun'))
+      .option('--output <pair>', "your value in place of a task's output, written as for fork", collect)
+      .option('--through <task>', 'stop after this task')
+      .addOption(effectsOption())
+      .addOption(changedOption()),
+  examples: ['reprise plan --from note --input tone=kind'],
+  action: plan,
+}
+
+/** A replay and a refresh are named with the command that plans them. */
+function ofOption(): Option {
+  const kinds = ['fork', 'resume', 'kickoff']
+  const option = new Option('--of <kind>', 'of what (default: fork, or kickoff if the crew has no run)')
+  return option.choices(kinds).argParser((kind) => {
+    if (kinds.includes(kind)) return kind
+    const presets = kind === 'replay' || kind === 'refresh' ? ` For a ${kind}: reprise ${kind} --dry-run.` : ''
+    throw new InvalidArgumentError(`Allowed choices are ${kinds.join(', ')}.${presets}`)
+  })
+}
+
+async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number> {
+  const { options, terminal } = invocation
+  const inputs = inputsOf(options) as PlanOptions['inputs']
+  const { crew: found, name } =
+    options.of === 'kickoff'
+      ? { crew: await loadCrew(options.file, options.crew), name: options.run }
+      : await loadCrewOfRun(options, options.run)
+  return withCrewStore(invocation, found, async ({ crew, store }) => {
+    const { of, only, retry, stale, effects, changed } = options
+    const from = await taskNameOf(crew, options.from)
+    const through = await taskNameOf(crew, options.through)
+    const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
+    const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
+    const given = {
+      of,
+      runId,
+      inputs,
+      from,
+      retry,
+      only,
+      stale,
+      through,
+      effects,
+      changed,
+      outputs,
+      ...decisionsOf(options),
+    }
+    const planned = await crew.plan(
+      Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    )
+    if (terminal.json) terminal.record(planned)
+    else printPlan(terminal.out, planned)
+    return exitCodes.done
+  })
+}

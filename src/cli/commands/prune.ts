@@ -1,0 +1,118 @@
+// `reprise prune`: deletes old runs, of one crew or of all.
+import { Option } from 'commander'
+import { statusesOption, wholeNumberOrZero, withStore } from '../options.ts'
+import type { Engine } from '../../engine/definition.ts'
+import { backtestName } from '../../engine/history/backtest-name.ts'
+import { prune as pruneRuns, type PruneResult, type PrunedRun, type PruneLimits } from '../../runs/prune.ts'
+import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
+import type { Command, Invocation } from '../command.ts'
+import { readMoment } from '../input/read-time.ts'
+import { formatOf } from '../output/run-words.ts'
+import { openExistingRuns } from '../find/open-runs.ts'
+import { canAsk } from '../input/ask-line.ts'
+import { confirm } from '../input/confirm.ts'
+import { printTable } from '../output/print-table.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { longTime, plural } from '../output/words.ts'
+
+export interface PruneOptions {
+  readonly all?: boolean
+  readonly olderThan?: string
+  readonly keep?: number
+  readonly status?: readonly RunViewStatus[]
+  readonly crew?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+export const pruneCommand: Command<PruneOptions> = {
+  declare: (command) =>
+    withStore(command)
+      .addOption(new Option('--all', 'all runs, whatever their status').conflicts(['olderThan', 'keep', 'status']))
+      .option('--older-than <age>', 'last updated longer ago than 30d, 12h or 2w, or before 2026-01-31')
+      .option('--keep <number>', 'spare this many of the newest runs of each crew', wholeNumberOrZero)
+      .addOption(statusesOption('default: completed, cancelled and failed'))
+      .option('--crew <name>', 'only runs of this crew, and its backtests')
+      .option('--dry-run', 'list the runs that would be deleted, and delete nothing')
+      .option('--yes', 'do not ask'),
+  examples: ['reprise prune --older-than 30d --keep 20', 'reprise prune --all --crew claims'],
+  action: prune,
+}
+
+async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
+  const { terminal, options } = invocation
+  const { all = false, olderThan, keep, status, crew, dryRun = false, yes = false } = options
+  if (!all && olderThan === undefined && keep === undefined && status === undefined) {
+    const words = 'prune has no limit; give it --older-than, --keep, --status or --all'
+    throw new UsageError(words, {
+      next: { act: 'command', to: 'see first', words: ['prune', '--older-than', '30d', '--dry-run'] },
+    })
+  }
+  const limits = {
+    olderThan: olderThan === undefined ? undefined : readMoment('--older-than', olderThan),
+    keep,
+    status: all ? (Object.keys(runViewStatuses) as RunViewStatus[]) : status,
+  }
+  const whose = crew === undefined ? '' : ` of crew ${crew}`
+  await using engine = await openExistingRuns(invocation)
+  if (!engine) {
+    terminal.err.line(`there are no runs${whose} to delete`)
+    return exitCodes.done
+  }
+  const asks = !dryRun && !yes && canAsk()
+  if (dryRun || asks || (all && !yes)) {
+    const found = await pruneCrew(engine, crew, { ...limits, dryRun: true })
+    if (dryRun || found.runs.length === 0) return report(invocation, { ...found, dryRun })
+    const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
+    if (!asks)
+      throw new UsageError(`${what} would be deleted for good`, {
+        next: { act: 'again', to: 'confirm', words: ['--yes'] },
+      })
+    printRuns(terminal, found.runs)
+    if (!(await confirm(`Delete ${what} for good?`, { yes, err: terminal.err }))) {
+      terminal.err.line('nothing was deleted')
+      return exitCodes.usage
+    }
+  }
+  return report(invocation, await pruneCrew(engine, crew, limits), asks)
+}
+
+/** The runs of a crew include its backtests. */
+async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<PruneResult> {
+  if (crew === undefined) return pruneRuns(engine, {}, limits)
+  const own = await pruneRuns(engine, { crew }, limits)
+  const tests = await pruneRuns(engine, { crew: backtestName(crew) }, limits)
+  return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
+}
+
+function report(
+  { terminal, options, commands }: Invocation<PruneOptions>,
+  { runs, held, dryRun }: PruneResult,
+  shown = false,
+): number {
+  if (terminal.json) for (const run of runs) terminal.record({ ...run, deleted: !dryRun })
+  else if (!shown && runs.length > 0) printRuns(terminal, runs)
+  const what = plural(runs.length, 'run')
+  terminal.err.line(dryRun ? `${what} would be deleted` : `deleted ${what}`)
+  const [first] = held
+  if (first === undefined) return exitCodes.done
+  const next = commands.command({ act: 'cancel', runId: first })
+  terminal.loud.line(`not deleted, since a process executes them: ${held.join(', ')}; end one with: ${next}`)
+  return options.all && !dryRun ? exitCodes.held : exitCodes.done
+}
+
+function printRuns(terminal: Terminal, runs: readonly PrunedRun[]): void {
+  // with --json, the table is part of the question, not of the data
+  const channel = terminal.json ? terminal.err : terminal.out
+  printTable(
+    channel,
+    [
+      { title: 'run', value: (run) => run.runId, shrinkTo: 12 },
+      { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
+      { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
+      { title: 'updated', value: (run) => longTime(run.updatedAt) },
+    ],
+    runs,
+  )
+}

@@ -1,0 +1,29 @@
+// `reprise requeue`: has a worker continue a run that otherwise only a resume would. It needs no code of the crew.
+import { runArgument, signerOption, withStore } from '../options.ts'
+import { requeue } from '../../engine/inbox/requeue.ts'
+import { canRequeue } from '../../runs/find.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { aboutRun } from '../find/root-run.ts'
+import { findRun } from '../find/find-run.ts'
+import type { Command, Invocation } from '../command.ts'
+import { signedBy } from '../input/login-name.ts'
+import { openRuns } from '../find/open-runs.ts'
+
+export const requeueCommand: Command<{ readonly by?: string }> = {
+  declare: (command) => withStore(command).argument('[run]', runArgument).option('--by <name>', signerOption),
+  examples: ['reprise requeue latest'],
+  action: requeueRun,
+}
+
+async function requeueRun(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  await using engine = await openRuns(invocation)
+  const row = await findRun(engine.store, args[0], undefined, { fits: canRequeue })
+  const named = await aboutRun(commands, engine.store, row)
+  const signed = signedBy(options.by)
+  const runId = await requeue(engine, named, signed)
+  if (terminal.json) terminal.record({ runId, requeued: true, ...signed })
+  const work = commands.advice({ act: 'command', to: 'start one', words: ['worker'], takes: 'file' })
+  terminal.err.line(`run ${runId} waits for a worker, which continues it by itself; where none serves it, ${work}`)
+  return exitCodes.done
+}

@@ -1,0 +1,53 @@
+// `reprise resume`: continues a run in this process.
+import { changedOption, runArgument, withCrew, withDecisions } from '../options.ts'
+import type { ChangedPolicy } from '../../engine/definition.ts'
+import { isUnfinished } from '../../runs/find.ts'
+import { execute } from '../execute.ts'
+import { findRun, pickUnfinished } from '../find/find-run.ts'
+import { taskNameOf } from '../find/find-task.ts'
+import type { Command, Invocation } from '../command.ts'
+import { decisionsOf } from '../input/task-decisions.ts'
+import { readLimit } from '../input/read-limit.ts'
+import { loadCrewOfRun } from '../find/crew-of-run.ts'
+import { checkRuns } from '../find/open-runs.ts'
+
+export interface ResumeOptions {
+  readonly file?: string
+  readonly crew?: string
+  readonly through?: string
+  readonly changed?: ChangedPolicy
+  readonly renamed?: readonly string[]
+  readonly removed?: readonly string[]
+  readonly budget?: string
+}
+
+export const resumeCommand: Command<ResumeOptions> = {
+  declare: (command) =>
+    withDecisions(withCrew(command))
+      .argument('[run]', `${runArgument} (default: the latest unfinished run of the crew; at a terminal, you pick one)`)
+      .option('--through <task>', 'stop after this task')
+      .addOption(changedOption())
+      .option('--budget <limits>', 'replaces a budget that is used up: tokens=50000,cost=2.5,seconds=600'),
+  examples: ['reprise resume latest --file claims.ts'],
+  action: resume,
+}
+
+async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
+  const { args, options } = invocation
+  const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
+  const { crew: found, name } = await loadCrewOfRun(options, args[0], isUnfinished)
+  await checkRuns(options.store ?? found.store)
+  return execute(invocation, found, async ({ crew, store, signal, asking }) => {
+    const { changed } = options
+    const through = await taskNameOf(crew, options.through)
+    const run =
+      name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
+    const given = {
+      ...(through === undefined ? {} : { through }),
+      ...(changed === undefined ? {} : { changed }),
+      ...(budget === undefined ? {} : { budget }),
+      ...decisionsOf(options),
+    }
+    return crew.resume(run, { ...given, ...asking, signal }).started
+  })
+}

@@ -1,0 +1,59 @@
+// `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
+import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts'
+import type { KickoffOptions } from '../../crew/options/verb-options.ts'
+import type { Run } from '../../crew/run.ts'
+import { UsageError } from '../exit-codes.ts'
+import { askingForMissing } from '../input/ask-inputs.ts'
+import { execute } from '../execute.ts'
+import { taskNameOf } from '../find/find-task.ts'
+import { inputsOf, type InputOptions } from '../input/inputs.ts'
+import type { Command, Invocation } from '../command.ts'
+import { loadCrew } from '../find/load-crew.ts'
+
+export interface RunOptions extends InputOptions {
+  readonly crew?: string
+  readonly id?: string
+  readonly through?: string
+  readonly each?: string
+  readonly concurrency?: number
+}
+
+export const runCommand: Command<RunOptions> = {
+  declare: (command) =>
+    withInputs(command.argument('[file]', fileArgument).option('--crew <crew>', crewOption))
+      .option('--id <id>', 'your own run id: an unfinished run continues, a completed one prints its result')
+      .option('--through <task>', 'stop after this task')
+      .option(
+        '--each <file>',
+        'a run for each line of a file (or -) of JSON objects of inputs; the same command again does what is left',
+      )
+      .option('--concurrency <number>', 'how many runs at once, with --each (default: 4)', wholeNumber),
+  examples: ['reprise run claims.ts --input notes=@notes.txt --input limit:=500'],
+  action: run,
+}
+
+async function run(invocation: Invocation<RunOptions>): Promise<number> {
+  const { args, options, terminal } = invocation
+  if (options.each !== undefined) {
+    const { runEach } = await import('../each/run-each.ts')
+    return runEach(invocation, options.each)
+  }
+  if (options.concurrency !== undefined)
+    throw new UsageError('--concurrency is for many runs; give their inputs with --each')
+  const inputs = inputsOf(options)
+  const found = await loadCrew(args[0], options.crew)
+  return execute(invocation, found, async ({ crew, signal, asking }) => {
+    const { id } = options
+    const through = await taskNameOf(crew, options.through)
+    const given = {
+      ...(id === undefined ? {} : { id }),
+      ...(through === undefined ? {} : { through }),
+      ...asking,
+      signal,
+    }
+    return askingForMissing(terminal, crew, inputs, (all): Promise<Run> => {
+      // which inputs a crew takes is known to its file; here it is for the library to check
+      return crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
+    })
+  })
+}

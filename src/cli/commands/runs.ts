@@ -1,0 +1,196 @@
+// `reprise runs`: the runs of a store, newest first.
+import { Option } from 'commander'
+import { runArgument, statuses, timeOption, wholeNumber, withStore } from '../options.ts'
+import type { Engine } from '../../engine/definition.ts'
+import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import { allRuns, type ListOptions, type RunsFilter } from '../../runs/list.ts'
+import type { RunViewStatus } from '../../runs/status.ts'
+import type { RunSummary } from '../../runs/summary.ts'
+import { isGivenUpReason } from '../../runs/why.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Command, Invocation } from '../command.ts'
+import { readMoment } from '../input/read-time.ts'
+import { formatOf } from '../output/run-words.ts'
+import { openExistingRuns } from '../find/open-runs.ts'
+import { printTable, tableWidth, type Column } from '../output/print-table.ts'
+import type { Channel } from '../output/terminal.ts'
+import { amount, dollars, longTime, shortTime } from '../output/words.ts'
+
+export interface RunsOptions {
+  readonly status?: RunViewStatus
+  readonly crew?: string
+  readonly parent?: string
+  readonly since?: string
+  readonly until?: string
+  readonly backtests?: boolean
+  readonly within?: boolean
+  readonly cost?: boolean
+  readonly waiting?: boolean
+  readonly limit: number
+}
+
+export const runsCommand: Command<RunsOptions> = {
+  declare: (command) =>
+    withStore(command)
+      .addOption(new Option('--status <status>', 'only runs of this status').choices(statuses))
+      .option('--crew <name>', 'only runs of this crew')
+      .option('--parent <run>', `only runs that were forked from this one: ${runArgument}`)
+      .option('--since <time>', timeOption)
+      .option('--until <time>', 'created before then')
+      .option('--backtests', 'the runs of backtests instead of the others')
+      .option('--within', 'child runs as well')
+      .option('--cost', 'also the cost of each, in dollars')
+      .option('--limit <number>', 'how many', wholeNumber, 20)
+      .addOption(
+        new Option('--waiting', 'list the open questions instead, the one that has waited longest first').conflicts([
+          'status',
+          'parent',
+          'since',
+          'until',
+          'backtests',
+          'within',
+          'cost',
+          'limit',
+        ]),
+      ),
+  examples: ['reprise runs --status failed', 'reprise runs --waiting'],
+  action: runs,
+}
+
+async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
+  const { terminal, options, commands } = invocation
+  await using engine = await openExistingRuns(invocation)
+  if (options.waiting) {
+    const { showWaiting } = await import('../output/show-waiting.ts')
+    await showWaiting(terminal, commands, engine?.store, options.crew)
+    return exitCodes.done
+  }
+  // data always has it; a table is for people who want it at once, and prices take longer to load than all runs
+  const unpriced = !terminal.json && !options.cost
+  const { found, more } = engine
+    ? await matching({ ...engine, unpriced }, await filterOf(engine, options), options)
+    : { found: [], more: false }
+  if (terminal.json) for (const summary of found) terminal.record(summary)
+  else if (engine && found.length > 0) await print(terminal.out, engine, found, !unpriced)
+  else {
+    const { status, crew, parent, since, until, backtests } = options
+    const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
+    const next = commands.advice({ act: narrowed ? 'runs' : 'kickoff' })
+    terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
+  }
+  if (!terminal.json) {
+    for (const { runId, why } of found.filter(isGivenUpReason)) {
+      const row = await engine?.store.row(runId)
+      const { advice } = commands.about(row && readSummary(row).module)
+      terminal.err.line(`run ${runId}: ${why}; ${advice({ act: 'resume', runId })}`)
+    }
+  }
+  if (more) {
+    const limit = Math.min(options.limit * 5, mostListed)
+    const next = commands.advice({ act: 'again', to: 'list more', words: ['--limit', String(limit)] })
+    terminal.err.line(`there are more runs than these; ${next}`)
+  }
+  return exitCodes.done
+}
+
+/** The largest number that an option takes. */
+const mostListed = 999_999
+
+async function print(
+  channel: Channel,
+  { store }: Engine,
+  found: readonly RunSummary[],
+  withCost: boolean,
+): Promise<void> {
+  const withParent = found.some((summary) => summary.parent !== undefined)
+  const withWorker = found.some((summary) => summary.holder?.name !== undefined)
+  const now = new Date()
+  const time = (at: string): string => shortTime(at, now)
+  // a shorter time is a smaller loss than an id that is cut
+  const withFailed = found.some(({ failed }) => failed > 0)
+  const columns = { withCost, withFailed, withParent, withWorker }
+  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, ...columns }))
+  const fitting = whole.find((shown) => tableWidth(shown, found) <= channel.width)
+  if (fitting) {
+    printTable(channel, fitting, found)
+    return
+  }
+  const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
+  const { prefixLength } = await import('../../runs/find.ts')
+  const length = await prefixLength(store, shown)
+  printTable(channel, table({ id: (run) => run.slice(0, length), time, ...columns }), found)
+}
+
+interface Shapes {
+  readonly id: (run: string) => string
+  readonly time: (at: string) => string
+  readonly withCost: boolean
+  /** Whether a run continued without a task. */
+  readonly withFailed: boolean
+  readonly withParent: boolean
+  /** Whether a run is in progress in a worker that has a name. */
+  readonly withWorker: boolean
+}
+
+function table({ id, time, withCost, withFailed, withParent, withWorker }: Shapes): Column<RunSummary>[] {
+  const parentOf = ({ parent }: RunSummary): string =>
+    parent ? `${id(parent.runId)}${parent.deleted ? ' (deleted)' : ''}` : ''
+  return [
+    { title: 'run', value: (run) => id(run.runId) },
+    { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
+    { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
+    { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
+    ...(withFailed
+      ? [{ title: 'failed', value: (run: RunSummary) => String(run.failed || ''), align: 'right' as const }]
+      : []),
+    { title: 'tokens', value: (run) => amount(run.usage.input + run.usage.output), align: 'right' },
+    ...(withCost ? [{ title: 'cost', value: (run: RunSummary) => dollars(run.cost), align: 'right' as const }] : []),
+    { title: 'lives', value: (run) => String(run.lives), align: 'right' },
+    ...(withWorker ? [{ title: 'worker', value: (run: RunSummary) => run.holder?.name ?? '', shrinkTo: 8 }] : []),
+    { title: 'created', value: (run) => time(run.createdAt) },
+    ...(withParent ? [{ title: 'parent', value: parentOf, shrinkTo: 8 }] : []),
+  ]
+}
+
+async function filterOf(engine: Engine, options: RunsOptions): Promise<RunsFilter> {
+  const { status, crew, parent, since, until, backtests, within = false } = options
+  return {
+    ...(crew === undefined && !within ? { roots: true } : {}),
+    ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
+    ...(status === undefined ? {} : { status: [status] }),
+    ...(parent === undefined ? {} : { forkedFrom: await parentId(engine, parent) }),
+    ...(since === undefined ? {} : { createdFrom: readMoment('--since', since) }),
+    ...(until === undefined ? {} : { createdTo: readMoment('--until', until) }),
+  }
+}
+
+/** Also of a run that was deleted since: those made from it still name it. */
+async function parentId({ store }: Engine, name: string): Promise<string> {
+  const { findRun } = await import('../find/find-run.ts')
+  try {
+    return (await findRun(store, name)).run
+  } catch (error) {
+    if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' && name !== 'latest') return name
+    throw error
+  }
+}
+
+interface Found {
+  readonly found: readonly RunSummary[]
+  /** Whether others fit that are older than these. */
+  readonly more: boolean
+}
+
+/** Being a backtest isn't a column of a store: so runs are read until there are enough. */
+async function matching(engine: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<Found> {
+  const { crew, backtests = false, limit } = options
+  const found: RunSummary[] = []
+  for await (const summary of allRuns(engine, filter)) {
+    if (crew === undefined && isBacktest(summary.crew) !== backtests) continue
+    if (found.length === limit) return { found, more: true }
+    found.push(summary)
+  }
+  return { found, more: false }
+}

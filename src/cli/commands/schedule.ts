@@ -1,0 +1,106 @@
+// `reprise schedule`: the schedules of a file's crews, when they come next, and whether that run is in the queue.
+import { fileArgument, withRemoved } from '../options.ts'
+import type { Crew } from '../../crew/crew.ts'
+import type { Store } from '../../stores/store.ts'
+import { crewFile } from '../find/load-crew.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { loadServed } from '../find/load-crew.ts'
+import { scheduleInCode } from '../../crew/queue/schedule-in-code.ts'
+import type { Command, Invocation } from '../command.ts'
+import { longTime } from '../output/words.ts'
+import { printTable } from '../output/print-table.ts'
+import { withCrewStore } from '../execute.ts'
+
+export interface ScheduleOptions {
+  readonly enqueue?: boolean
+}
+
+interface Row {
+  readonly crew: string
+  readonly schedule: string
+  readonly cron: string
+  readonly timezone: string
+  readonly priority: string
+  /** In ISO 8601. */
+  readonly next: string | null
+  readonly runId: string | null
+  /** Of that run; null when it isn't in the queue. */
+  readonly status: string | null
+}
+
+export const scheduleCommand: Command<ScheduleOptions> = {
+  declare: (command) =>
+    withRemoved(
+      command
+        .argument('[file]', fileArgument)
+        .option('--enqueue', 'put the next run of each into the queue, as a worker does'),
+      '--end <name>',
+      `${scheduleInCode}; to end one, remove that call and cancel its next run`,
+    ),
+  examples: ['reprise schedule claims.ts'],
+  action: schedule,
+}
+
+async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number> {
+  const { args, options, terminal, commands } = invocation
+  const file = crewFile(args[0])
+  const crews = await loadServed([file])
+  const rows: Row[] = []
+  for (const crew of crews) {
+    if (options.enqueue && (await crew.schedules()).length > 0) await enqueueAll(crew, options.store)
+    await withCrewStore(invocation, crew, async ({ crew: its, store }) => {
+      rows.push(...(await schedulesOf(its, store)))
+      return exitCodes.done
+    })
+  }
+  if (terminal.json) for (const row of rows) terminal.record(row)
+  else if (rows.length > 0) print(invocation, rows)
+  else
+    terminal.err.line(
+      `the crews of ${file} have no schedules; add: crew.schedule({ cron: '0 2 * * *', inputs: { … } })`,
+    )
+  if (rows.some(({ status }) => status === null)) {
+    const next = { act: 'again', to: 'put them there', words: ['--enqueue'] } as const
+    terminal.err.line(`a worker that serves the crew puts the next runs into the queue, or ${commands.advice(next)}`)
+  }
+  return exitCodes.done
+}
+
+async function schedulesOf(crew: Crew, store: Store): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const one of await crew.schedules()) {
+    const { name, cron, timezone, priority } = one
+    const time = one.next()
+    const runId = time ? one.runId(time) : null
+    const status = runId === null ? null : ((await store.row(runId))?.status ?? null)
+    const next = time?.toISOString() ?? null
+    rows.push({ crew: crew.name, schedule: name, cron, timezone, priority, next, runId, status })
+  }
+  return rows
+}
+
+async function enqueueAll(crew: Crew, store: string | undefined): Promise<void> {
+  const its = store === undefined ? crew : crew.with({ store })
+  try {
+    for (const { name } of await its.schedules()) await its['~enqueueNext'](name, new Date())
+  } finally {
+    await its.close()
+  }
+}
+
+function print({ terminal }: Invocation, rows: readonly Row[]): void {
+  const several = new Set(rows.map(({ crew }) => crew)).size > 1
+  printTable(
+    terminal.out,
+    [
+      ...(several ? [{ title: 'crew', value: (row: Row) => row.crew, shrinkTo: 8 }] : []),
+      { title: 'schedule', value: (row) => row.schedule },
+      { title: 'cron', value: (row) => row.cron },
+      { title: 'time zone', value: (row) => row.timezone },
+      { title: 'next, local time', value: (row) => (row.next === null ? 'never' : longTime(row.next)) },
+      { title: 'queue', value: (row) => row.status ?? 'not yet' },
+      { title: 'run', value: (row) => row.runId ?? '', shrinkTo: 12 },
+    ],
+    rows,
+  )
+}

@@ -1,0 +1,191 @@
+// `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
+import { Option } from 'commander'
+import { runArgument, withStore } from '../options.ts'
+import { canRetry, formatOf } from '../output/run-words.ts'
+import { showLineage } from '../output/show-lineage.ts'
+import { showVerification } from '../output/show-verification.ts'
+import { printTable } from '../output/print-table.ts'
+import { outermost } from '../find/root-run.ts'
+import { describeEntry } from '../../crew/result/log.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { taskInPath } from '../../journal/paths.ts'
+import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
+import type { NextStep } from '../../base/next.ts'
+import { buildRunView, type RunView } from '../../runs/run-view.ts'
+import { currentTasks, taskView } from '../../runs/task-view.ts'
+import { saysMoved } from '../../runs/why.ts'
+import { onlyMadeFrom } from '../../runs/lineage.ts'
+import { readRunTree } from '../../runs/run-tree.ts'
+import type { Store } from '../../stores/store.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
+import { aboutRun } from '../find/root-run.ts'
+import { findRun } from '../find/find-run.ts'
+import { chooseTask } from '../find/find-task.ts'
+import type { Command, Invocation } from '../command.ts'
+import { promptPrinter } from '../output/print-prompts.ts'
+import { printOpenQuestion } from '../output/print-question.ts'
+import { printRun, printTask } from '../output/print-run.ts'
+import { printWholeTask } from '../output/print-task.ts'
+import { promptsSent, type SentPrompt } from '../output/prompts-sent.ts'
+import { wholeTask } from '../output/task-history.ts'
+import { openRuns } from '../find/open-runs.ts'
+import type { Channel, Terminal } from '../output/terminal.ts'
+import { clock } from '../output/words.ts'
+
+export interface ShowOptions {
+  readonly task?: string
+  readonly steps?: boolean
+  readonly prompts?: boolean
+  readonly tasks?: boolean
+  readonly lineage?: boolean
+  readonly verify?: boolean
+}
+
+export const showCommand: Command<ShowOptions> = {
+  declare: (command) =>
+    withStore(command)
+      .argument('[run]', runArgument)
+      .option('--task <task>', 'show one task in full: name or id')
+      .option('--steps', 'list the entries of its journal')
+      .option('--prompts', 'print what was sent to the model, step by step')
+      .addOption(instead('--tasks', 'list its tasks with their ids', ['lineage', 'verify']))
+      .addOption(instead('--lineage', 'show the runs that it was forked from, and those forked from it', ['verify']))
+      .addOption(instead('--verify', 'check its journal against its hashes', [])),
+  examples: ['reprise show latest --task note --prompts'],
+  action: show,
+}
+
+async function show(invocation: Invocation<ShowOptions>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  const { steps = false, prompts = false } = options
+  if (terminal.json && steps && prompts)
+    throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
+  await using engine = await openRuns(invocation)
+  const row = await findRun(engine.store, args[0])
+  const run = await aboutRun(commands, engine.store, row)
+  if (options.lineage) {
+    await showLineage(terminal, engine.store, row)
+    return exitCodes.done
+  }
+  if (options.verify) {
+    const whole = await showVerification(terminal, commands, engine.store, run)
+    return whole ? exitCodes.done : exitCodes.failed
+  }
+  if (options.tasks) {
+    showTasks(terminal, await buildRunView(await readRunTree(engine.store, run)))
+    return exitCodes.done
+  }
+  const entries: Entry[] = []
+  const unit = await readRunTree(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
+  const task =
+    options.task === undefined ? undefined : await chooseTask(currentTasks(unit.state), options.task, `run ${run}`)
+  const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskInPath(path) === task.name))
+  if (terminal.json && (steps || prompts)) {
+    for (const record of steps ? chosen : promptsSent(run, entries, task?.name)) terminal.record(record)
+    return exitCodes.done
+  }
+  const whole = task && wholeTask(unit.state, task, await taskView(unit, task))
+  const view = await buildRunView(unit)
+  if (terminal.json) {
+    terminal.record(whole ?? view)
+    return exitCodes.done
+  }
+  if (whole) printWholeTask(terminal.out, whole)
+  else {
+    printRun(terminal.out, view, await madeFrom(engine.store, run))
+    for (const one of view.tasks) printTask(terminal.out, one)
+  }
+  if (steps) printSteps(terminal.out, chosen)
+  if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
+  const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
+  // what this run was given and has come to stands above
+  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
+  const next = nextOf(view, await outermost(engine.store, run), task?.name)
+  if (next) terminal.err.line(`\n${commands.advice(next)}`)
+  return exitCodes.done
+}
+
+export const logTasksOutputsCommand: Command = {
+  declare: (command) => withStore(command).argument('[run]', runArgument, 'latest'),
+  examples: ['reprise log-tasks-outputs'],
+  action: logTasksOutputs,
+}
+
+/** An option with which the command shows something else than the run and its tasks. */
+function instead(flags: string, words: string, others: readonly string[]): Option {
+  return new Option(flags, `instead, ${words}`).conflicts(['task', 'steps', 'prompts', ...others])
+}
+
+/** `reprise log-tasks-outputs`, as CrewAI calls it: of the latest run, where none is named. */
+async function logTasksOutputs(invocation: Invocation): Promise<number> {
+  const { args, options } = invocation
+  return show({ ...invocation, args: [args[0] ?? 'latest'], options: { ...options, tasks: true } })
+}
+
+function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
+  if (terminal.json) {
+    for (const task of tasks) terminal.record({ runId, ...task })
+    return
+  }
+  terminal.err.line(`tasks of run ${runId} of crew ${crew}`)
+  printTable(
+    terminal.out,
+    [
+      { title: 'task', value: (task) => task.name, shrinkTo: 12 },
+      { title: 'id', value: (task) => task.id },
+      { title: 'status', value: (task) => task.status, format: (task) => formatOf(task.status) },
+      { title: 'output', value: (task) => task.raw.trimStart().split('\n', 1)[0] ?? '', shrinkTo: 8 },
+    ],
+    tasks,
+  )
+}
+
+/** The newest of the runs that were made from it. */
+async function madeFrom(store: Store, run: string): Promise<string[]> {
+  const { rows } = await store.list({ forkedFrom: run }, { limit: 20 })
+  return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
+}
+
+function printSteps(channel: Channel, entries: readonly Entry[]): void {
+  channel.line()
+  channel.line({ text: 'steps', format: 'bold' })
+  for (const entry of entries)
+    channel.shortLine(`${String(entry.seq).padStart(5)}  ${clock(entry.at)}  `, describeEntry(entry) ?? entry.type)
+}
+
+function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): void {
+  const print = promptPrinter(out)
+  let count = 0
+  for (const prompt of prompts) {
+    count++
+    print(prompt)
+  }
+  if (count === 0) err.line('no model was asked')
+}
+
+/** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
+function nextOf(
+  { runId, status, why, lives, failures, tasks, orphaned }: RunView,
+  root: string,
+  task?: string,
+): NextStep | undefined {
+  if (saysMoved({ why })) return undefined
+  switch (status) {
+    case 'completed':
+      if (task === undefined && canRetry(failures)) return { act: 'retry', runId }
+      return replayOf(runId, task ?? tasks.at(-1)?.name)
+    case 'queued':
+      // one that nobody has begun was left to workers on purpose
+      return lives > 0 ? { act: 'resume', runId: root } : undefined
+    case 'abandoned':
+    case 'stopped':
+    case 'failed':
+      return orphaned.length > 0 && runId === root ? suggestDecision(runId, orphaned) : { act: 'resume', runId: root }
+    default:
+      return undefined
+  }
+}
+
+function replayOf(runId: string, task: string | undefined): NextStep | undefined {
+  return task === undefined ? undefined : { act: 'replay', runId, task }
+}

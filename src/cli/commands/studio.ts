@@ -1,0 +1,122 @@
+// `reprise studio`: the page that shows all runs, until it is stopped.
+import type { Role, Tokens } from '../../studio/index.ts'
+import { spawn } from 'node:child_process'
+import { collect, wholeNumberOrZero } from '../options.ts'
+import type { Crew } from '../../crew/crew.ts'
+import { setAdvice } from '../../crew/result/log.ts'
+import { defined } from '../../base/defined.ts'
+import { serveStudio } from '../../studio/serve-studio.ts'
+import { plural } from '../../text/words.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { loadServed } from '../find/load-crew.ts'
+import { storeOfStudio } from '../find/open-runs.ts'
+import { usualFile } from '../find/usual-file.ts'
+import { signedBy } from '../input/login-name.ts'
+import type { Command, Invocation } from '../command.ts'
+import { stopOnInterrupt } from '../execute.ts'
+
+export interface StudioOptions {
+  /** Commander's own: false with `--no-crews`. */
+  readonly crews?: boolean
+  readonly port?: number
+  readonly host?: string
+  readonly token?: readonly string[]
+  readonly allowHost?: readonly string[]
+  readonly base?: string
+  readonly by?: string
+  readonly open?: boolean
+}
+
+export const studioCommand: Command<StudioOptions> = {
+  declare: (command) =>
+    command
+      .argument('[file...]', 'the modules that export the crews, to start, replay and fork runs (default: as for run)')
+      .option('--no-crews', 'load no code: look, answer, cancel, and leave the rest to workers')
+      .option('--port <number>', 'serve it on this port; 0 takes a free one (default: 4400)', wholeNumberOrZero)
+      .option('--host <address>', 'serve it on this address (default: 127.0.0.1, only this machine)')
+      .option(
+        '--token <[role=]token>',
+        'may look, answer or act (the default role); once for each (default: REPRISE_STUDIO_TOKEN)',
+        collect,
+      )
+      .option(
+        '--allow-host <name>',
+        'a name under which it is reached, in addition to localhost and addresses; once for each',
+        collect,
+      )
+      .option('--base <path>', 'the path under which it is reached: /studio')
+      .option('--by <name>', 'who acts, unless the page names a person (default: your login name)')
+      .option('--open', 'open it in the browser'),
+  examples: [
+    'reprise studio claims.ts --open',
+    'reprise studio --store postgres://me@db/claims --host 0.0.0.0 --token "answer=$TOKEN"',
+  ],
+  action: studio,
+}
+
+async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
+  const { args, options, terminal, commands } = invocation
+  const { port, host, base, by } = options
+  const tokens = readTokens(options.token)
+  const crews = await crewsFor(
+    args.filter((path) => path !== undefined),
+    options.crews ?? true,
+  )
+  // with code, the store is that of the crews, and is made when it is not there yet
+  const store = crews.length > 0 ? options.store : await storeOfStudio(invocation)
+  setAdvice(commands.advice)
+  await using closing = new AsyncDisposableStack()
+  for (const crew of crews) closing.use(crew)
+  using interrupt = stopOnInterrupt(terminal.err)
+  await using served = await serveStudio({
+    crews,
+    ...defined({ store, port, host, base, tokens, allowHosts: options.allowHost }),
+    ...signedBy(by),
+  })
+  const names = crews.map(({ name }) => name).join(', ')
+  const what = crews.length > 0 ? `with the code of ${plural(crews.length, 'crew')}: ${names}` : 'without code of crews'
+  terminal.err.line(`the studio, ${what}; Ctrl-C stops it`)
+  if (terminal.json) terminal.record({ url: served.url, crews: crews.map(({ name }) => name) })
+  else terminal.out.line(served.url)
+  if (options.open) openInBrowser(served.url)
+  await stopped(interrupt.signal)
+  return exitCodes.done
+}
+
+/** Those of the named modules; of the usual one, where none is named and it is there. */
+async function crewsFor(paths: readonly string[], wanted: boolean): Promise<readonly Crew[]> {
+  if (!wanted || (paths.length === 0 && usualFile() === undefined)) return []
+  return loadServed(paths)
+}
+
+function stopped(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (signal.aborted) resolve()
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise
+}
+
+const programs: { readonly [platform: string]: readonly [string, ...string[]] } = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+function openInBrowser(url: string): void {
+  const [program, ...words] = programs[process.platform] ?? ['xdg-open']
+  const opened = spawn(program, [...words, url], { stdio: 'ignore', detached: true })
+  // where there is no browser, the address is printed all the same
+  opened.on('error', () => {})
+  opened.unref()
+}
+
+/** Undefined where there are none. What is wrong with one is said by the studio. */
+function readTokens(typed: readonly string[] | undefined): Tokens | undefined {
+  const list = typed ?? (process.env['REPRISE_STUDIO_TOKEN'] ?? '').split(/\s+/).filter((token) => token !== '')
+  if (list.length === 0) return undefined
+  const tokens: { [role in Role]: string[] } = { look: [], answer: [], act: [] }
+  for (const one of list) {
+    const [, role = 'act', token = ''] = /^(?:(look|answer|act)=)?(.*)$/s.exec(one) ?? []
+    tokens[role as Role].push(token)
+  }
+  return tokens
+}

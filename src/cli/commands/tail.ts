@@ -1,0 +1,116 @@
+// `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
+import { runArgument, wholeNumberOrZero, withStore } from '../options.ts'
+import { outermost } from '../find/root-run.ts'
+import { describeEntry } from '../../crew/result/log.ts'
+import { follow } from '../../engine/follow/follow.ts'
+import { isReady } from '../../engine/read/due.ts'
+import { moveOf, movedWords } from '../../engine/read/moved.ts'
+import { applyEntry, emptyState } from '../../journal/state/fold.ts'
+import { finishFold } from '../../journal/state/hand-edits.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { isAbandoned } from '../../runs/status.ts'
+import { toRunTree } from '../../runs/run-tree.ts'
+import type { Store } from '../../stores/store.ts'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { aboutRun } from '../find/root-run.ts'
+import { findRun } from '../find/find-run.ts'
+import type { Command, Invocation } from '../command.ts'
+import { formatOf } from '../output/run-words.ts'
+import { sayWaiting } from '../output/print-question.ts'
+import { openRuns } from '../find/open-runs.ts'
+import { clock } from '../output/words.ts'
+
+/** A process that is gone writes no more entries, and nobody says so: it is looked for every so often. */
+const lookMs = 500
+
+type End = 'left' | 'abandoned' | undefined
+
+export const tailCommand: Command<{ readonly after: number }> = {
+  declare: (command) =>
+    withStore(command)
+      .argument('[run]', runArgument)
+      .option('--after <entry>', 'only entries after this one', wholeNumberOrZero, 0),
+  examples: ['reprise tail latest'],
+  action: tail,
+}
+
+async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  await using engine = await openRuns(invocation)
+  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
+  // from the first one, so that what it came to is known without reading it again
+  const entries = follow(engine, run)
+  const state = emptyState(run)
+  let end: End
+  const stop = (why: End): void => {
+    end ??= why
+    void entries.return?.()
+  }
+  const leave = (): void => stop('left')
+  const watch = watchHolder(engine.store, run, () => stop('abandoned'))
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
+  try {
+    for await (const entry of entries) {
+      applyEntry(state, entry)
+      if (entry.seq <= options.after) continue
+      if (terminal.json) terminal.record(entry)
+      else
+        terminal.out.shortLine(
+          `${String(entry.seq).padStart(5)}  ${clock(entry.at)}  `,
+          describeEntry(entry) ??
+            (entry.type === 'run.created' ? `run ${run} of crew ${entry.crew} created` : entry.type),
+        )
+    }
+  } finally {
+    clearInterval(watch)
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
+  }
+  // awaited, or the store would be closed before it is read
+  return await sayEnd(invocation, engine.store, finishFold(state), end)
+}
+
+function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeout {
+  let misses = 0
+  return setInterval(() => {
+    const look = async (): Promise<void> => {
+      const alone = await isAbandoned(store, run)
+      // a process may just be handing it over
+      misses = alone ? misses + 1 : 0
+      if (misses > 1) gone()
+    }
+    // a store that cannot be read is told of by what follows the run
+    look().catch(() => undefined)
+  }, lookMs)
+}
+
+async function sayEnd({ terminal, commands }: Invocation, store: Store, state: RunState, end: End): Promise<ExitCode> {
+  const { run } = state
+  const say = (word: string, next: string): void =>
+    terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word) }, next)
+  if (end === 'left') {
+    terminal.err.line(`left run ${run} as it is; ${commands.advice({ act: 'show', runId: run })}`)
+    return exitCodes.interrupted
+  }
+  const resume = commands.advice({ act: 'resume', runId: await outermost(store, run) })
+  if (end === 'abandoned') {
+    say('abandoned', `: its process is gone; ${resume}`)
+    return exitCodes.suspended
+  }
+  switch (state.status) {
+    case 'completed':
+      say('completed', '')
+      return exitCodes.done
+    case 'suspended': {
+      const { questions } = await toRunTree(store, state)
+      const move = moveOf(state)
+      if (move) say('stopped', `: it ${movedWords(move)}`)
+      else if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
+      else if (isReady(state)) say('queued', `: it has what it waited for; without a worker, ${resume}`)
+      else say('stopped', `; ${resume}`)
+      return exitCodes.suspended
+    }
+    default:
+      say(state.status, state.status === 'failed' ? `; ${resume}` : '')
+      return exitCodes.failed
+  }
+}

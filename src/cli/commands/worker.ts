@@ -1,0 +1,132 @@
+// `reprise worker`: executes what is ready of the crews of some modules, until it is stopped.
+import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
+import { environment } from '../../base/environment.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { Option } from 'commander'
+import { changedOption, wholeNumber, wholeNumberOrZero } from '../options.ts'
+import { Crew } from '../../crew/crew.ts'
+import { setAdvice } from '../../crew/result/log.ts'
+import { defined } from '../../base/defined.ts'
+import type { ChangedPolicy } from '../../engine/definition.ts'
+import { startWorker } from '../../workers/worker.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { loadServed } from '../find/load-crew.ts'
+import { readDuration } from '../input/read-time.ts'
+import type { Command, Invocation } from '../command.ts'
+import { tellEvent } from '../output/print-worker-event.ts'
+import { stopOnInterrupt } from '../execute.ts'
+
+export interface WorkerOptions {
+  readonly name?: string
+  readonly concurrency?: number
+  readonly once?: boolean
+  readonly changed?: ChangedPolicy
+  readonly slice?: string
+  readonly grace?: string
+  readonly dispatcher?: 'restate' | 'http'
+  readonly listen?: string
+  readonly url?: string
+  readonly port?: number
+  readonly host?: string
+}
+
+export const workerCommand: Command<WorkerOptions> = {
+  declare: (command) =>
+    command
+      .argument('[file...]', 'the modules that export the crews to serve (default: as for run)')
+      .option('--name <name>', 'its name in lists of runs; in a container, "$HOSTNAME"')
+      .option('--concurrency <number>', 'how many runs at once (default: 10)', wholeNumber)
+      .option('--once', 'execute what is ready, then exit')
+      .addOption(changedOption())
+      .option('--slice <time>', 'hand a run back after this time (10s), between two steps, to give others a turn')
+      .option('--grace <time>', 'how long a stop waits for the steps in progress (default: 30s)')
+      .addOption(
+        new Option(
+          '--dispatcher <name>',
+          'what calls the worker: restate (RESTATE_INGRESS_URL, RESTATE_ADMIN_URL), or http, which calls --url (default: it asks the store)',
+        ).choices(['restate', 'http']),
+      )
+      .option('--listen <[host:]port>', 'where Restate calls it (default: 127.0.0.1:9080)')
+      .option('--url <url>', 'with restate, its address as seen by Restate; with http, the function that advances runs')
+      .option('--port <number>', 'serve /health and /metrics on this port; 0 takes a free one', wholeNumberOrZero)
+      .option('--host <address>', 'serve them on this address (default: 127.0.0.1, only this machine)'),
+  examples: [
+    'reprise worker claims.ts letters.ts --concurrency 20 --port 9464',
+    'reprise worker claims.ts --dispatcher restate',
+  ],
+  action: worker,
+}
+
+async function worker({ args, options, terminal, commands }: Invocation<WorkerOptions>): Promise<number> {
+  const { name, concurrency, once, changed, port, host, store } = options
+  const sliceSeconds = options.slice === undefined ? undefined : readDuration('--slice', options.slice)
+  const graceSeconds = options.grace === undefined ? undefined : readDuration('--grace', options.grace)
+  const dispatcher = await openDispatcher(options)
+  const loaded = await loadServed(args.filter((path) => path !== undefined))
+  const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
+  // which crew a run in progress is of
+  const crewOf = new Map<string, string>()
+  setAdvice((next) => {
+    const its = 'runId' in next ? crewOf.get(next.runId) : undefined
+    return commands.about(crews.find((crew) => crew.name === its)?.['~open'].module).advice(next)
+  })
+  try {
+    const working = await startWorker(crews, {
+      ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, dispatcher, port, host }),
+      onEvent(event) {
+        if (event.event === 'claimed') crewOf.set(event.runId, event.crew)
+        if (event.event === 'left' || event.event === 'refused') crewOf.delete(event.runId)
+        tellEvent(terminal, event)
+      },
+    })
+    // the first signal stops it, one more ends the process
+    using interrupt = stopOnInterrupt(terminal.err)
+    interrupt.signal.addEventListener('abort', () => void working.stop().catch(() => undefined), { once: true })
+    await working.done
+    return exitCodes.done
+  } finally {
+    for (const crew of crews) await crew.close()
+  }
+}
+
+interface DispatcherOptions {
+  readonly dispatcher?: 'restate' | 'http'
+  readonly listen?: string
+  readonly url?: string
+  readonly once?: boolean
+}
+
+/** Undefined: the store. OPTION_INVALID. */
+async function openDispatcher(options: DispatcherOptions): Promise<Dispatcher | undefined> {
+  const { dispatcher, listen, url, once } = options
+  if (listen !== undefined && dispatcher !== 'restate')
+    throw invalid(`--listen ${listen} is for --dispatcher restate; add that, or leave it out`)
+  if (url !== undefined && dispatcher === undefined)
+    throw invalid(`--url ${url} is for --dispatcher restate or http; add one of them, or leave it out`)
+  if (dispatcher === 'restate' && once)
+    throw invalid('--once is for workers that ask; Restate calls this one for as long as it lives: leave --once out')
+  if (dispatcher === 'restate') {
+    const { restateDispatcher } = await import('../../workers/restate/restate-dispatcher.ts')
+    return restateDispatcher(defined({ ...(listen === undefined ? {} : readListen(listen)), url }))
+  }
+  if (dispatcher !== 'http') return undefined
+  const secret = environment().advanceSecret
+  if (url === undefined) throw invalid('--dispatcher http calls a function; say where it is: --url https://…')
+  if (secret === undefined)
+    throw invalid('REPRISE_ADVANCE_SECRET is not set; set it to the secret that the function at --url has')
+  const { httpDispatcher } = await import('../../workers/http/http-dispatcher.ts')
+  return httpDispatcher({ url, secret })
+}
+
+/** `9080`, `0.0.0.0:9080`, `[::1]:9080` */
+function readListen(given: string): { readonly host?: string; readonly port: number } {
+  const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:]+)):)?(\d{1,5})$/.exec(given) ?? []
+  const port = Number(digits)
+  if (digits === undefined || port > 65_535)
+    throw invalid(`--listen is ${JSON.stringify(given)}; give a port, or a host and a port: 0.0.0.0:9080`)
+  return { port, ...defined({ host: bracketed ?? plain }) }
+}
+
+function invalid(words: string): RepriseError {
+  return new RepriseError('OPTION_INVALID', words)
+}

@@ -1,0 +1,122 @@
+// `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, a run is
+// known by its crew and its inputs, so that a line gives the same run wherever it stands; with --id, by its line.
+import type { Crew } from '../../crew/crew.ts'
+import { usableInputs } from '../../crew/given/input-names.ts'
+import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import { setAdvice } from '../../crew/result/log.ts'
+import type { ForEachResult } from '../../crew/verbs/for-each.ts'
+import { defined } from '../../base/defined.ts'
+import { digest } from '../../journal/hash.ts'
+import type { Json } from '../../journal/json.ts'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { taskNameOf } from '../find/find-task.ts'
+import { loadCrew } from '../find/load-crew.ts'
+import { storeOutside } from '../find/open-runs.ts'
+import { placeOf, readInputLines, type InputLine } from './read-lines.ts'
+import { inputsOf } from '../input/inputs.ts'
+import type { Invocation } from '../command.ts'
+import { openBatch } from './batch.ts'
+import { countWord, printEnded, recordEnded, recordPending, saySum, wordOf, type Counts } from './batch-end.ts'
+import { observe } from '../live/observe.ts'
+import { stopOnInterrupt } from '../execute.ts'
+import type { RunOptions } from '../commands/run.ts'
+
+export async function runEach(invocation: Invocation<RunOptions>, file: string): Promise<ExitCode> {
+  const { terminal, args, options, commands } = invocation
+  const lines = await readInputLines(file)
+  const found = await loadCrew(args[0], options.crew)
+  const list = usedInputs(invocation, found, lines, placeOf(file)).map(inputsWith(options))
+  const through = await taskNameOf(found, options.through)
+  commands.keptIn(storeOutside(found.store, commands.file))
+  setAdvice(commands.advice)
+  const store = await openCrewStore(options.store ?? found.store)
+  const ids = runIds(found, lines, options.id)
+  using interrupt = stopOnInterrupt(terminal.err)
+  const counts: Counts = new Map()
+  let sum
+  try {
+    using batch = openBatch(terminal, { store, prices: found.prices, total: lines.length, nameOf: ids.nameOf })
+    const observed = observe(store, (entry, run) => batch.hear(entry, run))
+    const ended = async (index: number, result: ForEachResult): Promise<void> => {
+      await observed.heard()
+      const run = batch.ended(result.runId)
+      const line = { number: lines[index]?.number ?? 0, widths: ids.widths(), run }
+      countWord(counts, wordOf(result, run))
+      printEnded(terminal, line, result)
+      if (terminal.json) await recordEnded(terminal, store, line, result)
+    }
+    const { concurrency } = options
+    const given = { id: ids.make, signal: interrupt.signal, ...defined({ concurrency, through }) }
+    const nameOf = (index: number): string => `line ${lines[index]?.number} of ${placeOf(file)}`
+    const results = await found.with({ store: observed.store })['~forEach'](list, given, { nameOf, ended })
+    for (const [index, result] of results.entries()) {
+      if (result.status !== 'pending') continue
+      countWord(counts, 'not started')
+      if (terminal.json) recordPending(terminal, lines[index]?.number ?? 0, result)
+    }
+    sum = batch.sum()
+  } finally {
+    await store.close()
+  }
+  saySum(invocation, counts, sum)
+  return codeOf(counts)
+}
+
+/** What all lines share is under a line's own inputs when a file gives it, and over them when it was typed. */
+function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) => object {
+  const shared = inputsOf(defined({ inputs }))
+  const typed = inputsOf(defined({ input }))
+  return (line) => ({ ...shared, ...line, ...typed })
+}
+
+/** Such a file is often made elsewhere, and has more than the crew uses: that is left out, with a warning. */
+function usedInputs(
+  { terminal }: Invocation<RunOptions>,
+  crew: Crew,
+  lines: readonly InputLine[],
+  place: string,
+): InputLine['inputs'][] {
+  const names = usableInputs(crew['~open'].definition)
+  if (!names) return lines.map(({ inputs }) => inputs)
+  const others = [...new Set(lines.flatMap(({ inputs }) => Object.keys(inputs)))].filter(
+    (name) => !names.includes(name),
+  )
+  if (others.length > 0)
+    terminal.err.line(`warning: crew ${crew.name} has no input ${others.join(', ')}; left out of the lines of ${place}`)
+  return lines.map(({ inputs }) => Object.fromEntries(Object.entries(inputs).filter(([name]) => names.includes(name))))
+}
+
+/** Made when the inputs are read, in the order of the lines. */
+function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined) {
+  const names = new Map<string, string>()
+  const equal = new Map<string, number>()
+  let widest = 0
+  const own = (inputs: { readonly [name: string]: Json }): string => {
+    const known = digest([crew.name, inputs]).replaceAll(/[-_]/g, '').toLowerCase().slice(0, 12)
+    const count = (equal.get(known) ?? 0) + 1
+    equal.set(known, count)
+    return `each-${known}${count === 1 ? '' : `-${count}`}`
+  }
+  return {
+    nameOf: (runId: string) => names.get(runId),
+    widths: () => ({
+      number: String(lines.at(-1)?.number).length,
+      id: widest,
+    }),
+    make(inputs: { readonly [name: string]: Json }, index: number): string {
+      const number = lines[index]?.number ?? 0
+      const made = id === undefined ? own(inputs) : `${id}-${number}`
+      names.set(made, `line ${number}`)
+      widest = Math.max(widest, made.length)
+      return made
+    },
+  }
+}
+
+/** What needs somebody's attention most. */
+function codeOf(counts: Counts): ExitCode {
+  const any = (...words: readonly string[]): boolean => words.some((word) => counts.has(word))
+  if (any('failed', 'cancelled')) return exitCodes.failed
+  if (any('held')) return exitCodes.held
+  return any('waiting', 'stopped', 'not started') ? exitCodes.suspended : exitCodes.done
+}

@@ -1,0 +1,152 @@
+// What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said
+// at the end.
+import type { Crew } from '../crew/crew.ts'
+import { sayFailures } from './output/run-words.ts'
+import { openCrewStore } from '../crew/verbs/default-store.ts'
+import { setAdvice } from '../crew/result/log.ts'
+import type { Run } from '../crew/run.ts'
+import type { OnQuestion } from '../engine/definition.ts'
+import { RepriseError } from '../base/errors.ts'
+import type { Answer } from '../journal/entries.ts'
+import { buildRunView } from '../runs/run-view.ts'
+import type { Store } from '../stores/store.ts'
+import { askQuestion } from './input/ask-question.ts'
+import { exitCodes, type ExitCode } from './exit-codes.ts'
+import type { Invocation } from './command.ts'
+import { signedBy } from './input/login-name.ts'
+import { observe } from './live/observe.ts'
+import { openProgress, type Progress } from './live/progress.ts'
+import { sayWaiting } from './output/print-question.ts'
+import { missingStore, noRunsYet, storeOutside } from './find/open-runs.ts'
+import { canAsk, thePerson } from './input/ask-line.ts'
+import type { Channel, Terminal } from './output/terminal.ts'
+import { usageWords } from './output/words.ts'
+
+export interface Execution {
+  readonly crew: Crew
+  readonly store: Store
+  readonly signal: AbortSignal
+  /** Options with which a run asks whoever is at the terminal; none where nobody is. */
+  readonly asking: { readonly onQuestion?: OnQuestion }
+}
+
+/**
+ * A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is
+ * made.
+ */
+export async function withCrewStore(
+  { options, commands }: Invocation,
+  crew: Crew,
+  work: (execution: Pick<Execution, 'crew' | 'store'>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  commands.keptIn(storeOutside(crew.store, commands.file))
+  const given = options.store ?? crew.store
+  const missing = await missingStore(given)
+  const store = await openCrewStore(missing === undefined ? given : 'memory:')
+  try {
+    return await work({ crew: crew.with({ store }), store })
+  } catch (error) {
+    const isLookedFor = RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND'
+    throw missing !== undefined && isLookedFor ? noRunsYet(missing) : error
+  } finally {
+    await store.close()
+  }
+}
+
+/**
+ * Executes what `work` starts on a copy of the crew whose store is watched, and prints what came of it; undefined when
+ * nothing was started.
+ */
+export async function execute(
+  invocation: Invocation,
+  crew: Crew,
+  work: (execution: Execution) => Promise<Run | undefined>,
+): Promise<ExitCode> {
+  const { terminal, options, commands } = invocation
+  commands.keptIn(storeOutside(crew.store, commands.file))
+  setAdvice(commands.advice)
+  const store = await openCrewStore(options.store ?? crew.store)
+  using interrupt = stopOnInterrupt(terminal.err)
+  let steps = 0
+  try {
+    const run = await watched()
+    if (!run) {
+      terminal.err.line('nothing was started')
+      return exitCodes.usage
+    }
+    const result = await run.result()
+    const unit = await run['~unit']()
+    if (terminal.json && unit) terminal.record(await buildRunView(unit))
+    if (result.status === 'suspended') {
+      if (result.questions.length > 0) sayWaiting(terminal.loud, commands, result.runId, result.questions)
+      else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
+      return exitCodes.suspended
+    }
+    const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
+    terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
+    sayFailures(terminal.loud, commands, result)
+    if (!terminal.json) terminal.out.raw(result.raw)
+    return exitCodes.done
+  } finally {
+    await store.close()
+  }
+
+  /** What is shown while it works is gone when this is over, however it ends. */
+  async function watched(): Promise<Run | undefined> {
+    using progress = openProgress(terminal, { store, prices: crew.prices })
+    const observed = observe(store, (entry, run) => {
+      steps++
+      return progress.hear(entry, run)
+    })
+    const asking = canAsk() ? { onQuestion: askInTurn(terminal, progress, interrupt.signal) } : {}
+    try {
+      const run = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal, asking })
+      if (run) progress.listenTo(run)
+      await run?.result()
+      return run
+    } finally {
+      await observed.heard()
+    }
+  }
+}
+
+/**
+ * Questions of a run that is executed at a terminal, one after another. One that is left stays open, and the run goes
+ * as far as it can.
+ */
+function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal): OnQuestion {
+  let before: Promise<unknown> = Promise.resolve()
+  return (question) => {
+    const ask = async (): Promise<Answer | undefined> => {
+      const answer = await progress.whileAsking(() => askQuestion(terminal, question, thePerson(signal)))
+      return answer && { ...answer, ...signedBy(undefined) }
+    }
+    const mine = before.then(ask)
+    before = mine.catch(() => undefined)
+    return mine
+  }
+}
+
+/** The first Ctrl-C or SIGTERM suspends the run; one more ends the process at once. */
+export function stopOnInterrupt(channel: Channel): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController()
+  let first = 0
+  const onSignal = (): void => {
+    if (!controller.signal.aborted) {
+      first = performance.now()
+      channel.line('stopping; once more to exit without waiting')
+      controller.abort()
+      return
+    }
+    // npx and npm pass a Ctrl-C on that the terminal has already sent: that is not a second one
+    if (performance.now() - first > 300) process.exit(exitCodes.interrupted)
+  }
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const name of signals) process.on(name, onSignal)
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      for (const name of signals) process.off(name, onSignal)
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// A person's outputs in place of tasks' own, as they are typed: text for a task whose output is a text, JSON for one
+// with a schema.
+import type { Crew } from '../../crew/crew.ts'
+import type { Task } from '../../crew/task.ts'
+import { UsageError } from '../exit-codes.ts'
+import { findCrewTask } from '../find/find-task.ts'
+import { parseJson, readText } from './inputs.ts'
+
+/**
+ * By the name of the task, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error for two of
+ * one task.
+ */
+export async function outputsOf(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
+  const outputs = new Map<string, unknown>()
+  for (const pair of pairs) {
+    const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
+    if (name === '' || sign === '') {
+      throw new UsageError(`--output is ${JSON.stringify(pair)}; write it as task=text, task=@file or task:=json`)
+    }
+    const task = await findCrewTask(crew, name)
+    if (outputs.has(task.name))
+      throw new UsageError(`--output ${task.name} is given twice; give it once, and others for other tasks`)
+    const what = `--output ${task.name}`
+    outputs.set(task.name, sign === ':=' ? parseJson(value, what) : outputOf(task, value, what))
+  }
+  return outputs
+}
+
+/** `@file` is the file's text. */
+export function outputOf(task: Task, typed: string, what: string): unknown {
+  const hint = `a text that begins with @ goes into a file`
+  return valueOf(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)
+}
+
+export function valueOf(task: Task, text: string, what: string): unknown {
+  if (!task.schema) return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    const words = `${what} is not JSON (${(error as Error).message}); task ${task.name} has a schema, so give JSON that fits it`
+    throw new UsageError(words)
+  }
+}

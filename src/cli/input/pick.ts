@@ -1,0 +1,110 @@
+// Picking one of a list at a terminal: with the arrow keys, by typing a part of it, or by its number. Esc and Ctrl-C
+// pick none. What is drawn is plain, fits the terminal, and is taken away again when something was picked.
+import { emitKeypressEvents, type Interface } from 'node:readline'
+import { styleText } from 'node:util'
+import type { Person } from './ask-line.ts'
+import { takeBack } from '../output/block.ts'
+import { columns, plain, shorten } from '../../text/plain-text.ts'
+
+export interface Choice<Value> {
+  readonly value: Value
+  readonly label: string
+  /** Beside the label: typing finds it too. */
+  readonly note?: string
+}
+
+interface Key {
+  readonly name?: string
+  readonly ctrl?: boolean
+  readonly meta?: boolean
+  readonly sequence?: string
+}
+
+const mostRows = 12
+/** How long, in ms, an Esc may still be the beginning of an arrow key; it is all that is read of the interface. */
+const quickEscape = { escapeCodeTimeout: 50 } as unknown as Interface
+
+export async function pick<Value>(
+  title: string,
+  choices: readonly Choice<Value>[],
+  { input, output, signal }: Person,
+): Promise<Value | undefined> {
+  if (signal?.aborted) return undefined
+  const labels = Math.min(48, Math.max(0, ...choices.map((choice) => columns(plain(choice.label)))))
+  const numbers = String(choices.length).length
+  let typed = ''
+  let at = 0
+  let drawn = 0
+
+  const draw = (rows: readonly string[]): void => {
+    output.write(`${takeBack(drawn)}${rows.map((row) => `${row}\n`).join('')}`)
+    drawn = rows.length
+  }
+  const list = (): void => {
+    const width = Math.max(40, output.columns || 80) - 1
+    const height = Math.max(3, Math.min(mostRows, (output.rows || 24) - 4))
+    const found = matching(choices, typed)
+    const first = Math.max(0, Math.min(at - Math.floor(height / 2), found.length - height))
+    const rows = found.slice(first, first + height).map(({ index, choice }, row) => {
+      const label = shorten(choice.label, labels)
+      const head = `${String(index + 1).padStart(numbers)}  ${label}${' '.repeat(labels - columns(label))}`
+      const note = shorten(choice.note ?? '', width - columns(head) - 4)
+      const chosen = first + row === at
+      const text = `${chosen ? '>' : ' '} ${head}  ${note}`.trimEnd()
+      return chosen ? styleText('cyan', text, { stream: output }) : text
+    })
+    const more = found.length > height ? `, ${found.length} of them` : ''
+    const hint =
+      found.length === 0 ? 'nothing is like that' : `arrows, a part of it or its number, Enter; Esc for none${more}`
+    const asked = shorten(`${title} ${typed}`, width)
+    draw([asked, ...rows, styleText('dim', shorten(hint, width), { stream: output })])
+  }
+
+  return new Promise((resolve) => {
+    const end = (value: Value | undefined, words: string): void => {
+      input.off('keypress', onKey)
+      signal?.removeEventListener('abort', cancel)
+      input.setRawMode(false)
+      input.pause()
+      draw([shorten(`${title} ${words}`, Math.max(40, output.columns || 80) - 1)])
+      resolve(value)
+    }
+    const cancel = (): void => end(undefined, '(none)')
+    const onKey = (text: string | undefined, key: Key): void => {
+      const found = matching(choices, typed)
+      const rows = found.length
+      if (key.name === 'escape' || (key.ctrl && (key.name === 'c' || key.name === 'd'))) return cancel()
+      if (key.name === 'return' || key.name === 'enter') {
+        const chosen = found[at]
+        if (chosen) return end(chosen.choice.value, chosen.choice.label)
+      } else if (key.name === 'up' || (key.ctrl && key.name === 'p')) at = rows === 0 ? 0 : (at + rows - 1) % rows
+      else if (key.name === 'down' || (key.ctrl && key.name === 'n')) at = rows === 0 ? 0 : (at + 1) % rows
+      else if (key.name === 'backspace') retype(typed.slice(0, -1))
+      else if (text !== undefined && !key.ctrl && !key.meta && plain(text) !== '') retype(typed + plain(text))
+      list()
+    }
+    const retype = (words: string): void => {
+      typed = words
+      // a number means the row of that number, though others may have it in their text
+      const numbered = matching(choices, typed).findIndex(({ index }) => String(index + 1) === typed.trim())
+      at = Math.max(0, numbered)
+    }
+    emitKeypressEvents(input, quickEscape)
+    input.setRawMode(true)
+    input.on('keypress', onKey)
+    signal?.addEventListener('abort', cancel)
+    input.resume()
+    list()
+  })
+}
+
+function matching<Value>(
+  choices: readonly Choice<Value>[],
+  typed: string,
+): { readonly index: number; readonly choice: Choice<Value> }[] {
+  const words = typed.trim().toLowerCase()
+  const fits = ({ label, note = '' }: Choice<Value>): boolean => `${label} ${note}`.toLowerCase().includes(words)
+  return choices
+    .map((choice, index) => ({ index, choice }))
+    .filter(({ index, choice }) => fits(choice) || String(index + 1) === words)
+}

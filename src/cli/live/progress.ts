@@ -1,0 +1,112 @@
+// What a person sees of a run while this process executes it: a tree that changes in place on a terminal, a line per
+// entry elsewhere, nothing with --quiet. It looks at the journal through the store: what is shown is on disk, and a
+// kickoff, a resume and a replay need nothing of their own.
+import { describeEntry, muteStepLog } from '../../crew/result/log.ts'
+import type { Run } from '../../crew/run.ts'
+import type { Entry } from '../../journal/entries.ts'
+import type { Prices } from '../../models/prices.ts'
+import type { Store } from '../../stores/store.ts'
+import { treeLines } from './tree-lines.ts'
+import { createTree } from './tree.ts'
+import type { Block } from '../output/block.ts'
+import type { Channel, Terminal } from '../output/terminal.ts'
+import { duration } from '../output/words.ts'
+
+export interface Progress extends Disposable {
+  /** An entry of the run, or of one that works for it, that is on disk. */
+  hear(entry: Entry, run: string): void | Promise<void>
+  /** What its models say from now on. */
+  listenTo(run: Run): void
+  /** Keeps the terminal free for as long as `work` takes. */
+  whileAsking<T>(work: () => Promise<T>): Promise<T>
+}
+
+export function openProgress(
+  terminal: Terminal,
+  { store, prices }: { readonly store: Store; readonly prices: Prices | undefined },
+): Progress {
+  const block = terminal.openBlock()
+  if (block)
+    return liveProgress(
+      block,
+      createTree(store, prices, () => Date.now()),
+    )
+  if (terminal.quiet) return { hear() {}, ...alone, [Symbol.dispose]() {} }
+  const shown = muteStepLog()
+  return { hear: progressLines(terminal.err), ...alone, [Symbol.dispose]: () => shown[Symbol.dispose]() }
+}
+
+/** Of lines that nobody has to take away. */
+const alone: Pick<Progress, 'listenTo' | 'whileAsking'> = { listenTo() {}, whileAsking: (work) => work() }
+
+const frameMs = 100
+
+function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progress {
+  let frame: number | undefined = 0
+  let asking = 0
+  const draw = (): void => {
+    const seen = tree.look(Date.now())
+    if (seen && asking === 0) block.draw(treeLines(seen, block.size(), frame))
+  }
+  const timer = setInterval(() => {
+    frame = (frame ?? 0) + 1
+    draw()
+  }, frameMs)
+  return {
+    hear: (entry, run) => tree.hear(entry, run),
+    listenTo(run) {
+      const listen = async (): Promise<void> => {
+        for await (const event of run.events()) if (!('seq' in event)) tree.said(event)
+      }
+      // how the run ended is told by its result
+      listen().catch(() => undefined)
+    },
+    async whileAsking(work) {
+      if (asking++ === 0) block.clear()
+      try {
+        return await work()
+      } finally {
+        asking--
+      }
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      // the last look stays
+      frame = undefined
+      asking = 0
+      draw()
+      block[Symbol.dispose]()
+    },
+  }
+}
+
+/**
+ * Prints a line per entry, with the time since the first one before it. How the run ended is not for here: the command
+ * says that.
+ */
+function progressLines(channel: Channel): (entry: Entry, run: string) => void {
+  let begin: number | undefined
+  return (entry, run) => {
+    begin ??= performance.now()
+    const words = wordsOf(entry, run)
+    if (words !== undefined) channel.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
+  }
+}
+
+function wordsOf(entry: Entry, run: string): string | undefined {
+  switch (entry.type) {
+    case 'run.created': {
+      const origin = entry.parent ? `, made from ${entry.parent.run}` : ''
+      return `run ${run} of crew ${entry.crew}${origin}: ${entry.tasks.map((task) => task.name).join(', ')}`
+    }
+    case 'run.resumed':
+      return `run ${run} ${describeEntry(entry) ?? ''}`
+    case 'run.completed':
+    case 'run.failed':
+    case 'run.suspended':
+    case 'run.cancelled':
+      return undefined
+    default:
+      return describeEntry(entry)
+  }
+}

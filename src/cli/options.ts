@@ -1,0 +1,91 @@
+// Options that several commands have, and how their values are read.
+import { InvalidArgumentError, Option, type Command as Program } from 'commander'
+import { runViewStatuses } from '../runs/status.ts'
+
+export const runArgument = 'id, beginning of it, or latest'
+export const taskArgument = 'name or id of the task'
+export const fileArgument =
+  'the module that exports the crew (default: "reprise.crew" in package.json, crew.ts or src/crew.ts)'
+export const crewOption = 'which of several crews in the file, by its export or its name'
+export const signerOption = 'who does it (default: your login name)'
+export const timeOption = 'created then or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d'
+export const statuses: readonly string[] = Object.keys(runViewStatuses)
+
+export function withCrew(command: Program): Program {
+  return command.option('--file <file>', fileArgument).option('--crew <crew>', crewOption)
+}
+
+/** For commands that need a crew's store but not its code. */
+export function withStore(command: Program): Program {
+  return command.option('--file <file>', 'the module that exports the crew: its store is used')
+}
+
+export function withInputs(command: Program): Program {
+  return command
+    .option(
+      '--input <pair>',
+      'name=text, name=@file (its text), name@=file (the file itself) or name:=json; once for each input',
+      collect,
+    )
+    .option('--inputs <file>', 'a JSON file with an object of inputs; --input overrides it')
+}
+
+/** Decisions about recorded tasks that the crew no longer has. */
+export function withDecisions(command: Program): Program {
+  return command
+    .option('--renamed <old=new>', 'a task has another name now; once for each', collect)
+    .option('--removed <task>', 'give a task up, with its questions and child runs; once for each', collect)
+}
+
+export function effectsOption(): Option {
+  const words = 'what to do with the once calls of the old run (default: reuse)'
+  return new Option('--effects <policy>', words).choices(['reuse', 'again', 'ask'])
+}
+
+export function onlyOption(): Option {
+  return new Option('--only <which>', 'execute only the tasks that depend on the task').choices(['descendants'])
+}
+
+export function retryOption(): Option {
+  const words = 'execute failed tasks, tasks skipped because of them, and the tasks that depend on either'
+  return new Option('--retry <which>', words).choices(['failed'])
+}
+
+export function staleOption(fallback: string): Option {
+  const words = `what to do with outdated outputs (default: ${fallback})`
+  return new Option('--stale <policy>', words).choices(['keep', 'rerun', 'refuse'])
+}
+
+export function changedOption(): Option {
+  const words = 'what to do with a started task whose code has changed (default: continue)'
+  return new Option('--changed <policy>', words).choices(['restart', 'continue', 'refuse'])
+}
+
+/** `--status`, once for each status. */
+export function statusesOption(fallback?: string): Option {
+  const words = `one of ${statuses.join(', ')}; once for each${fallback === undefined ? '' : ` (${fallback})`}`
+  return new Option('--status <status>', words).argParser((value, before?: readonly string[]) => {
+    if (statuses.includes(value)) return collect(value, before)
+    throw new InvalidArgumentError(`Allowed choices are ${statuses.join(', ')}.`)
+  })
+}
+
+/** An option that was removed. It is refused as soon as it is read, before any unknown option; `instead` says why. */
+export function withRemoved(command: Program, flags: string, instead: string): Program {
+  const option = new Option(flags).hideHelp()
+  const words = `error: ${command.name()} has no option ${option.long}: ${instead}`
+  return command.addOption(option).on(`option:${option.name()}`, () => command.error(words))
+}
+
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+export function wholeNumber(value: string): number {
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
+  throw new InvalidArgumentError('Give a whole number from 1.')
+}
+
+export function wholeNumberOrZero(value: string): number {
+  return value === '0' ? 0 : wholeNumber(value)
+}

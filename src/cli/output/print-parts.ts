@@ -1,0 +1,54 @@
+// What a model's provider put into a reply besides what the model said: its own calls, sources and files.
+import type { GeneratedFile, ReplyPart, SentPart, SentResult, Source } from '../../journal/entries.ts'
+import { clip } from '../../text/clip.ts'
+import type { Channel } from './terminal.ts'
+import { plural } from './words.ts'
+import { printBlock, readable } from './print-block.ts'
+
+/** The results of some are pictures, or pages with signatures. */
+const longest = 2000
+
+/** Nothing for other parts. */
+export function printProviderPart(channel: Channel, part: ReplyPart): void {
+  switch (part.type) {
+    case 'provider-call':
+      channel.line({ text: '  provider called ', format: 'cyan' }, part.tool)
+      printBlock(channel, '    ', clip(readable(part.input), longest))
+      return
+    case 'provider-result':
+      channel.line({ text: `  ${part.tool} ${part.failed ? 'failed' : 'gave'}`, format: part.failed ? 'red' : 'dim' })
+      printBlock(channel, '    ', clip(readable(part.result), longest))
+      return
+    case 'source':
+      channel.line({ text: '  source ', format: 'cyan' }, sourceWords(part))
+      return
+    case 'file':
+      channel.line({ text: '  file ', format: 'cyan' }, madeFileWords(part))
+      return
+    default:
+  }
+}
+
+/** `Flood maps (https://flood.example/maps)` */
+export function sourceWords({ id, title, url, filename }: Source): string {
+  const place = url ?? filename
+  return [title, place && (title ? `(${place})` : place)].filter(Boolean).join(' ') || id
+}
+
+export function madeFileWords(file: GeneratedFile): string {
+  const where = 'base64' in file ? plural(Buffer.byteLength(file.base64, 'base64'), 'byte') : file.url
+  return `${file.mediaType}, ${where}`
+}
+
+/** What a model was sent instead of a result; a file as its kind and size. */
+export function sentWords(sent: SentResult): string {
+  if (sent.type === 'parts') return sent.parts.map(partWords).join('\n')
+  return sent.type === 'denied' ? `denied: ${sent.reason ?? ''}` : readable(sent.value)
+}
+
+function partWords(part: SentPart): string {
+  if (part.type === 'text') return part.text
+  if (part.type === 'custom') return 'what only the provider knows'
+  if ('base64' in part) return `${part.mediaType}, ${plural(Buffer.byteLength(part.base64, 'base64'), 'byte')}`
+  return 'url' in part ? `${part.mediaType}, ${part.url}` : part.mediaType
+}

@@ -1,0 +1,79 @@
+// What was sent to the model, step by step. Of a conversation that only grew, a later step shows what was added.
+import { isDeepStrictEqual } from 'node:util'
+import type { ChatMessage } from '../../journal/entries.ts'
+import type { Channel } from './terminal.ts'
+import { plural } from './words.ts'
+import type { SentPrompt } from './prompts-sent.ts'
+import { printProviderPart } from './print-parts.ts'
+import { printOutcome } from './print-task.ts'
+import { printBlock, readable } from './print-block.ts'
+
+/** Prints one after the other; to be called once for each step of a run, in order. */
+export function promptPrinter(channel: Channel): (prompt: SentPrompt) => void {
+  const before = new Map<string, SentPrompt>()
+  return (prompt) => {
+    const attempt = prompt.step.slice(0, prompt.step.lastIndexOf('/'))
+    const known = before.get(attempt)
+    before.set(attempt, prompt)
+    const shown = known && startsWith(prompt.messages, known.messages) ? known.messages.length : 0
+    channel.line()
+    channel.line(
+      { text: `step ${prompt.step}`, format: 'bold' },
+      `  ${prompt.model}, ${plural(prompt.messages.length, 'message')}`,
+    )
+    if (!known) printHead(channel, prompt)
+    else if (shown > 0) channel.line({ text: `  as before, and ${prompt.messages.length - shown} more`, format: 'dim' })
+    else channel.line({ text: '  the conversation was shortened:', format: 'dim' })
+    for (const message of prompt.messages.slice(shown)) printMessage(channel, message)
+    if (prompt.error) channel.line({ text: `  failed: ${prompt.error.code}: ${prompt.error.message}`, format: 'red' })
+  }
+}
+
+function startsWith(messages: readonly ChatMessage[], beginning: readonly ChatMessage[]): boolean {
+  return isDeepStrictEqual(messages.slice(0, beginning.length), beginning)
+}
+
+function printHead(channel: Channel, { settings, tools, output, system }: SentPrompt): void {
+  const head = (text: string): void => channel.line({ text: `  ${text}`, format: 'cyan' })
+  if (Object.keys(settings).length > 0) channel.line({ text: '  settings ', format: 'cyan' }, JSON.stringify(settings))
+  for (const tool of tools) {
+    const { name, description, schema, provider } = tool
+    head(provider ? `tool ${name} of the provider, ${provider.id}` : `tool ${name}`)
+    printBlock(channel, '  ', provider ? readable(provider.args) : `${description}\n${readable(schema)}`)
+  }
+  if (output !== undefined) {
+    head('schema of the answer')
+    printBlock(channel, '  ', readable(output))
+  }
+  head('system')
+  printBlock(channel, '  ', system)
+}
+
+function printMessage(channel: Channel, message: ChatMessage): void {
+  switch (message.role) {
+    case 'user':
+      channel.line({ text: '  user', format: 'cyan' })
+      printBlock(channel, '  ', message.text)
+      for (const { name, mediaType, bytes } of message.files ?? [])
+        printBlock(channel, '  ', `file ${name} (${mediaType}, ${plural(bytes, 'byte')})`)
+      return
+    case 'assistant':
+      for (const part of message.parts) {
+        if (part.type === 'call') {
+          channel.line({ text: '  assistant calls ', format: 'cyan' }, part.tool)
+          printBlock(channel, '  ', readable(part.input))
+        } else if (part.type === 'text' || part.type === 'reasoning') {
+          channel.line({ text: part.type === 'text' ? '  assistant' : '  assistant, thinking', format: 'cyan' })
+          printBlock(channel, '  ', part.text)
+        } else {
+          printProviderPart(channel, part)
+        }
+      }
+      return
+    case 'tool':
+      for (const { tool, outcome } of message.results) {
+        channel.line({ text: '  tool ', format: 'cyan' }, tool)
+        printOutcome(channel, '  ', outcome)
+      }
+  }
+}

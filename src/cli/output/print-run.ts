@@ -1,0 +1,91 @@
+// One run for people: its facts, and each task with the beginning of its output.
+import { defined } from '../../base/defined.ts'
+import { describeFiles } from '../../journal/files.ts'
+import type { RunView } from '../../runs/run-view.ts'
+import type { TaskView } from '../../runs/task-view.ts'
+import { describeOwner } from '../../stores/owner.ts'
+import { madeFileWords, sourceWords } from './print-parts.ts'
+import { printStack } from './print-block.ts'
+import { failureWords, formatOf } from './run-words.ts'
+import { plain, shorten } from '../../text/plain-text.ts'
+import type { Channel, Piece } from './terminal.ts'
+import { clock, dollars, duration, longTime, plural, usageWords } from './words.ts'
+
+const outputLines = 6
+
+export function printRun(channel: Channel, run: RunView, children: readonly string[]): void {
+  const field = (name: string, ...pieces: Piece[]): void =>
+    channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
+  // what it failed with has a line of its own
+  const why = run.why === undefined || run.error ? '' : `: ${inLocalTime(run.why, run.dueAt)}`
+  field('run', run.runId)
+  field('crew', run.version === '' ? run.crew : `${run.crew}, version ${run.version}`)
+  field(
+    'status',
+    { text: run.status, format: formatOf(run.status) },
+    `${why} (${run.done} of ${plural(run.total, 'task')} done${run.failed > 0 ? `, ${run.failed} failed` : ''})`,
+  )
+  if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
+  if (run.via) field('via', `${run.via.dispatcher}: ${run.via.id}`)
+  if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
+  if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
+  for (const failure of run.failures) field('failed', { text: failureWords(failure), format: 'red' })
+  if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)
+  field('created', longTime(run.createdAt))
+  field('updated', `${longTime(run.updatedAt)}, ${run.lives === 1 ? '1 life' : `${run.lives} lives`}`)
+  const cost = run.cost === undefined || run.cost === 0 ? '' : `, ${dollars(run.cost)}`
+  field('spent', `${usageWords(run.usage)}, ${plural(run.usage.calls, 'model call')}${cost}`)
+  if (run.parent) {
+    const { runId, from, deleted } = run.parent
+    const name = deleted ? `${runId} (deleted)` : runId
+    field('parent', from === undefined ? name : `${name}, from task ${from} on`)
+  }
+  for (const child of children) field('child', child)
+  for (const [name, value] of Object.entries(run.inputs)) {
+    const shown = describeFiles(value)
+    const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
+    field('input', shorten(`${name} = ${text}`, Math.min(channel.width, 200) - 9))
+  }
+}
+
+/** As all other times of the run are shown. */
+function inLocalTime(why: string, dueAt: string | undefined): string {
+  return dueAt === undefined ? why : why.replace(dueAt, longTime(dueAt))
+}
+
+export function printTask(channel: Channel, task: TaskView): void {
+  const facts = [
+    task.agent,
+    usageWords(task.usage),
+    times(task),
+    task.attempts > 1 ? `${task.attempts} attempts` : undefined,
+  ]
+  channel.line()
+  channel.line(
+    { text: task.name, format: 'bold' },
+    '  ',
+    { text: task.status, format: formatOf(task.status) },
+    `  ${task.id}`,
+  )
+  channel.line({ text: `  ${facts.filter((fact) => fact !== undefined).join(' · ')}`, format: 'dim' })
+  if (task.from !== undefined) channel.line(`  from run ${task.from}`)
+  if (task.stale) channel.line({ text: `  stale: ${task.stale.join('; ')}`, format: 'yellow' })
+  if (task.error) channel.line({ text: `  ${task.error.message}`, format: 'red' })
+  if (task.completedAt === undefined) return
+  const lines = plain(task.raw).trimEnd().split('\n')
+  const width = Math.min(channel.width, 200) - 4
+  for (const line of lines.slice(0, outputLines)) channel.line(`  │ ${shorten(line, width)}`)
+  if (lines.length > outputLines)
+    channel.line({ text: `  │ … ${plural(lines.length - outputLines, 'more line')}`, format: 'dim' })
+  for (const source of task.sources.slice(0, outputLines))
+    channel.line({ text: '  source ', format: 'dim' }, shorten(sourceWords(source), width))
+  if (task.sources.length > outputLines)
+    channel.line({ text: `  … ${plural(task.sources.length - outputLines, 'more source')}`, format: 'dim' })
+  for (const file of task.files) channel.line({ text: '  file ', format: 'dim' }, shorten(madeFileWords(file), width))
+}
+
+function times({ startedAt, completedAt }: TaskView): string | undefined {
+  if (startedAt === undefined) return undefined
+  if (completedAt === undefined) return `since ${clock(startedAt)}`
+  return `${clock(startedAt)} to ${clock(completedAt)}, ${duration(Date.parse(completedAt) - Date.parse(startedAt))}`
+}

@@ -1,0 +1,52 @@
+// The words for how a run or task stands, and their colours.
+import type { RunResult } from '../../crew/result/result.ts'
+import type { TaskFailure } from '../../journal/entries.ts'
+import { namesWords } from '../../text/words.ts'
+import { plural } from './words.ts'
+import type { Channel, Format } from './terminal.ts'
+import type { Commands } from '../write-command.ts'
+
+/** `fetch: no answer (so sum was skipped)`. */
+export function failureWords({ task, error, skipped }: TaskFailure): string {
+  const because =
+    skipped.length === 0 ? '' : ` (so ${namesWords(skipped)} ${skipped.length > 1 ? 'were' : 'was'} skipped)`
+  return `${task}: ${error.message}${because}`
+}
+
+/** What a completed run continued without, and how to try it again. */
+export function sayFailures(
+  channel: Channel,
+  commands: Commands,
+  { runId, failures }: Pick<RunResult, 'runId' | 'failures'>,
+): void {
+  if (failures.length === 0) return
+  channel.line({ text: `it continued without ${plural(failures.length, 'task')} that failed:`, format: 'yellow' })
+  for (const failure of failures) channel.line({ text: `  ${failureWords(failure)}`, format: 'yellow' })
+  if (canRetry(failures)) channel.line(commands.advice({ act: 'retry', runId }))
+}
+
+/** A nested crew is not executed again while it has an output. */
+export function canRetry(failures: readonly TaskFailure[]): boolean {
+  return failures.some(({ task }) => !task.includes('/'))
+}
+
+export function formatOf(word: string): Format | undefined {
+  switch (word) {
+    case 'completed':
+    case 'executed':
+      return 'green'
+    case 'failed':
+    case 'cancelled':
+      return 'red'
+    case 'waiting':
+    case 'stopped':
+    case 'suspended':
+    case 'abandoned':
+    case 'started':
+      return 'yellow'
+    case 'running':
+      return 'cyan'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,20 @@
+// What answer, edit and invalidate say when their message is left for a run.
+import { isReady } from '../../engine/read/due.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import type { Store } from '../../stores/store.ts'
+import { outermost } from '../find/root-run.ts'
+import type { Commands } from '../write-command.ts'
+
+/** Who takes the message up, and what to do where nobody does. */
+export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
+  if ((await store.holder(runId)) !== undefined)
+    return `its process takes that up by itself; ${commands.advice({ act: 'show', runId })}`
+  const root = await outermost(store, runId)
+  const resume = commands.advice({ act: 'resume', runId: root })
+  return (await waitsForWorker(store, root)) ? `a worker takes that up by itself; without one, ${resume}` : resume
+}
+
+async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
+  const row = await store.row(runId)
+  return row?.status === 'suspended' && isReady(readSummary(row))
+}
