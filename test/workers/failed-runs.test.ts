@@ -17,7 +17,7 @@ function failing(times: number, store = memoryStore()) {
   return { crew: make(), elsewhere: make() }
 }
 
-test('the result of a queued run is the result of its last try, in the worker's process and in others', async () => {
+test('the result of a queued run is the result of its last try, in the process of the worker and in others', async () => {
   const { crew, elsewhere } = failing(2)
   const run = await crew.enqueue({ id: 'r' })
   const results = [run.result(), elsewhere.run('r').result()]

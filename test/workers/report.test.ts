@@ -8,7 +8,7 @@ const maxRuns = { claims: 2 }
 const started = { type: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3, maxRuns } as const
 const left = { type: 'left', runId: 'a', crew: 'claims', outcome: 'completed', seconds: 1.5 } as const
 
-test('a worker's metrics are in the text format of Prometheus', () => {
+test('metrics of a worker are in the text format of Prometheus', () => {
   const metrics = createMetrics(() => new Date(5_000))
   for (const event of [
     started,

@@ -352,7 +352,7 @@ test('startWorker refuses invalid crews and options before it starts', async () 
   )
   await assert.rejects(
     startWorker([claims(store)], { port: 0, host: '192.0.2.1' }),
-    /cannot be served on port 0 of 192\.0\.2\.1: .*; give another port or host/,
+    /cannot serve health and metrics on port 0 of 192\.0\.2\.1: .*; give another port or host/,
   )
   await assert.rejects(startWorker([claims(store)], { concurrency: 0 }), /concurrency is 0; give a whole number/)
   for (const name of ['', ' ', ' a', 'a\nb', 'a\u001B[2Jb', 'a\u2028b', '\u202Eb', 'x'.repeat(101), 7 as never])

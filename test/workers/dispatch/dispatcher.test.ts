@@ -167,7 +167,7 @@ test('many wakes that fail at once count as one failure, and are retried after a
   assert.ok(seconds < 60, `${seconds} seconds`)
 })
 
-test('advancing a run that isn't ready leaves it unchanged and returns its status', async () => {
+test('advancing a run that is not ready leaves it unchanged and returns its status', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })
   const crew = claims(store)

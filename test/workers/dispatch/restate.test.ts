@@ -83,7 +83,7 @@ test('a run is advanced in slices, one call each, and no step is executed twice'
   assert.ok(calls.length >= 4, `${calls.length} calls`)
 })
 
-test('a step longer than Restate's limit for a call does no harm', { skip }, async () => {
+test('a step longer than the limit of Restate for a call does no harm', { skip }, async () => {
   await using on = await stage()
   const done: string[] = []
   const tasks = ['long', 'short'].map(
