@@ -42,7 +42,7 @@ if (import.meta.main) {
 //   inherit  facts   its output is there
 //   inherit  cover   its output is there
 //   execute  urgent  description changed; about 109 tokens, <$0.0001 (median of 2)
-//   execute  letter  it depends on urgent, which is executed (unless urgent gives the same as before); about 108 tokens, <$0.0001 (median of 2)
+//   execute  letter  it depends on urgent, which is executed (unless urgent returns the same as before); about 108 tokens, <$0.0001 (median of 2)
 // Expected: about 217 tokens, <$0.0001
 // facts inherited, cover inherited, urgent executed, letter executed
 // the first task that differs: urgent

@@ -87,11 +87,7 @@ function keep(work: Promise<void>): void {
 
 /** For the start of the process: continues what the one before it left. */
 export function resumeAll(): void {
-  keep(
-    crew
-      .resumeAll()
-      .then((runs) => runs.forEach(({ runId, status }) => console.log(`run ${runId}, resumed: ${status}`))),
-  )
+  keep(crew.resumeAll().then((runs) => runs.forEach((run) => console.log(`run ${run.runId}, resumed: ${run.status}`))))
 }
 
 /** Resolves when no run is under way here. From now on, nothing new is taken on. */

@@ -1,4 +1,4 @@
-// An agent: who does a task, with which model and tools. Made once, never changed.
+// Agent: executes tasks, with a role, a model and tools. Immutable.
 import type { Json } from '../journal/json.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import { readOptions } from '../base/options.ts'
@@ -7,7 +7,7 @@ import type { Placeholders } from './define/placeholders.ts'
 import type { Guardrail } from './guardrails.ts'
 import { agentTable, type AgentOptions } from './options/agent-options.ts'
 
-/** Who does a task. `Inputs` are the names of the placeholders in its texts. */
+/** Executes tasks. `Inputs` are the placeholder names in its texts. */
 export interface Agent<out Inputs extends string = string> {
   readonly role: string
   readonly goal: string
@@ -25,12 +25,12 @@ export interface Agent<out Inputs extends string = string> {
   readonly settings: { readonly [name: string]: Json }
   readonly injectDate: boolean
   readonly dateFormat: string
-  /** Only a type: nothing is there at run time. */
+  /** Type information only; undefined at run time. */
   readonly '~inputs'?: Inputs
 }
 
 export interface AgentConstructor {
-  /** CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN, MODEL_INVALID: at once, naming what is wrong. */
+  /** Throws CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or MODEL_INVALID, naming the option and what it accepts. */
   new <const Role extends string, const Goal extends string, const Backstory extends string = ''>(
     options: AgentOptions<Role, Goal, Backstory>,
   ): Agent<Placeholders<Role> | Placeholders<Goal> | Placeholders<Backstory>>
@@ -39,7 +39,7 @@ export interface AgentConstructor {
 // oxlint-disable-next-line no-extraneous-class -- its members are those of the table
 export const Agent: AgentConstructor = class {
   constructor(options: AgentOptions) {
-    // the compiler holds the table, the options and these members equal
+    // the compiler checks that the table, the options and these members agree
     const kept: Omit<Agent, '~inputs'> = readOptions(agentTable, options)
     Object.assign(this, kept)
     Object.freeze(this)

@@ -1,6 +1,5 @@
-// The user's own code that hears of a run: before it is made, behind each step and each task that is executed, and at
-// its end. It is called for kickoffs, replays, forks and resumes alike; for what is inherited it is not called, since
-// that happened in another run.
+// User callbacks: before a new run, after each step and each task, and at the end. They are called for kickoffs,
+// replays, forks and resumes alike, but not for inherited outputs: another run executed those.
 import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import type { EntryBodies, Usage } from '../journal/entries.ts'
@@ -16,54 +15,51 @@ import type { InputValue } from './arguments/inputs.ts'
 import { taskOutput, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
-/**
- * Where something happened, so that a callback can tell a second call for the same thing from a first one for another.
- */
+/** Identifies the call, so that a callback can recognise a repeated one. */
 export interface CallbackContext {
   readonly runId: string
-  /** The entry of the journal. */
+  /** Number of the journal entry. */
   readonly seq: number
+  /** Reads a file of the run. */
   readonly readFile: ReadFile
 }
 
-/** What JSON carries, by name; or nothing. */
+/** JSON values by input name, or nothing. */
 export type NewInputs = { readonly [name: string]: InputValue } | void
 
 export interface CrewCallbacks<T extends Tasks = Tasks> {
   /**
-   * Called before a run is made from nothing or from another run, and for a plan of one; not for a resume. What it
-   * gives are the run's inputs; nothing leaves them as they are.
+   * Called before a new run starts, including forks and their plans, but not for a resume. The return value replaces
+   * the inputs; returning nothing keeps them. CALLBACK_FAILED if it throws.
    */
   beforeKickoff?(inputs: { readonly [name: string]: Json }): NewInputs | Promise<NewInputs>
   /**
-   * Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that
-   * moment.
+   * Called after the last task, before the run is recorded as completed. At least once: again if a crash comes between.
    */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
-  /** Called after each task that was executed in this run. At least once: again after a crash before it returned. */
+  /** Called after each task that this run executed. At least once: again if a crash came before it returned. */
   onTask?(output: TaskOutput, context: CallbackContext): void | Promise<void>
   /**
-   * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the
-   * journal, before the next model call of the task. At least once: a crash may let the last ones be told again.
+   * Called after each model call and each tool call of this run, by any agent: one at a time, in journal order, before
+   * the next model call of the task. At least once: a crash may repeat the latest calls.
    */
   onStep?(step: CrewStep, context: CallbackContext): void | Promise<void>
 }
 
-/** One model call or one tool call, as it is recorded. */
+/** A recorded model call or tool call. */
 export type CrewStep = {
   /**
-   * `note#1/2` is the second model call of the first attempt at note, `note#1/2.0` the first tool call that it asked
-   * for.
+   * For example `note#1/2`, the second model call of the first attempt at note, or `note#1/2.0`, its first tool call.
    */
   readonly path: string
   readonly task: string
-  /** The role of who did it; undefined for a task that is a function. */
+  /** Role of the agent; undefined for a function task. */
   readonly agent: string | undefined
 } & (
   | {
       readonly kind: 'model'
       readonly text: string
-      /** The tools that it asks for; none in an answer. */
+      /** Requested tool calls; none if this is the answer. */
       readonly calls: readonly { readonly tool: string; readonly input: Json }[]
       readonly usage: Usage
     }
@@ -72,12 +68,12 @@ export type CrewStep = {
       readonly tool: string
       readonly input: Json
       readonly outcome: ToolOutcome
-      /** Where the outcome is from, if the tool was not called for it. */
+      /** Where the outcome comes from, if the tool was not called. */
       readonly source: EntryBodies['tool.returned']['source']
     }
 )
 
-/** `crew` is asked for when something is to be said: it is made with these callbacks. */
+/** `crew` is a function, since the crew's definition contains these callbacks. */
 export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {
   const { beforeKickoff, afterKickoff, onTask, onStep } = options
   const byName = new Map(tasks.map((task) => [task.name, task]))
@@ -110,7 +106,7 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
   }
 }
 
-/** Undefined for the return of a call of which nothing else is left: it was removed by hand. */
+/** Undefined if the call of a result is missing: somebody removed it from the journal by hand. */
 function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
   const { path = '' } = entry
   const call = entry.type === 'tool.returned' ? callAt(state, path) : undefined
@@ -137,6 +133,6 @@ async function callBeforeKickoff(
     throw new RepriseError('CALLBACK_FAILED', `beforeKickoff threw: ${redact(messageOf(error))}`, { cause: error })
   }
   if (made === undefined) return { inputs: given, files: noFiles }
-  const read = await readRawInputs(made, 'what beforeKickoff gives')
+  const read = await readRawInputs(made, 'beforeKickoff()')
   return { inputs: resolveInputs(read, given), files: read.files }
 }

@@ -1,13 +1,13 @@
-// The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings
-// the two together: every method checks what it was given, before anything is spent, and hands it to the engine.
+// Crew: tasks and the agents that execute them. Every method checks its arguments before anything is spent, then calls
+// the engine, which works from the journal of a run.
 import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type PruneResult, type PruneLimits } from '../runs/prune.ts'
-import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
+import { checkRunId } from '../engine/read/run-id.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
-import { abortSignal, optional, text, whole } from '../base/checks.ts'
+import { text } from '../base/checks.ts'
 import { defined } from '../base/defined.ts'
 import { checkKeys, readOptions } from '../base/options.ts'
 import type { Lane, Store } from '../stores/store.ts'
@@ -23,24 +23,22 @@ import { resolveManager } from './define/manager.ts'
 import { checkStandIns, readStandIns, withStandIns } from './define/stand-ins.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions } from './options/crew-options.ts'
-import {
-  executeKeys,
-  readReuse,
-  type BacktestOptions,
-  type Enqueue,
-  type EnqueueOptions,
-  type ForEachOptions,
-  type ForkOptions,
-  type Kickoff,
-  type KickoffOptions,
-  type InputsWith,
-  type NewRunOptions,
-  type NoArguments,
-  type OutputsFor,
-  type PlanOptions,
-  type ReplayOptions,
-  type ResumeOptions,
-  type RunsOptions,
+import type {
+  BacktestOptions,
+  Enqueue,
+  EnqueueOptions,
+  ForEachOptions,
+  ForkOptions,
+  Kickoff,
+  KickoffOptions,
+  InputsWith,
+  NewRunOptions,
+  NoArguments,
+  OutputsFor,
+  PlanOptions,
+  ReplayOptions,
+  ResumeOptions,
+  RunsOptions,
 } from './options/verb-options.ts'
 import { enqueue, readEnqueue } from './queue/enqueue.ts'
 import { enqueueNext, type NextRun } from './queue/enqueue-next.ts'
@@ -51,19 +49,18 @@ import { wakeRun } from './queue/wake-run.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
 import { safeLogger, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
-import { findTask, type Tasks } from './result/result.ts'
+import type { Tasks } from './result/result.ts'
 import type { KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
 import { runList, type RunList } from './result/run-list.ts'
 import { Run, startRun, type RunPromise } from './run.ts'
 import type { Task } from './task.ts'
-import { backtest, type Backtest } from './verbs/backtest-task.ts'
+import { backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
 import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
-import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
+import { kickoffForEach, readForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
 import { inputNames, type InputsBy, type InputsFor } from './arguments/inputs.ts'
 import { forkRun } from './verbs/fork-run.ts'
 import { plan } from './verbs/make-plan.ts'
-import { readConcurrency } from './verbs/pool.ts'
-import { readChoices, readKickoff, readFork, readPlan, readResume } from './arguments/read-request.ts'
+import { readKickoff, readFork, readPlan, readResume } from './arguments/read-request.ts'
 import { resume } from './verbs/resume.ts'
 import { start } from './verbs/kickoff.ts'
 
@@ -79,8 +76,8 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   #schedules: ScheduleRegistry = { list: [], names: new Set() }
 
   /**
-   * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
-   * started or looked up.
+   * Throws CREW_INVALID, OPTION_INVALID or OPTION_UNKNOWN, naming the option and what it accepts. The store is opened
+   * by the first call that needs it.
    */
   constructor(options: TypedCrewOptions<T, Inputs>) {
     const kept = readOptions(crewTable, options)
@@ -111,37 +108,44 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     this.#open = openCrew(this.#definition, options)
   }
 
-  /** As it was given; undefined where the environment or the default decides. */
+  /** The `store` option. Undefined: REPRISE_STORE, else the default store. */
   get store(): string | Store | undefined {
     return this.#options.store
   }
 
+  /** The `telemetry` option. */
   get telemetry(): CrewOptions['telemetry'] {
     return this.#options.telemetry
   }
 
-  /** Those that were given to it, over the ones that are built in. */
+  /** The `prices` option, which overrides built-in prices. */
   get prices(): Prices | undefined {
     return this.#options.prices
   }
 
-  /** All that a run may ask: also the manager's, and those of crews that are tasks. */
+  /**
+   * All models that a run may call, including the manager's and those of nested crews. Undefined stands for the default
+   * model.
+   */
   get models(): readonly (LanguageModel | string | undefined)[] {
     return [...new Set(crewModels(this.#definition).map(({ model }) => model))]
   }
 
-  /** Names of the inputs: those of its schema, and those that its texts use. */
+  /** Input names, from the schema and the placeholders in texts. */
   get inputs(): readonly string[] {
     return inputNames(this.#definition).all
   }
 
-  /** Holds across duplicate installs of the package, where `instanceof` does not. */
+  /** Like `instanceof`, but also true for a crew of another install of the package. */
   static isInstance(value: unknown): value is Crew {
     return typeof value === 'object' && value !== null && brand in value
   }
 
   /**
-   * Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled.
+   * Starts a run and executes it. Resolves when the run completes, or suspends at a question that `onQuestion` leaves
+   * open. Rejects when the run fails or is cancelled. `started` resolves with the run as soon as it is stored.
+   * Rejects with INPUT_MISSING, INPUT_INVALID, INPUT_UNKNOWN, MODEL_INVALID or MODEL_KEY_MISSING before anything is
+   * stored; with INPUTS_DIFFER if a run with this `id` has other inputs; with RUN_HELD if another call executes it.
    */
   kickoff<Given extends string = never>(
     ...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>
@@ -152,9 +156,9 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /**
-   * Puts a run into the queue, for a worker to execute. All that a kickoff is refused for is refused here, but for keys
-   * of models, which only the worker needs. A run of this id that is there stays as it is, unless it was given up: that
-   * one is put into the queue again. INPUTS_DIFFER when it was made with others.
+   * Queues a run for a worker. Makes all checks of `kickoff` except for model keys, which only the worker needs. If a
+   * run with this `id` exists, it stays as it is; if workers gave up on it, it is queued again. Rejects with
+   * INPUTS_DIFFER if that run has other inputs.
    */
   enqueue(...[options]: Enqueue<InputsWith<T, Inputs>>): Promise<Run<T>>
   enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Promise<Run<T>>
@@ -166,9 +170,9 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /**
-   * Has workers that serve this crew make a run of it at certain times, in the order of the queue: `{ name: 'nightly',
-   * cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. Nothing is stored. OPTION_INVALID, OPTION_UNKNOWN,
-   * INPUT_MISSING, INPUT_INVALID.
+   * Declares a schedule: workers that serve this crew queue a run at each of its times, for example `{ name: 'nightly',
+   * cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. The declaration itself isn't stored. Rejects with
+   * OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING or INPUT_INVALID.
    */
   async schedule(options: ScheduleOptions<InputsWith<T, Inputs>>): Promise<Schedule> {
     const schedule = readSchedule(this.#definition, options, this.#schedules.names)
@@ -176,14 +180,14 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return schedule
   }
 
-  /** Those that `schedule` declared. Rejects as `schedule` does for one that is wrong. */
+  /** The declared schedules. Rejects if `schedule` rejected for any of them. */
   async schedules(): Promise<readonly Schedule[]> {
     return Promise.all(this.#schedules.list)
   }
 
   /**
-   * One run for each of the inputs, some at a time; the results are in their order. A run that fails fails no other:
-   * its place says so. Whatever is wrong with any of the inputs is said before the first run is started.
+   * Kicks off one run for each element of `inputs`, several at a time. Results come in the order of the inputs, and a
+   * failed run only affects its own result. Rejects before the first run starts if any inputs are invalid.
    */
   async kickoffForEach<Given extends string = never>(
     inputs: readonly InputsFor<InputsWith<T, Inputs>>[],
@@ -192,7 +196,10 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return this['~forEach'](inputs, options)
   }
 
-  /** Continues a run after its last recorded step: the latest unfinished one if none is named. */
+  /**
+   * Continues a run after its last recorded step. Default: the latest unfinished run of the crew. Rejects with
+   * RUN_NOT_FOUND if there is none, RUN_CANCELLED if the run was cancelled, RUN_HELD if another process executes it.
+   */
   resume<Given extends string = never>(
     runId?: string,
     options: ResumeOptions<ReferenceTo<T, Given>> = {},
@@ -201,24 +208,27 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /**
-   * Takes a run as far as it can get, or as time allows, if it wants somebody to: queued and due, left by its process,
-   * answered since it was suspended, or failed and to be tried again. One that waits is only looked at: what people
-   * left for it is recorded. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN.
+   * Moves a ready run on as far as possible, or until time is up. A run is ready if it is queued and due, was left by
+   * its process, got an answer, or is due for a retry. For any other run, this only records messages from its inbox.
+   * Rejects with RUN_NOT_FOUND, OPTION_INVALID or OPTION_UNKNOWN.
    */
   async advance(runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
     return advance(this.#open, runId, options)
   }
 
   /**
-   * For a process that starts again: advances every run of this crew that wants somebody to, of this version or one
-   * that it accepts, until none does. Resolves with what came of each; a run that fails fails no other.
-   * OPTION_INVALID, OPTION_UNKNOWN.
+   * Advances all ready runs of this crew until none is left; for a process that restarts. Serves runs of this version
+   * and of the versions in `accepts`. Resolves with the outcome of each run: a failed run doesn't affect the others.
+   * Rejects with OPTION_INVALID or OPTION_UNKNOWN.
    */
   async resumeAll(options: ResumeAllOptions = {}): Promise<ResumeAllResult[]> {
     return resumeAll(this.#open, options, this.#options)
   }
 
-  /** A new run: all before the task is restored from an old run; the task and all after it are executed. */
+  /**
+   * Starts a new run that restores the outputs of all tasks before `task`, and executes `task` and every later one. The
+   * old run doesn't change. Default: the latest run of the crew.
+   */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
     options: ReplayOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
@@ -229,8 +239,8 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /**
-   * A new run from an old one, with other inputs, your own outputs in place of some, or today's code. With `from`, that
-   * task and all after it are executed; without, just what these changes touch. The old run stays as it is.
+   * Starts a new run from an old one, with other inputs, replaced outputs or changed code. With `from`, executes that
+   * task and every later one; without it, only the tasks that the changes affect. The old run doesn't change.
    */
   fork<Given extends string = never>(
     options: ForkOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
@@ -239,9 +249,9 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   }
 
   /**
-   * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
-   * changed. Where nothing is, and no `id` asks for a run, none is made: `onPlan` is not asked, and the result is that
-   * of the old run.
+   * Starts a new run that executes only stale tasks: those affected by changes in code, inputs or other stale tasks. If
+   * no task is stale and no `id` is given, starts no run: resolves with the result of the old one, without calling
+   * `onPlan`.
    */
   refresh<Given extends string = never>(
     options: NewRunOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
@@ -249,57 +259,53 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#definition, 'refresh', options)))
   }
 
-  /** The dry run of all of these: nothing is written and no model is asked. */
+  /**
+   * Plans a fork, resume or kickoff: the tasks that it would execute, with reasons and an estimated cost. Writes
+   * nothing and calls no model.
+   */
   async plan<Given extends string = never>(
     options: PlanOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
   ): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#definition, options))
   }
 
-  /** What this code would do with each unfinished run of the crew, newest first; nothing is written. */
+  /** Reports what this code would do with each unfinished run of the crew, newest first. Writes nothing. */
   check(): AsyncIterable<RunCheck> {
     return checkRuns(this.#open)
   }
 
-  /** A handle of a run, whichever process executes it. Reads nothing yet. OPTION_INVALID for an invalid id. */
+  /**
+   * Returns the handle of a run, whichever process executes it. Reads nothing. Throws OPTION_INVALID if the id is
+   * invalid.
+   */
   run(id: string): Run<T> {
     return new Run(this.#open, checkRunId(id))
   }
 
   /**
-   * Summaries of its runs, newest first: `for await (const run of crew.runs())`, or `await crew.runs().page(20)`.
-   * OPTION_INVALID, OPTION_UNKNOWN, at once.
+   * Lists the crew's runs, newest first: `for await (const run of crew.runs())`, or `await crew.runs().page(20)`.
+   * Throws OPTION_INVALID or OPTION_UNKNOWN.
    */
   runs(filter: RunsOptions = {}): RunList {
     return runList(this.#open, filter)
   }
 
   /**
-   * How a task, with the code as it is now, would have done on what it was given in earlier runs: the last 20, or as
-   * many as said, or those named. Nothing is done to the world: tools that are not `read` are answered from the record
-   * or not called. The earlier runs stay as they are, and are still the latest ones of the crew.
+   * Executes a task as it is now on the recorded inputs of earlier runs, and compares the outputs. Default: the latest
+   * 20 runs with an output of the task. Has no side effects: tools other than `read` are answered from the record, or
+   * not called. The earlier runs don't change and remain the latest runs of the crew.
    */
   async backtest<const Given extends Task | string>(
     task: KnownReference<T, Given>,
     options: BacktestOptions = {},
   ): Promise<Backtest<OutputBy<T, Given>>> {
-    checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
-    const { runs = 20, id, signal } = options
-    if (Array.isArray(runs)) runs.forEach(checkRunId)
-    else whole(1, 10_000).read('runs', runs)
-    const tested = await backtest(await this.#open.engine(), this.#definition, {
-      task: findTask(this.#definition.tasks, task, `crew ${this.name}`),
-      runs,
-      concurrency: readConcurrency(options.concurrency),
-      id: id === undefined ? undefined : checkNewRunId(id),
-      signal: optional('signal', signal, abortSignal),
-    })
-    return tested as Backtest<OutputBy<T, Given>>
+    const request = readBacktest(this.#definition, task, options)
+    return (await backtest(await this.#open.engine(), this.#definition, request)) as Backtest<OutputBy<T, Given>>
   }
 
   /**
-   * Removes old runs of this crew, and its backtests: those that fit all limits given, of which there must be one.
-   * Completed, cancelled and failed ones unless `status` says otherwise; none that somebody executes.
+   * Deletes runs and backtests of this crew that match every given limit; at least one is required. Default `status`:
+   * completed, cancelled and failed. Never deletes a run while a process executes it.
    */
   async prune(limits: PruneLimits): Promise<PruneResult> {
     const engine = await this.#open.engine()
@@ -308,13 +314,19 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
   }
 
-  /** Puts an exported run into this crew's store, under another id with `as`. JOURNAL_DAMAGED, RUN_EXISTS. */
+  /**
+   * Imports an exported run into the crew's store, under another id with `as`. Rejects with JOURNAL_DAMAGED if the file
+   * isn't a complete export, and RUN_EXISTS if the id is taken.
+   */
   async import(file: string, options: ImportOptions = {}): Promise<ImportedRun> {
     text.read('the file to import', file)
     return importRunFromFile(await this.#open.engine(), file, options)
   }
 
-  /** A copy of the same identity with another model, store, dispatcher or tools; tools are replaced by name. */
+  /**
+   * Returns a copy of the crew with another model, store, dispatcher or tools. Tools are replaced by name. Runs of the
+   * copy are runs of the same crew.
+   */
   with(changes: {
     readonly model?: LanguageModel | string
     readonly store?: string | Store
@@ -334,7 +346,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return copy
   }
 
-  /** Closes the store, if one was opened. A crew that is used again opens it again. */
+  /** Closes the store. The next call that needs the store opens it again. */
   async close(): Promise<void> {
     await this.#open.close()
   }
@@ -343,7 +355,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     await this.close()
   }
 
-  /** For the command line and the studio: the store of its runs, and those that it executes now. */
+  /** For the command line and the studio. */
   get '~open'(): OpenCrew {
     return this.#open
   }
@@ -354,25 +366,16 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     options: ForEachOptions,
     watch?: ForEachWatch,
   ): Promise<ForEachResult<T>[]> {
-    checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
-    const { id, concurrency } = options
-    const request = {
-      list: inputs,
-      id,
-      concurrency,
-      reuse: readReuse(options.reuse),
-      choices: readChoices(this.#definition, options),
-      watch,
-    }
+    const request = readForEach(this.#definition, inputs, options, watch)
     return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
   }
 
-  /** For workers: where its runs are, and which of them this code takes up. Opens the store. */
+  /** For workers: the store, and which of its runs this code serves. Opens the store. */
   async '~serve'(): Promise<ServingOptions> {
     return servingOptions(this.#open, this.#options)
   }
 
-  /** The runs that its code takes up without being asked. */
+  /** For workers: the lanes of runs that this code serves. */
   get '~lanes'(): readonly Lane[] {
     return crewLanes(this.#definition)
   }
@@ -381,13 +384,13 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     return this.#options.maxRuns
   }
 
-  /** For workers: puts the next run of each schedule into the queue, where it is not there yet. */
+  /** For workers: queues the next run of a schedule, unless it exists. */
   async '~enqueueNext'(name: string, after: Date): Promise<NextRun | undefined> {
     const schedule = (await Promise.all(this.#schedules.list)).find((one) => one.name === name)
     return schedule && enqueueNext(this.#open, schedule, after)
   }
 
-  /** For tasks that are this crew. */
+  /** For nested crews. */
   '~definition'(overrides: Overrides): CrewDefinition {
     if (overrides.model === undefined && (overrides.tools?.size ?? 0) === 0) return this.#definition
     return new Crew(withStandIns(this.#options, overrides))['~definition']({})

@@ -1,5 +1,5 @@
-// Files that callers give as inputs. They are read when a run is made, hashed, and from then on live in the run: the
-// original may change or go. Whatever is wrong with one is said before anything is spent.
+// Files as inputs. They are read and hashed when a run is created, and stored with it: the original may then change or
+// go. All problems of a file are reported before anything is spent.
 import { readFileSync, statSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -13,15 +13,15 @@ import { optional, text, whole, wrong } from '../base/checks.ts'
 import { checkKeys, describe } from '../base/options.ts'
 
 export interface FileOptions {
-  /** Left out, the end of the name says it, else the first bytes. */
+  /** Media type. Default: from the extension of the name, else from the first bytes. */
   readonly mediaType?: string
-  /** What the model knows it by. Left out, that of the path. */
+  /** Name shown to the model. Default: the file name of the path. */
   readonly name?: string
-  /** Default 20 MB (20 × 1024 × 1024). */
+  /** Size limit in bytes. Default: 20 MB (20 × 1024 × 1024). */
   readonly maxBytes?: number
 }
 
-/** What `file` gives: for a place among the inputs of a run. */
+/** A file to use among the inputs of a run; returned by `file`. */
 export interface InputFile {
   readonly source: string | Uint8Array
   readonly name: string
@@ -34,9 +34,9 @@ const defaultMaxBytes = 20 * 1024 * 1024
 const keys = ['mediaType', 'name', 'maxBytes']
 
 /**
- * A file as an input, at the top or inside lists and objects. A path is read when the run is made, against the working
- * folder of then. INPUT_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once for what is wrong in the call; when the run is
- * made for the file itself.
+ * Uses a file as an input, or anywhere inside one. A path is read when the run is created, relative to the working
+ * folder at that time. Throws INPUT_INVALID, OPTION_INVALID or OPTION_UNKNOWN if the call is invalid; if the file
+ * cannot be used, the kickoff rejects with INPUT_INVALID.
  */
 export function file(source: string | URL, options?: FileOptions): InputFile
 export function file(bytes: Uint8Array, options: FileOptions & { readonly name: string }): InputFile
@@ -46,19 +46,19 @@ export function file(source: unknown, options: FileOptions = {}): InputFile {
   whole(1).read('maxBytes of a file', maxBytes)
   optional('name of a file', options.name, text)
   if (mediaType !== undefined && !(typeof mediaType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType))) {
-    throw wrong('mediaType of a file', mediaType, 'one such as application/pdf')
+    throw wrong('mediaType of a file', mediaType, 'a media type such as application/pdf')
   }
   const from = readSource(source)
   if (typeof from !== 'string' && options.name === undefined) {
     throw new RepriseError('INPUT_INVALID', `a file from bytes needs a name; give file(bytes, { name: 'claim.pdf' })`)
   }
   const name = options.name ?? basename(from as string)
-  // it becomes a part of texts
+  // the name becomes part of texts
   const made = { source: from, name: name.toWellFormed().replaceAll(/[\p{Cc}]/gu, '_'), mediaType, maxBytes }
   return Object.freeze(Object.defineProperty(made, brand, { value: true }))
 }
 
-/** Holds across duplicate installs of the package. */
+/** Also true for a file of another install of the package. */
 export function isInputFile(value: object): value is InputFile {
   return brand in value
 }
@@ -70,16 +70,16 @@ function readSource(source: unknown): string | Uint8Array {
   const found = source instanceof URL ? source.href : describe(source)
   throw new RepriseError(
     'INPUT_INVALID',
-    `file() was given ${found}; give a path, a file: URL or bytes, and fetch what is elsewhere first`,
+    `file() was given ${found}; give a path, a file: URL or bytes; fetch remote files first`,
   )
 }
 
 export type FileRead =
   | { readonly reference: StoredFile; readonly bytes: Uint8Array }
-  /** Nothing is at its path; whether that is an error depends on whether a run has it already. */
+  /** The path doesn't exist. That is no error if a run already stores the file. */
   | { readonly gone: RepriseError }
 
-/** INPUT_INVALID names the place among the inputs, the path, what is wrong, and what to do. */
+/** INPUT_INVALID names the position among the inputs, the path, the problem, and what to do. */
 export async function readInputFile(given: InputFile, at: string): Promise<FileRead> {
   const { source, name, maxBytes } = given
   const what = `${at} is the file ${describe(typeof source === 'string' ? source : name)}, which`
@@ -87,27 +87,27 @@ export async function readInputFile(given: InputFile, at: string): Promise<FileR
     new RepriseError('INPUT_INVALID', `${what} ${words}`, { cause })
   let bytes: Uint8Array
   try {
-    // a copy: the caller may go on writing into its own
+    // a copy: the caller may change its bytes later
     bytes = typeof source === 'string' ? await readAtMost(source, maxBytes, refused) : Uint8Array.from(source)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       return {
-        gone: refused(`is not there (${resolve(String(source))}); check the path and the working folder`, error),
+        gone: refused(`does not exist (${resolve(String(source))}); check the path and the working folder`, error),
       }
     throw refused(`cannot be read: ${messageOf(error)}`, error)
   }
   if (bytes.length > maxBytes) throw refused(tooLarge(bytes.length, maxBytes))
-  if (bytes.length === 0) throw refused('is empty; give one that holds something, or leave it out')
+  if (bytes.length === 0) throw refused('is empty; give a file with contents, or remove it')
   const mediaType = given.mediaType ?? mediaTypeOf(name, bytes)
   if (mediaType === undefined)
-    throw refused(`is of no kind that its name or its bytes tell; say it: file(…, { mediaType: 'application/pdf' })`)
+    throw refused(`has an unknown media type; give it: file(…, { mediaType: 'application/pdf' })`)
   if (isTextType(mediaType) && !isUtf8(bytes))
-    throw refused(`is to be a text (${mediaType}), but is not UTF-8; save it as UTF-8, or give another mediaType`)
+    throw refused(`has the text type ${mediaType}, but is not UTF-8; save it as UTF-8, or give another mediaType`)
   return { reference: { hash: hashBytes(bytes), name, mediaType, bytes: bytes.length }, bytes }
 }
 
-/** What a result depends on of a file. One that cannot be read has no contents; whoever needs them says so. */
+/** Identity of a file for fingerprints. The hash of an unreadable file is null; reading it reports the error. */
 export function fileIdentity({ source, name, mediaType }: InputFile): Json {
   return { name, mediaType: mediaType ?? null, hash: typeof source === 'string' ? hashAt(source) : hashBytes(source) }
 }
@@ -125,10 +125,10 @@ async function readAtMost(
   maxBytes: number,
   refused: (words: string) => RepriseError,
 ): Promise<Uint8Array> {
-  // looked at first: to open a pipe waits for somebody to write into it
+  // check before opening: opening a pipe blocks until another process writes
   const found = await stat(path)
   if (found.isDirectory()) throw refused('is a folder; give a file')
-  if (!found.isFile()) throw refused('is no regular file; give one, or its bytes')
+  if (!found.isFile()) throw refused('is not a regular file; give a regular file, or its bytes')
   if (found.size > maxBytes) throw refused(tooLarge(found.size, maxBytes))
   const handle = await open(path, 'r')
   try {
@@ -139,7 +139,7 @@ async function readAtMost(
 }
 
 function tooLarge(bytes: number, maxBytes: number): string {
-  return `has ${bytes.toLocaleString('en')} bytes, more than the ${maxBytes.toLocaleString('en')} that are allowed; give a smaller one, or raise its maxBytes`
+  return `has ${bytes.toLocaleString('en')} bytes, more than the limit of ${maxBytes.toLocaleString('en')}; give a smaller file, or raise maxBytes`
 }
 
 function isUtf8(bytes: Uint8Array): boolean {

@@ -1,5 +1,4 @@
-// Guardrails as users write them: a function that accepts, changes or refuses an answer, or a sentence that a model
-// judges by.
+// Guardrails: functions that accept, change or reject an answer, or sentences that a model judges by.
 import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
@@ -10,11 +9,12 @@ import type { AnswerSchema } from '../schema/answer-schema.ts'
 import { parseValue } from '../schema/parse-value.ts'
 
 /**
- * True accepts; a text refuses, and is told to the model as the reason; `{ output }` accepts with this output instead.
+ * `true` accepts the answer; a text rejects it, and goes back to the model as the reason; `{ output }` accepts the
+ * answer with this output instead.
  */
 export type Verdict = true | string | { readonly output: unknown }
 
-/** A function that judges, or a sentence that a model judges by: "The note is polite and names no amount". */
+/** A function that judges an answer, or a sentence that a model judges by: "The note is polite and names no amount". */
 export type Guardrail<Output = unknown> = string | ((answer: GuardrailInput<Output>) => Verdict | Promise<Verdict>)
 
 export const guardrailsCheck: Check<readonly Guardrail<never>[]> = {
@@ -28,7 +28,7 @@ const itemsCheck = listOf<Guardrail<never>>(
   (item) => typeof item === 'function' || (typeof item === 'string' && item.trim() !== ''),
 )
 
-/** What a function does is not seen. */
+/** The code of a function isn't part of its identity. */
 export function guardrailIdentity(guardrail: Guardrail<never>): Json {
   return typeof guardrail === 'string' ? guardrail : { function: guardrail.name }
 }
@@ -51,13 +51,13 @@ export function defineGuardrail(
       try {
         verdict = await guardrail(answer as GuardrailInput<never>)
       } catch (error) {
-        throw fail(`threw: ${redact(messageOf(error))}; to refuse an answer, return the reason as a text`, error)
+        throw fail(`threw: ${redact(messageOf(error))}; to reject an answer, return the reason as a text`, error)
       }
       if (verdict === true) return { accepted: true }
       if (typeof verdict === 'string')
-        return { accepted: false, reason: verdict.trim() === '' ? `${called} refused it without a reason` : verdict }
+        return { accepted: false, reason: verdict.trim() === '' ? `${called} rejected it without a reason` : verdict }
       if (typeof verdict !== 'object' || verdict === null || !('output' in verdict))
-        throw fail(`gave ${describe(verdict)}; give true, a reason, or { output }`)
+        throw fail(`returned ${describe(verdict)}; return true, a reason, or { output }`)
       return { accepted: true, raw: await rawOutput(verdict.output, schema, fail) }
     },
   }
@@ -69,12 +69,12 @@ async function rawOutput(
   fail: (what: string) => RepriseError,
 ): Promise<string> {
   const json = strictJson(output, 'output')
-  if (!json.ok) throw fail(`gave an output in which ${json.path} is ${json.found}, which JSON does not carry`)
+  if (!json.ok) throw fail(`returned an output in which ${json.path} is ${json.found}, which is not valid JSON`)
   if (!schema) {
     if (typeof json.value === 'string') return json.value
-    throw fail(`gave ${describe(output)} as the output; the task has no schema, so give a text`)
+    throw fail(`returned ${describe(output)} as the output; the task has no schema, so return a text`)
   }
   const parsed = await parseValue(schema, json.value)
-  if (!parsed.ok) throw fail(`gave an output that does not fit the schema: ${parsed.reason}`)
+  if (!parsed.ok) throw fail(`returned an output that does not fit the schema: ${parsed.reason}`)
   return JSON.stringify(json.value)
 }

@@ -1,4 +1,4 @@
-// A crew beside the store of its runs, which is opened when it is first needed: what every verb works with.
+// A crew with its store, which is opened when first needed. All verbs work with it.
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
 import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
@@ -19,50 +19,49 @@ import { openCrewStore } from './verbs/default-store.ts'
 
 export interface OpenCrew {
   readonly definition: CrewDefinition
-  /** Whether it was given a store of its own. */
+  /** Whether the `store` option is set. */
   readonly hasStore: boolean
-  /** Whether its name was given; one that was derived changes with its tasks. */
+  /** False: the name is derived from the tasks, and changes with them. */
   readonly named: boolean
-  /** Runs that this crew executes now, by their ids: whoever asks for one of them hears its models too. */
+  /** Runs that this crew executes now, by id; their handles also stream model output. */
   readonly underWay: Map<string, ExecutingRun>
-  /** Whoever is to be told when one of its runs is ready. */
   readonly dispatcher: Dispatcher | undefined
-  /** Where the command line found it, for the runs that it makes. */
+  /** The module in which the command line found the crew, recorded with its runs. */
   module?: CrewModule | undefined
   engine(): Promise<Engine>
   close(): Promise<void>
 }
 
-/** A run that a verb has made or taken up, and is about to execute. */
+/** A run that a verb created or resumed, and is about to execute. */
 export interface StartedRun {
   readonly engine: Engine
   readonly outcome: ResumeOutcome
   readonly choices: ExecuteOptions
-  /** Within a function task: its run has it executed. */
+  /** Set for a kickoff within a function task: a child run. */
   readonly kickedOff?: ActiveKickoff | undefined
 }
 
-/** A run that somebody else executes, for a caller who would rather wait than be refused. */
+/** A run that another process executes, with `whenHeld: 'follow'`. */
 export interface RunHeldElsewhere {
-  readonly is: 'elsewhere'
+  readonly type: 'elsewhere'
   readonly run: string
   /**
-   * Resolves when they are done with it: with undefined when what came of it is the result; else it was left, and is
-   * taken up. RUN_HELD when the caller's signal stops the wait.
+   * Resolves when that process is done with the run: with undefined if the stored result counts; otherwise the run was
+   * left, and this call takes it over. RUN_HELD if the caller's signal stops the wait.
    */
   over(): Promise<StartedRun | RunHeldElsewhere | undefined>
 }
 
-/** A run in the hands of this process. */
+/** A run that this process executes. */
 export interface ExecutingRun {
   readonly engine: Engine
-  /** Grows with the journal. */
+  /** Updated with every journal entry. */
   readonly state: RunState
-  /** As this process leaves it, with the runs that work for it. Rejects as the result does. */
+  /** The run tree as this process leaves it. Rejects like `result`. */
   readonly end: Promise<RunTree>
   /**
-   * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. Undefined when it was
-   * left to a worker, or one failed at it that is to try again.
+   * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Undefined if a worker will
+   * continue it, be it for a retry.
    */
   readonly result: Promise<RunResult | undefined>
 }
@@ -74,7 +73,7 @@ export function openCrew(
   let opening: Promise<Engine> | undefined
 
   async function open(): Promise<Engine> {
-    // first: a store that is open would have to be closed again
+    // first: if this failed, an open store would have to be closed again
     const tracing = telemetry && (await openTracing(telemetry))
     const opened = await openCrewStore(place)
     warnOnce(opened, definition)
@@ -107,18 +106,18 @@ export function openCrew(
 
 const warnedStores = new Set<string>()
 
-/** What may become of runs that are kept there, once in a process. */
+/** Logs the store's caution about its durability, once per process and store. */
 function warnOnce({ url, caution }: Store, { logger }: CrewDefinition): void {
   if (caution === undefined || warnedStores.has(url)) return
   warnedStores.add(url)
   logger.warn(`the store ${url}: ${caution}`)
 }
 
-/** An engine for one run, which can be listened to while it is executed. */
+/** An engine for one run, with its own listeners. */
 export function engineFor(engine: Engine, run: string): Engine {
   const listeners = createListeners()
   const appended = (of: string, entries: readonly Entry[]): void => {
-    // others are of runs that work for it
+    // other entries belong to child runs
     if (of === run) listeners.appended(entries)
     engine.appended?.(of, entries)
   }

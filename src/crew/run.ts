@@ -1,4 +1,4 @@
-// The handle of a run, whichever process executes it. Creating one reads nothing.
+// Run: the handle of a run, whichever process executes it. Creating one reads nothing.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow, followLive, type RestStatus } from '../engine/follow/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
@@ -22,8 +22,7 @@ import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
 import { toRunTree, type RunTree } from '../runs/run-tree.ts'
 import type { RunRow } from '../stores/store.ts'
-import { execute } from './advance/execute.ts'
-import { unrecorded } from './advance/unrecorded.ts'
+import { execute, unjournaledFailure } from './advance/execute.ts'
 import type { StartedRun, RunHeldElsewhere, OpenCrew, ExecutingRun } from './open-crew.ts'
 import type {
   Decision,
@@ -38,6 +37,7 @@ import type {
 } from './options/verb-options.ts'
 import {
   eventResponse,
+  lazyIterator,
   readEventsOptions,
   type EventsOptions,
   type EventsRequest,
@@ -45,9 +45,8 @@ import {
   type RunEvents,
   type RunSource,
 } from './result/event-stream.ts'
-import { lazyIterator } from './result/lazy-iterator.ts'
 import type { Plan } from './result/plan.ts'
-import { findTask, type RunResult, type Tasks } from './result/result.ts'
+import { findDefinition, type RunResult, type Tasks } from './result/result.ts'
 import type { KnownReference, RawBy, ReferenceTo } from './result/task-reference.ts'
 import { storedResultOf, waitForResult } from './result/stored-result.ts'
 import { viewRun, type RunView } from './result/view-run.ts'
@@ -59,50 +58,47 @@ import { plan } from './verbs/make-plan.ts'
 import { readFork, readPlan, readResume, readSignedBy } from './arguments/read-request.ts'
 import { resume } from './verbs/resume.ts'
 
-/** What a verb gives: the promise of its result, and, as soon as the run is on disk, the run itself. */
+/** The promise of a run's result. `started` resolves earlier, with the run. */
 export interface RunPromise<T extends Tasks = Tasks> extends Promise<RunResult<T>> {
   /**
-   * Resolves when the run is on disk and under way; rejects when the call is refused. Whoever takes this is told by the
-   * run how it ends: the result need not be awaited.
+   * Resolves when the run is stored and executing; rejects when the call is refused. Once you use `started`, a rejected
+   * result is no longer an unhandled rejection: `run.result()` reports it.
    */
   readonly started: Promise<Run<T>>
 }
 
-/** For the options of a verb that is called on a run. */
 type WithoutRunId<Options> = Omit<Options, 'runId'>
 
 export class Run<T extends Tasks = Tasks> {
   readonly id: string
   readonly #open: OpenCrew
   readonly #started: ExecutingRun | undefined
-  /** The result of a run that somebody else executes, until it is there. */
+  /** Result of a run that another process executes, until it settles. */
   #followed: Promise<RunResult> | undefined
 
-  /** Not for users: a crew makes it. */
   constructor(open: OpenCrew, id: string, started?: ExecutingRun | RunHeldElsewhere) {
     this.id = id
     this.#open = open
-    if (started && 'is' in started) {
+    if (started && 'type' in started) {
       const followed = (this.#followed = this.#resultElsewhere(started))
-      const over = (): unknown => (this.#followed = undefined)
-      followed.then(over, over)
+      followed.finally(() => (this.#followed = undefined)).catch(() => {})
     } else {
       this.#started = started
-      // a caller who only follows the events must not crash the process by not asking for the result
+      // following only the events must not crash the process with an unhandled rejection
       started?.result.catch(() => {})
     }
   }
 
-  /** The run as it stands, as data. RUN_NOT_FOUND. */
+  /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND. */
   async view(): Promise<RunView<T>> {
     return viewRun(await this.#own(), this.id, this.#crew)
   }
 
   /**
-   * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. While somebody executes
-   * it, in whatever process, or it waits for a worker, which may be to try it again, it is waited for; but of the
-   * kickoff or resume that gave this handle, a failure is its result. RUN_ABANDONED when it has not ended, nobody
-   * executes it, and it was not left to workers.
+   * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Waits while any process
+   * executes the run, or while the run waits for a worker, be it for a retry. Exception: on the handle of a kickoff or
+   * resume, a failure rejects at once, even if workers will retry. Rejects with RUN_ABANDONED if the run hasn't ended,
+   * no process executes it, and no worker will.
    */
   async result(): Promise<RunResult<T>> {
     const result = this.#followed ?? this.#here?.result ?? this.#resultLeft(await this.#left())
@@ -111,11 +107,10 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * The journal from its first entry on (or after entry `after`), as it grows, in whatever process it is written, until
-   * the run rests: completed, failed, cancelled or suspended. Where the crew of this handle executes it, also what
-   * models say while they say it: they are streamed to whoever has called this. How fast the events are taken never
-   * holds the run up. With `caughtUp`, it is said when history is over. Rejects when the run went wrong in a way that
-   * the journal could not record. RUN_NOT_FOUND.
+   * Streams the journal from its first entry, or after entry `after`, until the run completes, fails, is cancelled or
+   * suspends, whichever process writes it. If this crew executes the run, model output is streamed too while models
+   * produce it. A slow consumer never delays the run. With `caughtUp`, one extra event marks the end of the history.
+   * Rejects with RUN_NOT_FOUND, or if the run failed in a way that could not be journaled.
    */
   events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUpEvent>
   events(options?: EventsOptions): RunEvents
@@ -124,15 +119,15 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * The events as server-sent events, for any server that takes a web-standard Response. With the request, a client
-   * that comes back (`Last-Event-ID`) gets only what it has not seen. A client that goes away does not stop the run.
-   * RUN_NOT_FOUND.
+   * Returns the events as server-sent events, in a web-standard Response for any server. Pass the request, so that a
+   * client that reconnects (`Last-Event-ID`) only receives what it missed. A disconnecting client doesn't stop the run.
+   * Rejects with RUN_NOT_FOUND.
    */
   async toResponse(request?: EventsRequest, options: ResponseOptions = {}): Promise<Response> {
     return eventResponse(await this['~served'](), request, options)
   }
 
-  /** For whatever serves the run in a protocol of its own. RUN_NOT_FOUND. */
+  /** For adapters that stream the run in another protocol. RUN_NOT_FOUND. */
   async '~served'(): Promise<RunSource> {
     const { world, store } = this.#here?.engine ?? (await this.#atRest()).engine
     return {
@@ -145,8 +140,8 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came
-   * late.
+   * Answers an open question, from any process. Rejects with ANSWER_INVALID, QUESTION_NOT_FOUND, or QUESTION_ANSWERED
+   * if another answer came first.
    */
   async answer(question: string, answer: Decision, options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('answer', options)
@@ -156,28 +151,29 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Puts a value in place of a task's output in a run that is not over. A run under way takes it between two tasks.
-   * RUN_ENDED when it is over. Later outputs are kept and reported as stale.
+   * Replaces a task's output in a run that hasn't ended. An executing run picks it up between two tasks. Later outputs
+   * are kept and reported as stale. Rejects with RUN_ENDED, TASK_NOT_FOUND, or INPUT_INVALID if the value doesn't fit
+   * the task's schema.
    */
   async edit<const Given extends Task | string>(
     task: KnownReference<T, Given>,
     output: RawBy<T, Given>,
     options: SignedBy = {},
   ): Promise<void> {
-    const definition = this.#find(task)
+    const definition = findDefinition(this.#crew, task)
     const signed = readSignedBy('edit', options)
     await this.#tell({ kind: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
   }
 
-  /** Has a task of a run that is not over executed again when it is resumed. RUN_ENDED. */
+  /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: SignedBy = {}): Promise<void> {
-    const { name } = this.#find(task)
+    const { name } = findDefinition(this.#crew, task)
     await this.#tell({ kind: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
   }
 
   /**
-   * Ends the run for good, in whatever process it is executed: model calls and tools stop at once, and the result of a
-   * run under way rejects with RUN_CANCELLED. RUN_ENDED when it is over.
+   * Cancels the run, whichever process executes it: model calls and tools stop at once, and the result rejects with
+   * RUN_CANCELLED. Rejects with RUN_ENDED if the run has ended.
    */
   async cancel(options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('cancel', options)
@@ -187,23 +183,26 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Has a worker continue a run that otherwise only a resume would: one that was stopped, was imported or has failed.
-   * One that works for another is continued with that. RUN_ENDED when it is over; RUN_HELD when somebody executes it,
-   * or a worker will by itself.
+   * Hands a run over to workers that otherwise only `resume` would continue: a stopped, imported or failed one. For a
+   * child run, its root run is handed over. Rejects with RUN_ENDED, or with RUN_HELD if a process executes the run or a
+   * worker will anyway.
    */
   async requeue(options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('requeue', options)
     await wakeRun(this.#open, await requeue(await this.#own(), this.id, signed))
   }
 
-  /** Continues the run after its last recorded step. */
+  /**
+   * Continues the run after its last recorded step; a completed run resolves with its stored result. Rejects with
+   * RUN_CANCELLED if it was cancelled, RUN_HELD if another process executes it.
+   */
   resume<Given extends string = never>(options: ResumeOptions<ReferenceTo<T, Given>> = {}): RunPromise<T> {
     return startRun(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
   }
 
   /**
-   * A new run: all before the task is restored from this one, the task and all after it are executed. This run stays as
-   * it is.
+   * Starts a new run that restores the outputs of all tasks before `task` from this one, and executes `task` and every
+   * later one. This run doesn't change.
    */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
@@ -213,8 +212,8 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * A new run from this one, with other inputs, your own outputs in place of some, or today's code. With `from`, that
-   * task and all after it are executed; without, just what these changes touch. This run stays as it is.
+   * Starts a new run from this one, with other inputs, replaced outputs or changed code. With `from`, executes that
+   * task and every later one; without it, only the tasks that the changes affect. This run doesn't change.
    */
   fork<Given extends string = never>(
     options: WithoutRunId<ForkOptions<ReferenceTo<T, Given>, InputNamesOf<T>, OutputsFor<T>>> = {},
@@ -223,9 +222,9 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
-   * changed. Where nothing is, and no `id` asks for a run, none is made: `onPlan` is not asked, and the result is that
-   * of this one.
+   * Starts a new run that executes only stale tasks: those affected by changes in code, inputs or other stale tasks. If
+   * no task is stale and no `id` is given, starts no run: resolves with the result of this one, without calling
+   * `onPlan`.
    */
   refresh<Given extends string = never>(
     options: WithoutRunId<NewRunOptions<ReferenceTo<T, Given>, InputNamesOf<T>>> = {},
@@ -233,40 +232,43 @@ export class Run<T extends Tasks = Tasks> {
     return this.#make('refresh', options)
   }
 
-  /** The dry run of a fork, or of a resume: nothing is written and no model is asked. */
+  /**
+   * Plans a fork or a resume: the tasks that it would execute, with reasons and an estimated cost. Writes nothing and
+   * calls no model.
+   */
   async plan<Given extends string = never>(options: RunPlanOptions<ReferenceTo<T, Given>, T> = {}): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#crew, options, this.id))
   }
 
-  /** The runs that it comes from, and the tree of those that were made from it. RUN_NOT_FOUND. */
+  /** Reads the runs that this one was forked from, and the tree of its forks. Rejects with RUN_NOT_FOUND. */
   async lineage(): Promise<Lineage> {
     return readLineage((await this.#own()).store, this.id)
   }
 
   /**
-   * What differs in another run of the crew: inputs, definitions, prompts, steps, outputs; `String()` of it is for
-   * people. RUN_NOT_FOUND.
+   * Compares this run with another run of the crew: inputs, definitions, prompts, steps, outputs. `String(diff)` is a
+   * readable report. Rejects with RUN_NOT_FOUND.
    */
   async diff(other: Run | string): Promise<RunDiff> {
     const another = typeof other === 'string' ? new Run(this.#open, checkRunId(other)) : other
     if (!(another instanceof Run)) throw wrong('the other run', other, 'a run, or the id of one')
     const [a, b] = await Promise.all([this.#read(), another.#read()])
-    // loaded when it is needed: it brings a package along
+    // loaded on demand: it imports a diff package
     const { diffRuns } = await import('../runs/diff/diff-runs.ts')
     return diffRuns(a.state, b.state, { a, b })
   }
 
   /**
-   * Removes the run for good, with the runs that work for it. The runs that were made from it keep all that they
-   * inherited. RUN_HELD, RUN_NOT_FOUND.
+   * Deletes the run and its child runs. Forks keep what they inherited. Rejects with RUN_HELD while a process executes
+   * it, or RUN_NOT_FOUND.
    */
   async delete(): Promise<void> {
     await deleteRun(await this.#own(), this.id)
   }
 
   /**
-   * Writes the run, with the runs that work for it and all that belongs to them, into one file that `crew.import` takes
-   * anywhere. RUN_NOT_FOUND.
+   * Writes the run, its child runs and their files into one file that `crew.import` reads in any store. Rejects with
+   * RUN_NOT_FOUND.
    */
   async export(file: string): Promise<void> {
     const { store } = await this.#own()
@@ -274,7 +276,7 @@ export class Run<T extends Tasks = Tasks> {
     await exportRunToFile(store, this.id, file)
   }
 
-  /** For the command line: the run as this process left it, without reading it again. */
+  /** For the command line: the run tree as this process left it, without reading it again. */
   async '~unit'(): Promise<RunTree | undefined> {
     return this.#started?.end
   }
@@ -283,17 +285,16 @@ export class Run<T extends Tasks = Tasks> {
     return this.#open.definition
   }
 
-  /** The run in the hands of this crew, in this process. */
   get #here(): ExecutingRun | undefined {
     return this.#open.underWay.get(this.id)
   }
 
-  /** The life that this handle was given for, if it is over and the run has had no other since. */
+  /** The execution that this handle was created for, if it is over and no later process continued the run. */
   async #left(): Promise<ExecutingRun | undefined> {
     if (!this.#started) return undefined
     const { state, engine } = this.#started
     const row = await engine.store.row(this.id).catch(() => undefined)
-    // a store that is closed knows nothing newer
+    // the store is closed: nothing newer can be read
     if (!row) return this.#started
     const isLast = readSummary(row).lives <= state.lives && row.updatedAt <= state.updatedAt
     return isLast ? this.#started : undefined
@@ -303,12 +304,12 @@ export class Run<T extends Tasks = Tasks> {
     if (!left) return waitForResult(await this.#own(), this.#crew, this.id)
     const { engine, state, result } = left
     if (state.suspended?.reason !== 'child') return result
-    // what a crew within was answered since shows in its own row only
+    // later answers to a nested crew only show in its own row
     const unit = await toRunTree(engine.store, state, engine.within).catch(() => undefined)
     return unit ? storedResultOf(this.#crew, unit) : result
   }
 
-  /** As long as somebody else executes the run, what they make of it; if they leave it, what this process does. */
+  /** The other process's result; if it leaves the run, the result of continuing it in this process. */
   async #resultElsewhere(elsewhere: RunHeldElsewhere): Promise<RunResult> {
     const begun = await elsewhere.over()
     return begun ? toRun(this.#open, begun).result() : waitForResult(await this.#own(), this.#crew, this.id)
@@ -316,10 +317,10 @@ export class Run<T extends Tasks = Tasks> {
 
   #follow(given: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUpEvent> {
     const here = this.#here
-    if (here) return followLive(here.engine, this.id, { ...given, until: unrecorded(here) })
+    if (here) return followLive(here.engine, this.id, { ...given, until: unjournaledFailure(here) })
     return lazyIterator<RunEvent | CaughtUpEvent, RestStatus | undefined>(async () => {
       const left = await this.#left()
-      if (left) return followLive(left.engine, this.id, { ...given, until: unrecorded(left) })
+      if (left) return followLive(left.engine, this.id, { ...given, until: unjournaledFailure(left) })
       const { engine } = await this.#atRest()
       return follow(engine, this.id, given)
     })
@@ -344,7 +345,10 @@ export class Run<T extends Tasks = Tasks> {
     await wakeRun(this.#open, this.id)
   }
 
-  /** RUN_NOT_FOUND when it belongs to another crew. One that cannot be read has none, and can still be deleted. */
+  /**
+   * Checks that the run belongs to this crew (RUN_NOT_FOUND). An unreadable row passes: such a run can still be
+   * deleted.
+   */
   async #own(): Promise<Engine> {
     const engine = await this.#open.engine()
     const row = await engine.store.row(this.id).catch(() => undefined)
@@ -370,17 +374,13 @@ export class Run<T extends Tasks = Tasks> {
     const { state } = await readRun(engine.store, this.id)
     return { state, cost: await costOfRun(state, this.#crew.prices), status: await rowStatus(engine.store, row) }
   }
-
-  #find(task: Task | string): CrewDefinition['tasks'][number] {
-    return findTask(this.#crew.tasks, task, `crew ${this.#crew.name}`)
-  }
 }
 
 export function startRun<T extends Tasks>(
   open: OpenCrew,
   begin: () => Promise<StartedRun | RunHeldElsewhere>,
 ): RunPromise<T> {
-  // a function that has begun this isn't interrupted before it has the result
+  // a function task that started this run isn't interrupted before it has the result
   const leave = functionCall()?.enter()
   const started = begin().then((begun) => toRun<T>(open, begun))
   const result = started.then((run) => run.result()).finally(leave)
@@ -393,7 +393,7 @@ export function startRun<T extends Tasks>(
 }
 
 function toRun<T extends Tasks>(open: OpenCrew, begun: StartedRun | RunHeldElsewhere): Run<T> {
-  if ('is' in begun) return new Run<T>(open, begun.run, begun)
+  if ('type' in begun) return new Run<T>(open, begun.run, begun)
   const life = execute(open, begun)
   return new Run<T>(open, life.state.run, life)
 }

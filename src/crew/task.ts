@@ -1,5 +1,5 @@
-// A task: a description for an agent, a function or a crew. Its name is its identity; its id is a UUID derived from
-// that, equal in every process.
+// Task: a description for an agent, a function, or a nested crew. The name is its identity; the id is a UUID derived
+// from the name, equal in every process.
 import type { FunctionDefinition, CodeContext, Condition, Inputs as AnyInputs } from '../engine/definition.ts'
 import type { AnswerSchema, InferInput, ObjectSchema, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -22,7 +22,7 @@ import type {
 import { readTaskOptions } from './options/task-kinds.ts'
 import type { OutputOfLast, TaskOutput, Tasks } from './result/result.ts'
 
-/** A piece of work with an output of type `Output`, which is written as `Raw` before its schema's transforms. */
+/** A piece of work. Its output has type `Output`; `Raw` is the same before the transforms of its schema. */
 export interface Task<
   out Name extends string = string,
   out Output = unknown,
@@ -30,9 +30,9 @@ export interface Task<
   out Raw = unknown,
 > {
   readonly name: Name
-  /** Whether the name was given; one that was derived changes with the texts. */
+  /** False: the name is derived from the texts, and changes with them. */
   readonly named: boolean
-  /** Its earlier names. */
+  /** Earlier names. */
   readonly was: readonly string[]
   readonly id: string
   readonly description: string
@@ -42,8 +42,9 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
-  /** Of a task that is a function, or a crew. */
+  /** Function tasks: the function. */
   readonly code: FunctionDefinition | undefined
+  /** Nested crews: the crew and its inputs. */
   readonly child: ChildOf | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
@@ -54,14 +55,14 @@ export interface Task<
   readonly markdown: boolean
   readonly callback: ((output: TaskOutput<never>, context: CallbackContext) => unknown) | undefined
   readonly version: string | undefined
-  /** Only types: nothing is there at run time. */
+  /** Type information only; undefined at run time. */
   readonly '~inputs'?: Inputs
   readonly '~output'?: () => Output
   readonly '~raw'?: Raw
 }
 
 export interface TaskConstructor {
-  /** CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN, SCHEMA_INVALID: at once, naming what is wrong. */
+  /** Throws CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or SCHEMA_INVALID, naming the option and what it accepts. */
   new <
     const Given extends string,
     const Name extends string = string,
@@ -105,9 +106,9 @@ export interface TaskConstructor {
 }
 
 /**
- * The options of the kind of task that the names of those given tell, so that the compiler speaks of that kind alone;
- * of overloads, it speaks of the last one. The first two branches are never taken. They are where the compiler learns
- * texts as they are written, and the names of the options before it looks at functions among them.
+ * Picks the options of one type of task by the option names given, so that compiler errors name that type alone; with
+ * overloads, they would name the last one. The first two branches are never taken: there the compiler infers texts as
+ * literals, and option names before it checks function options.
  */
 type OptionsByKind<Given extends string, Learnt, ForAgent, Code, OfCrew> = string extends Given
   ? ForAgent & Learnt
@@ -119,7 +120,7 @@ type OptionsByKind<Given extends string, Learnt, ForAgent, Code, OfCrew> = strin
         ? Code
         : ForAgent
 
-/** Not in the options themselves: every message of the compiler would repeat the task's texts. */
+/** Not part of the options, or every compiler error would repeat the task's texts. */
 interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
   readonly name?: Name
   readonly description?: Description
@@ -129,22 +130,22 @@ interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
   readonly crew?: Crew<T>
 }
 
-/** A function whose inputs have no types of their own may use any. An index, since nothing is inferred from that. */
+/** Functions with untyped inputs may use any input. Written as an index access, since nothing is inferred from that. */
 type FunctionInputs<Own> = { readonly any: Unknowable; readonly own: Own }[AnyInputs extends Own ? 'any' : 'own']
 
-/** A task with a condition may give nothing. */
+/** A task with a condition may have no output. */
 type Skippable<Given extends string, Output> = 'when' extends Given ? Output | undefined : Output
 
 type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInput<Schema>
 
 /**
- * The names of the placeholders that an agent or task uses. Without a constraint on what is inferred: where the user's
- * compiler has no `exactOptionalPropertyTypes`, none at all would be taken for any, and one task without a placeholder
- * would leave the inputs of the whole crew unchecked.
+ * Placeholder names in the texts of an agent or task. The inferred type has no constraint: without
+ * `exactOptionalPropertyTypes`, `never` would be inferred as `string`, and one task without placeholders would leave
+ * the inputs of the whole crew unchecked.
  */
 export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs } ? Extract<Inputs, string> : never
 
-/** What the functions among these tasks say of the types of their inputs: the schema of their crew must give that. */
+/** Input types of the function tasks, which the crew's schema must produce. */
 export type TypedBy<T extends Tasks> = [Typed<T[number]>] extends [never]
   ? unknown
   : { readonly inputs: ObjectSchema<object, Together<Typed<T[number]>>> }

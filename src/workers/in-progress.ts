@@ -1,25 +1,25 @@
-// The runs in progress in a worker, and the room for more.
+// The runs that a worker has in progress, and how many more it may take.
 import type { ServedCrew } from './served.ts'
 
 export interface Slot {
   readonly run: string
-  /** Set if the crew has a limit. */
+  /** Known where the crew has a limit of its own. */
   readonly crew: ServedCrew | undefined
 }
 
 export interface InProgress {
-  /** How many more runs the worker may claim now. */
+  /** How many more it may claim now. */
   room(): number
-  /** The limit of the crew minus its runs here. The store counts the runs of other processes. */
+  /** What the limit of the crew leaves beside its runs here. The store knows of those elsewhere. */
   roomOf(crew: ServedCrew): number
-  /** Holds room during a claim, so that claims on two stores do not use the same room. */
-  reserve(count: number): Disposable
+  /** Takes room for as long as a claim is under way, so that two stores do not claim for the same places. */
+  reserve(places: number): Disposable
   /** `work` must not reject. */
-  begin(slot: Slot, work: Promise<void>): void
+  begin(place: Slot, work: Promise<void>): void
   /** Calls back whenever a run has left. */
   onRoom(call: () => void): void
   runs(): string[]
-  /** Resolves when no run is in progress. */
+  /** Resolves when none is left. */
   done(): Promise<void>
 }
 
@@ -30,23 +30,23 @@ export function newInProgress(concurrency: number): InProgress {
   return {
     room: () => concurrency - works.size - reserved,
     roomOf(crew) {
-      const own = [...works.values()].filter((slot) => slot.crew === crew).length
+      const own = [...works.values()].filter((place) => place.crew === crew).length
       return Math.max(0, (crew.maxRuns ?? Infinity) - own)
     },
-    reserve(count) {
-      reserved += count
+    reserve(places) {
+      reserved += places
       return {
         [Symbol.dispose]() {
-          reserved -= count
+          reserved -= places
         },
       }
     },
-    begin(slot, work) {
+    begin(place, work) {
       const over = work.finally(() => {
         works.delete(over)
         for (const call of waiting) call()
       })
-      works.set(over, slot)
+      works.set(over, place)
     },
     onRoom: (call) => void waiting.add(call),
     runs: () => [...works.values()].map(({ run }) => run),

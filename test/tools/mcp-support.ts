@@ -71,12 +71,12 @@ const patienceMs = 120_000
 
 export async function until(what: () => boolean | Promise<boolean>, words: string): Promise<void> {
   for (const begun = performance.now(); !(await what());) {
-    if (performance.now() - begun > patienceMs) throw new Error(`timed out: ${words}`)
+    if (performance.now() - begun > patienceMs) throw new Error(`waited in vain: ${words}`)
     await delay(10)
   }
 }
 
-/** Also true for zombies: a container may have no process that reaps them. */
+/** Also true of one that has ended and was not waited for: in a container there may be nobody who does. */
 export function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,4 +1,4 @@
-// A crew limited to one run at a time, which records when each ran.
+// A crew of which one run is in progress at a time, and which writes down when.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Crew, Task } from 'reprise'

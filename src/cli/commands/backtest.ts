@@ -1,7 +1,12 @@
 // `reprise backtest`: one task, with the code as it is now, on what it was given in earlier runs.
 import { collect, runArgument, taskArgument, wholeNumber, withCrew } from '../options.ts'
-import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../crew/verbs/backtest-task.ts'
-import { trialEstimate } from '../../crew/verbs/backtest-estimate.ts'
+import {
+  backtestIndents,
+  backtestLines,
+  trialEstimate,
+  type Backtest,
+  type BacktestLine,
+} from '../../crew/verbs/backtest.ts'
 import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import type { Estimate } from '../../journal/entries.ts'
 import { stopOnInterrupt } from '../execute.ts'

@@ -74,8 +74,8 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
     const working = await startWorker(crews, {
       ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, dispatcher, port, host }),
       onEvent(event) {
-        if (event.type === 'claimed') crewOf.set(event.runId, event.crew)
-        if (event.type === 'left' || event.type === 'refused') crewOf.delete(event.runId)
+        if (event.event === 'claimed') crewOf.set(event.runId, event.crew)
+        if (event.event === 'left' || event.event === 'refused') crewOf.delete(event.runId)
         tellEvent(terminal, event)
       },
     })

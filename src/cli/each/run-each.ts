@@ -1,7 +1,7 @@
 // `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, a run is
 // known by its crew and its inputs, so that a line gives the same run wherever it stands; with --id, by its line.
 import type { Crew } from '../../crew/crew.ts'
-import { usableInputs } from '../../crew/given/input-names.ts'
+import { usableInputs } from '../../crew/arguments/input-names.ts'
 import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import { setAdvice } from '../../crew/result/log.ts'
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'

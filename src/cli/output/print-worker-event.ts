@@ -13,7 +13,7 @@ export function tellEvent(terminal: Terminal, event: WorkerEvent): void {
     return
   }
   // each worker tells of each run, also when another was quicker
-  if (event.type === 'woken') return
+  if (event.event === 'woken') return
   const { text, format } = wordsOf(event)
   // what went wrong is said also to those who want no progress
   const channel = format === 'yellow' || format === 'red' ? terminal.loud : terminal.err
@@ -30,8 +30,8 @@ interface Words {
   readonly format?: Format
 }
 
-function wordsOf(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
-  switch (event.type) {
+function wordsOf(event: Exclude<WorkerEvent, { event: 'woken' }>): Words {
+  switch (event.event) {
     case 'started': {
       const { name, crews, stores, concurrency, maxRuns = {}, dispatcher, url } = event
       const limits = crews.map((crew) =>
@@ -66,7 +66,7 @@ function wordsOf(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
     case 'store-back':
       return { text: `${event.store} is back after ${duration(event.seconds * 1_000)}`, format: 'yellow' }
     case 'dispatcher':
-      return { text: `${event.dispatcher}: ${event.message}` }
+      return { text: `${event.dispatcher}: ${event.said}` }
     case 'dispatcher-away':
       return { text: `${event.dispatcher} is away, and is told again later: ${said(event.error)}`, format: 'yellow' }
     case 'dispatcher-back':
@@ -90,7 +90,7 @@ const outcomes = {
   other: { text: 'left', why: 'it needs another version of the crew' },
 } as const satisfies { readonly [outcome: string]: Words & { readonly why?: string } }
 
-function leftWords(event: Extract<WorkerEvent, { type: 'left' }>): Words {
+function leftWords(event: Extract<WorkerEvent, { event: 'left' }>): Words {
   const { runId, crew, outcome, seconds, at, error } = event
   const { text, why, ...look }: Words & { readonly why?: string } = outcomes[outcome]
   // a run that waits for a time waits for nobody

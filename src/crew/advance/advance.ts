@@ -1,6 +1,5 @@
-// Takes a run as far as it can get, or as time allows, if it wants somebody to: what a worker, a function that is
-// called for a run, and a process that starts again do. A run that waits is only looked at: what people left for it is
-// recorded, and it is taken up if that is what it waited for.
+// Advances a ready run until it rests or time is up: the operation behind workers, HTTP functions and `resumeAll`. For
+// a waiting run, it only records messages from the inbox; if one of them is what the run waits for, it is resumed.
 import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../base/checks.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
 import type { Until } from '../../engine/limits/slice.ts'
@@ -24,46 +23,44 @@ import { execute } from './execute.ts'
 
 export interface AdvanceOptions {
   /**
-   * When to stop, as a Date, in ms since 1970, or as a signal: between two steps and after at least one, so that
-   * nothing that is paid for is lost.
+   * When to stop: a Date, ms since 1970, or a signal. The run stops between two steps, after at least one, so that no
+   * paid result is lost. Default: when the run rests.
    */
   readonly until?: number | Date | AbortSignal | undefined
-  /** Stops at once, also in the middle of a call, and leaves the run to whoever takes it up next. */
+  /** Stops at once, even within a call, and leaves the run to the next worker. */
   readonly signal?: AbortSignal | undefined
   /**
-   * One that the store's `claim` gave. It is renewed before the first step, since a claim may be answered late, and
-   * released in any case.
+   * A lease from `store.claim`. It is renewed before the first step, since the claim may have taken long, and always
+   * released. Default: acquire one.
    */
   readonly lease?: Lease | undefined
-  /** Who takes it, for people: a name beside that of this process. */
+  /** Name of the holder, shown to people along with this process. */
   readonly owner?: string | undefined
-  /**
-   * What to do about a started task whose code has changed: go on as it was (the default), start it anew, or refuse.
-   */
+  /** What to do with a started task whose code has changed: `continue`, `restart` or `refuse`. Default: `continue`. */
   readonly changed?: ChangedPolicy | undefined
-  /** What told this process to: the journal keeps it, for people who look for it there. */
+  /** What dispatched this call, recorded in the journal. */
   readonly via?: DispatchedBy | undefined
 }
 
-/** What came of it. */
+/** Outcome of `advance`. */
 export type AdvanceOutcome =
   | { readonly status: 'completed' | 'cancelled' }
-  /** The time was up between two steps, or the signal came. It wants to be advanced again. */
+  /** Time was up between two steps, or the signal aborted. The run is ready to be advanced again. */
   | { readonly status: 'more' }
-  /** For people, who answer or resume it; or, with `at`, until that time, in ms since 1970. */
+  /** The run waits for a person to answer or resume it; with `at`, it waits until that time, in ms since 1970. */
   | { readonly status: 'waiting'; readonly at?: number }
-  /** With `retryAt`, in ms since 1970: it wants to be advanced again then. Without, a resume tries again. */
+  /** With `retryAt`, in ms since 1970: the run is due for a retry then. Without it, only a resume retries the run. */
   | { readonly status: 'failed'; readonly error: RepriseError; readonly retryAt?: number }
-  /** Somebody else executes it, at least until then unless they stop. */
+  /** Another process executes the run and holds its lease until then. */
   | { readonly status: 'held'; readonly until: number }
-  /** It is of a crew, or of a version of it, that this code does not take up by itself. */
+  /** The run belongs to another crew, or to a version that this code doesn't serve. */
   | { readonly status: 'other'; readonly crew: string; readonly version: string }
 
 const moment: Check<number | Date> = check('a Date, or ms since 1970', (value) =>
   Number.isFinite(value instanceof Date ? value.getTime() : value),
 )
 
-const leaseCheck: Check<Lease> = check('a lease that `claim` of the store gave', (value) => {
+const leaseCheck: Check<Lease> = check('a lease from `store.claim`', (value) => {
   const { run, token, id } = (value ?? {}) as { readonly [name: string]: unknown }
   return typeof run === 'string' && typeof token === 'number' && typeof id === 'string'
 })
@@ -73,9 +70,7 @@ const viaCheck: Check<DispatchedBy> = check('{ dispatcher, id }, two texts', (va
   return typeof dispatcher === 'string' && typeof id === 'string' && Object.keys(rest).length === 0
 })
 
-/**
- * RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN; whatever keeps the run from being taken up here, as MODEL_KEY_MISSING.
- */
+/** RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN, and the errors of a resume, such as MODEL_KEY_MISSING. */
 export async function advance(open: OpenCrew, runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
   const run = rootRunId(checkRunId(runId))
   checkKeys('advance', options, ['until', 'signal', 'lease', 'owner', 'changed', 'via'])
@@ -113,7 +108,7 @@ interface Request {
   readonly lease: TimedLease | undefined
   readonly changed: ChangedPolicy
   readonly via: DispatchedBy | undefined
-  /** Its time has come, whatever the clock of this process says. */
+  /** Treat the run as due, whatever the clock of this process says. */
   readonly trusted?: boolean
 }
 
@@ -131,7 +126,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (!isServedBy(crew, row)) return { status: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
     const begun = await resumeHere(open, engine, run, { choices, claim: { lease, row, via, isDue: wants } })
-    // whoever has taken it up gives it back
+    // the resumed run releases it
     unused = undefined
     if (begun.outcome.is === 'held') {
       const life = execute(open, begun)
@@ -139,10 +134,10 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
       return await life.end.then(({ state }) => outcome(state), outcomeOfFailure(life.state))
     }
     const { state } = begun.outcome
-    // what was left for it may be what it waits for
+    // one of these messages may be what the run waits for
     const again = { ...request, lease: undefined }
     if (await recordLateMessages(engine, run)) return await advanceWith(open, engine, again)
-    // nothing was: the store gave it because its time has come, by the store's clock
+    // no messages: the store returned the run because it is due by the store's clock
     if (lease && typeof dueAt(state) === 'number') return await advanceWith(open, engine, { ...again, trusted: true })
     return outcome(state)
   } catch (error) {
@@ -160,7 +155,7 @@ function isDue(state: RunState, now: number): boolean {
   return due === 'now' || (due !== undefined && due <= now)
 }
 
-/** What its journal says of a run that nobody executes. */
+/** Outcome of a run that no process executes, from its journal. */
 export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   if (state.status === 'completed' || state.status === 'cancelled') return { status: state.status }
   if (state.status === 'failed') return failedOutcome(state, recordedFailure(state))
@@ -169,7 +164,7 @@ export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
   return typeof at === 'number' ? { status: 'waiting', at } : { status: 'waiting' }
 }
 
-/** A failure that is on record is an outcome; anything else isn't the run's. */
+/** A recorded failure is an outcome; any other error isn't the run's. */
 function outcomeOfFailure(state: RunState): (error: unknown) => AdvanceOutcome {
   return (error) => {
     const known = RepriseError.isInstance(error) ? error : undefined
@@ -177,7 +172,7 @@ function outcomeOfFailure(state: RunState): (error: unknown) => AdvanceOutcome {
     return failedOutcome(state, known)
   }
 }
-/** The state may be ahead of the journal. */
+/** With these codes, the state may be ahead of the journal. */
 const unrecorded: ReadonlySet<string> = new Set(['STORE_FAILED', 'STORE_UNAVAILABLE', 'LEASE_LOST', 'RUN_CANCELLED'])
 
 function failedOutcome({ retryAt }: RunState, error: RepriseError): AdvanceOutcome {

@@ -1,5 +1,4 @@
-// Has a run executed that was made or taken up: the one way by which every verb does. Whoever asks this crew for the
-// run meanwhile is given the life that it has here.
+// Executes a run that a verb created or resumed. Meanwhile, handles of the same crew share this execution.
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { executeRun } from '../../engine/run/execute-run.ts'
 import { warnOf } from '../../engine/warn-of.ts'
@@ -10,7 +9,7 @@ import type { RunResult } from '../result/result.ts'
 import { wakeRun } from '../queue/wake-run.ts'
 import { storedResultOf } from '../result/stored-result.ts'
 
-/** From now on, unless the run has nothing to do. */
+/** Starts at once, unless the run has nothing to do. */
 export function execute(open: OpenCrew, { engine, outcome: taken, choices, kickedOff }: StartedRun): ExecutingRun {
   const { definition: crew, underWay } = open
   const state = taken.is === 'held' ? taken.hold.state : taken.state
@@ -20,16 +19,16 @@ export function execute(open: OpenCrew, { engine, outcome: taken, choices, kicke
     warnOfRunBeside(code, {
       crew: crew.name,
       run: state.run,
-      why: 'only what a task that is a function kicks off does',
+      why: 'only kickoffs of function tasks start child runs',
     })
   }
   const last = kickedOff
     ? kickedOff.execute()
     : taken.is === 'held'
-      ? // what its tools and guardrails kick off is no work of a function that began it
+      ? // kickoffs of its tools and guardrails are not child runs of the function that started it
         runCode(undefined, () => executeRun(taken.hold, crew, choices))
       : Promise.resolve(state)
-  // what the runs of its tasks came to is known here, and not read again
+  // the state of its child runs is at hand, and not read again
   const end = last.then((left) => toRunTree(engine.store, left, engine.within))
   const result = end.then(
     async (unit) => {
@@ -40,7 +39,7 @@ export function execute(open: OpenCrew, { engine, outcome: taken, choices, kicke
     },
     async (error: unknown) => {
       const retryAt = state.status === 'failed' ? state.retryAt : undefined
-      // a worker is not done with it, and whoever has it advanced is told so; a kickoff or a resume is
+      // a retry follows: advance returns that as its outcome, while a kickoff or resume rejects
       if (choices.handsBack && retryAt !== undefined) return undefined
       if (retryAt !== undefined) await wakeRun(open, state.run, Date.parse(retryAt))
       throw error
@@ -59,5 +58,16 @@ function warnOfStale(crew: CrewDefinition, { runId, stale }: RunResult): void {
   for (const { task, reasons } of stale) {
     const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
     warnOf(crew, { facts, next })
+  }
+}
+
+/** Rejects if the run failed in a way that its journal doesn't record. */
+export async function unjournaledFailure({ engine, state, end }: ExecutingRun): Promise<void> {
+  try {
+    await end
+  } catch (error) {
+    // the state may be ahead of the journal
+    if (state.status !== 'running') for await (const _ of engine.store.read(state.run, state.seq - 1)) return
+    throw error
   }
 }

@@ -1,4 +1,4 @@
-// For a process that starts again: takes up whatever is ready of its crew, as a worker does, until nothing is.
+// resumeAll: advances all ready runs of a crew, like a worker, until none is left.
 import { abortSignal, optional } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
 import { requestLeases, type TimedLease } from '../../engine/lease/lease-keeper.ts'
@@ -12,20 +12,20 @@ import { readConcurrency } from '../verbs/pool.ts'
 import { advance, readDeadline, type AdvanceOutcome } from './advance.ts'
 
 export interface ResumeAllOptions {
-  /** How many runs at once. Default 4. */
+  /** How many runs execute at once. Default: 4. */
   readonly concurrency?: number | undefined
-  /** Stops at once, and leaves what is in progress to whoever takes it up next. */
+  /** Stops at once, and leaves runs in progress to the next worker. */
   readonly signal?: AbortSignal | undefined
-  /** When to stop, as a Date or in ms since 1970: each run between two steps, after at least one. */
+  /** When to stop, as a Date or in ms since 1970. Each run stops between two steps, after at least one. */
   readonly until?: number | Date | undefined
 }
 
-/** What came of a run. One that could not be taken up has failed here, whatever its journal says. */
+/** Outcome of one run. `failed` also if the run could not be resumed, whatever its journal says. */
 export type ResumeAllResult = AdvanceOutcome & { readonly runId: string }
 
 /**
- * OPTION_INVALID, OPTION_UNKNOWN. In the order in which they were first taken up. What the crew's limit keeps back
- * because of others' runs is left to whoever takes it up next.
+ * Returns outcomes in the order in which the runs were first claimed. Runs beyond the crew's limit are left to other
+ * workers. OPTION_INVALID, OPTION_UNKNOWN.
  */
 export async function resumeAll(
   open: OpenCrew,
@@ -57,7 +57,7 @@ export async function resumeAll(
     const free = concurrency - inProgress.size
     const leases = isOver() || free === 0 ? [] : await claim(free)
     leases.forEach(begin)
-    // another may be ready when one of these is done: one that waited for nothing but a retry
+    // a finished run may make another one ready, or its own retry
     if (inProgress.size === 0) return [...came.values()]
     await Promise.race(inProgress.values())
   }

@@ -1,4 +1,4 @@
-// Everything that can be known to be wrong with a run before a model is asked.
+// All checks of a run that are possible before a model is called.
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { checkOutputFile } from '../../engine/run/write-output-files.ts'
 import { RepriseError, reworded } from '../../base/errors.ts'
@@ -12,14 +12,16 @@ import { parseInputs } from './run-inputs.ts'
 
 type IsExecuted = (task: TaskDefinition) => boolean
 
-/** What `checkPlanned` refuses, and MODEL_KEY_MISSING; MODEL_INVALID also for a package to install. */
+/**
+ * `checkPlanned`, and model keys: MODEL_KEY_MISSING; MODEL_INVALID also for a provider package that isn't installed.
+ */
 export async function checkExecutable(...planned: Parameters<typeof checkPlanned>): Promise<void> {
   const [crew, , executed] = planned
   await checkPlanned(...planned)
   checkModels(crew.tasks.filter(executed))
 }
 
-/** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID: what can be wrong with what is only planned, which needs no key. */
+/** Checks that a plan needs too, and that work without model keys. INPUT_MISSING, INPUT_INVALID, MODEL_INVALID. */
 export async function checkPlanned(
   crew: CrewDefinition,
   inputs: Inputs,
@@ -29,7 +31,7 @@ export async function checkPlanned(
   await checkTaskInputs(crew.tasks.filter(executed), inputs, begun)
 }
 
-/** Tasks that a resume of the run may execute. */
+/** Selects tasks that a resume of the run may execute. */
 export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
   return (task) => {
     const known = state.tasks.get(task.name)
@@ -37,14 +39,14 @@ export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
   }
 }
 
-/** Whose attempts a resume may continue: nested crews keep the inputs that their runs were made with. */
+/** Selects tasks with attempts that a resume may continue: their nested crews keep the inputs of the child run. */
 export function hasStarted(state: RunState): (task: TaskDefinition) => boolean {
   return (task) => (state.tasks.get(task.name)?.attempts.length ?? 0) > 0
 }
 
 /**
- * Without inputs, as for the tasks of a crew that gets them only when its turn comes, what needs none. Those of nested
- * crews must fit their schemas.
+ * `inputs` is undefined for a nested crew whose inputs are only known at its turn: then only texts without placeholders
+ * are checked. Inputs of nested crews must fit their schemas.
  */
 export async function checkTaskInputs(
   tasks: readonly TaskDefinition[],
@@ -64,7 +66,7 @@ export async function checkTaskInputs(
   }
 }
 
-/** MODEL_INVALID, MODEL_KEY_MISSING: whether the models of these tasks can be asked. */
+/** Checks that the models of these tasks can be called. MODEL_INVALID, MODEL_KEY_MISSING. */
 export function checkModels(tasks: readonly TaskDefinition[]): void {
   for (const task of tasks) {
     if (task.child) checkModels(task.child.crew.tasks)
@@ -72,7 +74,7 @@ export function checkModels(tasks: readonly TaskDefinition[]): void {
   }
 }
 
-/** OPTION_INVALID when money is limited and nobody knows what a model costs. */
+/** OPTION_INVALID if the budget limits cost and the price of a model is unknown. */
 export async function checkBudgetPrices(
   crew: CrewDefinition,
   budget: CrewDefinition['budget'] = crew.budget,
@@ -81,7 +83,7 @@ export async function checkBudgetPrices(
   for (const { model: asked, task } of crewModels(crew)) {
     const model = modelName(asked)
     if ((await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined) continue
-    const words = `the budget has a cost, but the price of model ${model} of task ${task} is not known; give it: prices: { '${model}': { input: …, output: … } }`
+    const words = `the budget limits cost, but the price of model ${model} of task ${task} is unknown; give it: prices: { '${model}': { input: …, output: … } }`
     throw new RepriseError('OPTION_INVALID', words)
   }
 }
@@ -93,7 +95,7 @@ function checkModelName(model: AgentModel): void {
 
 type AgentModel = TaskDefinition['agent']['model']
 
-/** An error says with whose model it is. */
+/** Errors name the agent of the model. */
 function checkAgents(task: TaskDefinition, check: (model: AgentModel) => void): void {
   if (task.code) return
   for (const { model, role } of taskAgents(task)) {

@@ -1,4 +1,4 @@
-// Whether a run that is there already is the one that a call means: one with the same inputs, or made in the same way.
+// Checks that an existing run is the one that a call means: same inputs, and for a fork, same origin.
 import type { Inputs } from '../../engine/definition.ts'
 import { isRowOfRun } from '../../engine/read/incarnation.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -30,36 +30,40 @@ export function checkSameInputs(state: RunState, given: RawInputs): void {
   })
 }
 
-/** A run that is to be made under an id that is taken must be the one that was made by the same call. */
+/** If the id of a fork exists, that run must come from the same call. INPUTS_DIFFER. */
 export async function checkSameOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<void> {
   const other = await otherOrigin(store, state, request)
   if (other === undefined) return
-  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${other}; use another id`, { runId: state.run })
+  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} ${other}; use another id`, { runId: state.run })
 }
 
 async function otherOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<string | undefined> {
   const { parent } = state
   const { run, from } = request
-  if (!parent) return 'from no other run'
-  if (run !== undefined && run !== parent.run) return `from run ${parent.run}`
-  if (run !== undefined && (await isAnotherRun(store, parent))) return `from another run ${run}, which was deleted`
-  if (parent.from !== from?.name) return `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
+  if (!parent) return 'is not a fork'
+  if (run !== undefined && run !== parent.run) return `was forked from run ${parent.run}`
+  if (run !== undefined && (await isAnotherRun(store, parent)))
+    return `was forked from another run ${run}, which was deleted`
+  if (parent.from !== from?.name)
+    return parent.from === undefined ? 'was forked without from' : `was forked from task ${parent.from} on`
   const before = state.given ?? state.inputs
   const inputs = resolveInputs(request.given, before, true)
   const names = Object.keys(inputs).filter(
     (name) => shownValue(ownMember(inputs, name)) !== shownValue(ownMember(before, name)),
   )
-  if (names.length > 0) return `with other inputs: ${differences(before, inputs, names)}`
-  return parent.request === requestDigest(request, inputs) ? undefined : 'with other inputs, outputs or policies'
+  if (names.length > 0) return `was forked with other inputs: ${differences(before, inputs, names)}`
+  return parent.request === requestDigest(request, inputs)
+    ? undefined
+    : 'was forked with other inputs, outputs or policies'
 }
 
-/** Whether the run that has the parent's id now is not the parent. One that was deleted needs no other. */
+/** Whether another run has the parent's id now. False if the parent was deleted. */
 async function isAnotherRun(store: Store, { run, incarnation }: Parent): Promise<boolean> {
   const row = await store.row(run)
   return row !== undefined && !isRowOfRun(row, incarnation)
 }
 
-/** Of everything that decides what the new run is, but for the run that it is made from. */
+/** Digest of all arguments of a fork, except for the run that it starts from. */
 export function requestDigest(request: NewRunRequest, inputs: Inputs): string {
   const { from, only, retry, outputs, stale, effects, decisions } = request
   const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])

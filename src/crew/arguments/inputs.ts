@@ -1,4 +1,4 @@
-// Inputs and run ids as callers give them: checked before anything is spent.
+// Types and checks of inputs, and of outputs given by people.
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import type { ReplacementOutput } from '../../engine/plan/plan-fork.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -9,23 +9,20 @@ import { parseValue } from '../../schema/parse-value.ts'
 import { everyCoworker } from '../define/define-agent.ts'
 import type { Unknowable } from '../define/placeholders.ts'
 
-/** What the inputs of a crew are known by: the names of its placeholders, or the type that its schema takes. */
+/** Identifies the inputs of a crew: the names of its placeholders, or the type that its schema takes. */
 export type InputsBy = string | object
 
-/** Whether the compiler knows of an input that must be given. */
+/** Whether the compiler knows a required input. */
 export type NeedsInputs<By extends InputsBy> = [NamesIn<By>] extends [never] ? false : true
 
-/** The names of the inputs that must be given. */
+/** Names of the required inputs. */
 export type NamesIn<By extends InputsBy> = [By] extends [string]
   ? string extends By
     ? never
     : Exclude<By, Unknowable>
   : { [Name in keyof By]-?: {} extends Pick<By, Name> ? never : Name }[keyof By] & string
 
-/**
- * Inputs as a caller gives them. Where not all texts are known at compile time, any name is let through besides the
- * placeholders.
- */
+/** Inputs as callers pass them. If not all texts are known at compile time, any other name is allowed too. */
 export type InputsFor<By extends InputsBy> = [By] extends [string]
   ? string extends By
     ? AnyInputs
@@ -34,7 +31,7 @@ export type InputsFor<By extends InputsBy> = [By] extends [string]
 
 type AnyInputs = { readonly [name: string]: InputValue | undefined }
 
-/** Whatever JSON carries. Not `Json` itself, so that an interface of the caller's fits as well. */
+/** Any JSON value. Unlike `Json`, it also accepts interfaces. */
 export type InputValue =
   | string
   | number
@@ -44,7 +41,7 @@ export type InputValue =
   | { readonly [key: string]: InputValue | undefined }
   | object
 
-/** By the crew's schema and its texts. An input of a text may be optional by the schema. */
+/** Input names from the crew's schema and texts. The schema decides which of them are required. */
 export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'inputs'>): {
   readonly all: readonly string[]
   readonly required: readonly string[]
@@ -57,10 +54,7 @@ export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'in
   return { all, required: all.filter((name) => !Object.hasOwn(properties, name) || required.includes(name)) }
 }
 
-/**
- * The inputs that are missing, and those that are a text where the schema takes none. Undefined: there is no such
- * input.
- */
+/** Missing inputs, and inputs that are a text although the schema takes none; undefined if there are none. */
 export function inputsToGive(
   crew: Pick<CrewDefinition, 'inputs'> & Partial<Pick<CrewDefinition, 'tasks'>>,
   given: { readonly [name: string]: unknown },
@@ -76,7 +70,7 @@ export function inputsToGive(
   return { act: 'give', inputs, ...(named.length > 0 ? { types: Object.fromEntries(named) } : {}) }
 }
 
-/** By input that takes no text: its JSON type, where the schema says one type. */
+/** JSON types of the inputs that take no text, where the schema has a single type. */
 function typesIn(schema: unknown): [string, string][] {
   const { properties } = isRecord(schema) ? schema : {}
   return Object.entries(isRecord(properties) ? properties : {}).flatMap(([name, property]) => {
@@ -85,13 +79,13 @@ function typesIn(schema: unknown): [string, string][] {
   })
 }
 
-/** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
+/** Renders a task's texts only for the error: INPUT_MISSING names the text and the input. */
 export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
   task.render(inputs, new Map())
   for (const helper of everyCoworker(task.coworkers)) helper.instructions(inputs)
 }
 
-/** What a person puts in place of tasks' outputs, by task. INPUT_INVALID, TASK_NOT_FOUND. */
+/** Replacement outputs by task name. INPUT_INVALID, TASK_NOT_FOUND. */
 export async function readOutputs(
   find: (name: string) => TaskDefinition,
   outputs: unknown,
@@ -110,7 +104,7 @@ export async function readOutputs(
   return given
 }
 
-/** A person's output for a task, as it is stored: the JSON before the schema's transforms, or a text. INPUT_INVALID. */
+/** A replacement output in its stored form: the JSON before the schema's transforms, or a text. INPUT_INVALID. */
 export async function readOutput(
   task: TaskDefinition,
   output: unknown,
@@ -118,12 +112,12 @@ export async function readOutput(
 ): Promise<{ raw: string; structured: boolean }> {
   const json = strictJson(output, where)
   if (!json.ok) {
-    const words = `${json.path}, for task ${task.name}, is ${json.found}, which JSON does not carry; give text, numbers, lists or plain objects`
+    const words = `${json.path}, for task ${task.name}, is ${json.found}, which is not valid JSON; give text, numbers, lists or plain objects`
     throw new RepriseError('INPUT_INVALID', words)
   }
   if (!task.schema) {
     if (typeof json.value === 'string') return { raw: json.value, structured: false }
-    if (mayGiveAnything(task)) return { raw: JSON.stringify(json.value), structured: true }
+    if (mayReturnAnything(task)) return { raw: JSON.stringify(json.value), structured: true }
     const words = `task ${task.name} has no output schema, so its output is a text, not ${describe(output)}`
     throw new RepriseError('INPUT_INVALID', words)
   }
@@ -132,8 +126,8 @@ export async function readOutput(
   throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${task.name}: ${parsed.reason}`)
 }
 
-/** A function may, and so may a crew whose last task is one. */
-function mayGiveAnything({ code, child }: TaskDefinition): boolean {
+/** True for a function task without a schema, or a nested crew whose last task is one. */
+function mayReturnAnything({ code, child }: TaskDefinition): boolean {
   const last = child?.crew.tasks.at(-1)
-  return code !== undefined || (last !== undefined && !last.schema && mayGiveAnything(last))
+  return code !== undefined || (last !== undefined && !last.schema && mayReturnAnything(last))
 }

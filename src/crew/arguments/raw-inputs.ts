@@ -1,4 +1,4 @@
-// Inputs as a caller gives them, with their files read; and what becomes of them beside what a run holds already.
+// Inputs as passed, with their files read; and their comparison with the inputs of a stored run.
 import type { Inputs } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { escapeFileKey, asEscapedFileReference, asFileReference, filesIn, type Files } from '../../journal/files.ts'
@@ -7,17 +7,17 @@ import { describe, ownMember } from '../../base/options.ts'
 import { fileIdentity, isInputFile, readInputFile, type InputFile } from '../file.ts'
 
 export interface RawInputs {
-  /** Not to be used before `settled` has looked at them. */
+  /** Only to be used through `resolveInputs`. */
   readonly inputs: Inputs
-  /** The bytes of their files. */
+  /** File contents by hash. */
   readonly files: Files
-  /** The places of files that are not there any more, by what stands for them in `inputs`. */
+  /** Files that no longer exist, by their placeholder in `inputs`. */
   readonly gone: ReadonlyMap<Json, { readonly name: string; readonly error: RepriseError }>
 }
 
 /**
- * INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle; or of a
- * file that cannot be used.
+ * INPUT_INVALID with the path of the first value that isn't valid JSON, such as a Date, bigint, NaN, Map or cycle, or
+ * of a file that cannot be used.
  */
 export async function readRawInputs(given: unknown, what = 'inputs'): Promise<RawInputs> {
   const files = new Map<string, Uint8Array>()
@@ -53,13 +53,13 @@ export async function readRawInputs(given: unknown, what = 'inputs'): Promise<Ra
   return { inputs: (await stand(json)) as Inputs, files, gone }
 }
 
-/** Inputs whose files are not read: of their references, only the names are known. INPUT_INVALID. */
+/** Inputs with file references that contain only names; reads no file. INPUT_INVALID. */
 export function inputsWithoutFiles(given: unknown, what: string): Inputs {
   const reference = ({ name, mediaType = '' }: InputFile): Json => ({ $file: { hash: '', name, mediaType, bytes: 0 } })
   return mapInputs(given, what, reference)
 }
 
-/** Inputs whose files are told by their contents as they are now. INPUT_INVALID. */
+/** Inputs with files identified by their current contents. INPUT_INVALID. */
 export function hashedInputs(given: unknown, what: string): Inputs {
   return mapInputs(given, what, fileIdentity)
 }
@@ -71,13 +71,14 @@ function mapInputs(given: unknown, what: string, standFor: (file: InputFile, at:
   }
   const json = strictJson(given, what, (value, at) => (isInputFile(value) ? standFor(value, at) : undefined))
   if (json.ok) return json.value as Inputs
-  const words = `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists, plain objects or file(…)`
+  const words = `${json.path} is ${json.found}, which is not valid JSON; give text, numbers, lists, plain objects or file(…)`
   throw new RepriseError('INPUT_INVALID', words)
 }
 
 /**
- * The inputs to use. What was shown as a file of `stored`, the inputs of a run, is that file again. With `restore`, so
- * is one whose original is gone and that stands at the same place there; else INPUT_INVALID for it.
+ * Resolves file references. A value in the JSON form of one of the files in `stored`, the inputs of a run, is that
+ * file. With `restore`, a file that no longer exists is taken from the same position in `stored`; otherwise it is
+ * INPUT_INVALID.
  */
 export function resolveInputs({ inputs, gone }: RawInputs, stored: Inputs = {}, restore = false): Inputs {
   const known = new Set(filesIn(stored).map(({ hash }) => hash))

@@ -1,4 +1,4 @@
-// What callers say of how a run is to be started, resumed or made, checked and in the engine's words.
+// Reads and checks the arguments of the methods of a crew and a run.
 import {
   changedPolicies,
   type CrewDefinition,
@@ -26,7 +26,7 @@ import {
   type TaskDecisionOptions,
 } from '../options/verb-options.ts'
 import type { OnPlan } from '../result/plan.ts'
-import { findTask } from '../result/result.ts'
+import { findDefinition } from '../result/result.ts'
 import type { TaskReference } from '../result/task-reference.ts'
 import type { Task } from '../task.ts'
 import { readRawInputs } from './raw-inputs.ts'
@@ -69,7 +69,7 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
 }
 
 /**
- * Of a replay, a fork or a refresh; `fixed` is what its options cannot say. OPTION_INVALID, OPTION_UNKNOWN,
+ * Reads a replay, fork or refresh; `fixed` is set by the method, not by its options. OPTION_INVALID, OPTION_UNKNOWN,
  * TASK_NOT_FOUND, INPUT_INVALID.
  */
 export async function readFork(
@@ -104,7 +104,7 @@ export async function readPlan(
 /** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
 export function readChoices(crew: CrewDefinition, { through, onQuestion, signal }: ExecuteChoices): ExecuteOptions {
   if (onQuestion !== undefined && typeof onQuestion !== 'function') {
-    const words = `onQuestion is ${describe(onQuestion)}; give a function that takes a question and gives an answer`
+    const words = `onQuestion is ${describe(onQuestion)}; give a function that takes a question and returns an answer`
     throw new RepriseError('OPTION_INVALID', words)
   }
   return {
@@ -114,7 +114,7 @@ export function readChoices(crew: CrewDefinition, { through, onQuestion, signal 
   }
 }
 
-/** Who does something, if that is said. OPTION_INVALID, OPTION_UNKNOWN. */
+/** OPTION_INVALID, OPTION_UNKNOWN. */
 export function readSignedBy(verb: string, options: SignedBy): { readonly by?: string } {
   checkKeys(verb, options, ['by'])
   return signedFields(options)
@@ -129,7 +129,7 @@ async function readNewRun(
   const start = from === undefined ? undefined : findDefinition(crew, from)
   checkThrough(crew, start, choices.through)
   if (only !== undefined && from === undefined) {
-    const words = `only is ${describe(only)}, but no task is named to start from; give from`
+    const words = `only is ${describe(only)}, but it needs a task to start from; give from`
     throw new RepriseError('OPTION_INVALID', words)
   }
   return {
@@ -152,7 +152,7 @@ type Optional<Options> = { readonly [Key in keyof Options]?: Options[Key] | unde
 
 function readOnPlan(onPlan: unknown): OnPlan | undefined {
   if (onPlan === undefined || typeof onPlan === 'function') return onPlan as OnPlan | undefined
-  const words = `onPlan is ${describe(onPlan)}; give a function that takes a plan and gives true or false`
+  const words = `onPlan is ${describe(onPlan)}; give a function that takes a plan and returns true or false`
   throw new RepriseError('OPTION_INVALID', words)
 }
 
@@ -161,13 +161,9 @@ function signedFields({ by }: SignedBy): { readonly by?: string } {
   return { by: text.read('by', by) }
 }
 
-/** OPTION_INVALID for a run that would stop before it starts. */
+/** OPTION_INVALID if the run would stop before it starts. */
 function checkThrough({ tasks }: CrewDefinition, from: TaskDefinition | undefined, through: string | undefined): void {
   if (!from || through === undefined || tasks.findIndex(({ name }) => name === through) >= tasks.indexOf(from)) return
-  const words = `through is ${through}, which stands before ${from.name}, where the new run starts; name that task or a later one`
+  const words = `through is ${through}, which comes before ${from.name}, where the new run starts; name that task or a later one`
   throw new RepriseError('OPTION_INVALID', words)
-}
-
-function findDefinition(crew: CrewDefinition, task: Task | string): TaskDefinition {
-  return findTask(crew.tasks, task, `crew ${crew.name}`)
 }

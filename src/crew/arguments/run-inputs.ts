@@ -1,4 +1,4 @@
-// The inputs that a new run is made with: what its caller gives, and what the crew's callback and schema make of that.
+// Inputs of a new run: the caller's, after the crew's callback and schema.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { noFiles, plainInputs, type Files } from '../../journal/files.ts'
@@ -10,16 +10,13 @@ import { inputsToGive } from './inputs.ts'
 
 export interface RunInputs {
   readonly inputs: Inputs
-  /** What the caller gave, where the crew made others of it. */
+  /** The caller's inputs, if the callback or schema changed them. */
   readonly given?: Inputs
-  /** The bytes of the files among them that were read just now. */
+  /** Contents of the files that were read for this call, by hash. */
   readonly files: Files
 }
 
-/**
- * As the crew's callback and then the schema of its inputs make them. INPUT_INVALID for inputs that do not fit.
- * CALLBACK_FAILED.
- */
+/** Applies the crew's `beforeKickoff` and then its input schema. INPUT_INVALID, CALLBACK_FAILED. */
 export async function prepareInputs(crew: CrewDefinition, given: Inputs, read: Files = noFiles): Promise<RunInputs> {
   const made = (await crew.callbacks?.before?.(given)) ?? { inputs: given, files: noFiles }
   const inputs = await parseInputs(crew, made.inputs)
@@ -27,7 +24,7 @@ export async function prepareInputs(crew: CrewDefinition, given: Inputs, read: F
   return digest(inputs) === digest(given) ? { inputs, files } : { inputs, given, files }
 }
 
-/** As the schema of the crew's inputs parses them. INPUT_INVALID. */
+/** Parses inputs with the crew's schema. INPUT_INVALID. */
 export async function parseInputs(crew: Pick<CrewDefinition, 'name' | 'inputs'>, inputs: Inputs): Promise<Inputs> {
   if (!crew.inputs) return inputs
   const parsed = await parseValue(crew.inputs, plainInputs(inputs))
@@ -37,16 +34,16 @@ export async function parseInputs(crew: Pick<CrewDefinition, 'name' | 'inputs'>,
     throw new RepriseError('INPUT_INVALID', words, next ? { next } : {})
   }
   try {
-    return resolveInputs(await readRawInputs(parsed.value, 'what it gives'), inputs)
+    return resolveInputs(await readRawInputs(parsed.value, 'result'), inputs)
   } catch (error) {
-    const words = `the schema of the inputs of crew ${crew.name} gives what the journal cannot hold: ${messageOf(error)}`
+    const words = `the input schema of crew ${crew.name} returned what the journal cannot store: ${messageOf(error)}`
     throw new RepriseError('INPUT_INVALID', words, { cause: error })
   }
 }
 
 /**
- * Those of the parent where nothing is given over them; else the callback gets what it got then, with the new ones
- * merged over that. The parent's, too, must fit today's schema, but stay as they are.
+ * Without overrides, the inputs of the old run, which must fit the current schema but stay as they are. With overrides,
+ * the caller's original inputs with the overrides merged in, passed through callback and schema again.
  */
 export async function overrideInputs(
   crew: CrewDefinition,

@@ -1,5 +1,5 @@
-// The fingerprint of a task for an agent: what is sent to models, who and what may have a part in the answer, and what
-// code may see of the inputs.
+// Fingerprint of an agent task: what is sent to models, which agents and tools can affect the answer, and which inputs
+// code can see.
 import type { AgentDefinition, CoworkerDefinition, Inputs, Outputs } from '../../engine/definition.ts'
 import { missingOutputs } from '../../engine/run/context-fields.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
@@ -17,14 +17,14 @@ export interface AgentTask {
   readonly task: Task
   readonly agent: AgentDefinition
   readonly texts: { readonly [name: string]: string }
-  /** Names of the inputs that texts use, also those of coworkers. */
+  /** Names of the inputs used in texts, including those of coworkers. */
   readonly used: readonly string[]
   readonly tools: readonly Tool[]
-  /** Those whom the agent may hand work to. */
+  /** Agents to which the agent may delegate. */
   readonly coworkers: readonly CoworkerDefinition[]
-  /** And those whom these may hand it on to. */
+  /** All coworkers, including those that coworkers may delegate to. */
   readonly helpers: readonly CoworkerDefinition[]
-  /** The task's, then the agent's. */
+  /** The task's guardrails, then the agent's. */
   readonly guardrails: readonly Guardrail<never>[]
   readonly context: readonly string[]
 }
@@ -41,7 +41,7 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
     ['settings', doer.settings],
     ...field('date', dateField(doer)),
     ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
-    // a model is told of them in this order
+    // prompts list them in this order
     ...field('coworkers', coworkers.length > 0 && roles),
     ...helpers.map((helper): Field => [`coworker:${helper.agent.role}`, coworkerIdentity(helper)]),
     ...field('markdown', task.markdown),
@@ -56,13 +56,13 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
   ])
 }
 
-/** How it is told the date. Which day that is makes nothing stale. */
+/** Date format, if the prompt contains the date. The date itself makes no output stale. */
 function dateField({ identity }: AgentDefinition): string | false {
   const { injectDate, dateFormat } = identity as Agent
   return injectDate && dateFormat
 }
 
-/** A model is given texts. */
+/** Outputs of context tasks as texts, which is how models receive them. */
 export function contextTexts(context: readonly string[], outputs: Outputs): [task: string, text: string][] {
   return context.flatMap((name): [string, string][] => {
     const output = outputs.get(name)
@@ -71,8 +71,7 @@ export function contextTexts(context: readonly string[], outputs: Outputs): [tas
 }
 
 /**
- * Whether code may see an input that no text uses: a guardrail that is a function is shown all, a tool can read all
- * files.
+ * Whether code may see an input that no text uses: guardrail functions receive all inputs, tools can read all files.
  */
 function isVisibleToCode({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
   const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]

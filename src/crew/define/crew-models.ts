@@ -1,11 +1,10 @@
-// Which models a crew may ask: those of its agents and its manager, of agents that they hand work to, and of crews that
-// are tasks.
+// Models that a crew may call: those of its agents and manager, of their coworkers, and of nested crews.
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { everyCoworker } from './define-agent.ts'
 
 export interface CrewModel {
   readonly model: TaskDefinition['agent']['model']
-  /** `research/facts` is the task facts of the crew that the task research is. */
+  /** `research/facts` is the task facts of the nested crew research. */
   readonly task: string
 }
 
@@ -18,7 +17,7 @@ export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
   })
 }
 
-/** All that may work for a task. */
+/** All agents that may work on a task. */
 export function taskAgents({ agent, coworkers }: TaskDefinition): TaskDefinition['agent'][] {
   return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }

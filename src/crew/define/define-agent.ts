@@ -1,4 +1,4 @@
-// From an agent, as users write it, to what the engine executes: itself, and those whom it may hand work to.
+// Builds the engine's definition of an agent and its coworkers.
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { delegationTools } from '../../engine/task/delegation-tools.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -13,19 +13,19 @@ import { defineGuardrail, guardrailIdentity } from '../guardrails.ts'
 import { interpolate } from './placeholders.ts'
 import { dateWords, instructionsFor } from './task-prompts.ts'
 
-/** How often work is handed on: what a coworker's coworker's coworker is given stays there. */
+/** Maximum length of a chain of delegations. */
 const maxDelegationDepth = 3
 
 export interface DelegationOptions {
   readonly task: string
-  /** All of the crew. */
+  /** All agents of the crew. */
   readonly agents: readonly Agent[]
-  /** Instead of a coworker's own tools. */
+  /** Tools that replace a coworker's own. */
   readonly toolsOverride: readonly Tool[] | undefined
   readonly overrides: Overrides
 }
 
-/** Whoever may delegate hands on what it is given, to nobody who stands above it. */
+/** An agent may delegate further, but not back to anyone in its chain of delegators (`above`). */
 export function defineCoworkers(
   coworkers: readonly Agent[],
   above: readonly Agent[],
@@ -43,7 +43,7 @@ export function defineCoworkers(
       goal: (inputs) => agentText(agent, 'goal', inputs),
       tools,
       guardrails: agent.guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task, undefined)),
-      // made when they are asked for: ten agents that may all delegate stand in hundreds of chains
+      // lazy: ten agents that may all delegate form hundreds of chains
       get coworkers() {
         return defineCoworkers(theirs, chain, delegation)
       },
@@ -52,15 +52,15 @@ export function defineCoworkers(
   })
 }
 
-/** CREW_INVALID when an agent that hands work on has a tool of the name of those by which it does. */
+/** CREW_INVALID if a delegating agent has a tool with the name of a delegation tool. */
 export function checkDelegates(task: string, { role }: Agent, tools: readonly Tool[]): void {
   const rival = tools.find(({ name }) => delegationTools.includes(name))
   if (!rival) return
-  const words = `task ${task}: agent ${role} hands work on by a tool ${rival.name} of Reprise, and has its own tool ${rival.name}; rename yours, or take allowDelegation away`
+  const words = `task ${task}: agent ${role} has a tool ${rival.name}, which is the name of a delegation tool; rename yours, or remove allowDelegation`
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** These, theirs, and so on: each agent once, where the fewest stand above it. */
+/** Coworkers of all levels, each agent once, at its shortest chain of delegators. */
 export function everyCoworker(coworkers: readonly CoworkerDefinition[]): CoworkerDefinition[] {
   const found = new Map<object, CoworkerDefinition>()
   let level = coworkers
@@ -72,7 +72,7 @@ export function everyCoworker(coworkers: readonly CoworkerDefinition[]): Coworke
   return [...found.values()]
 }
 
-/** What a result depends on of a coworker. */
+/** Identity of a coworker for fingerprints. */
 export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition): Json {
   const declared = agent.identity as Agent
   const guardrails = declared.guardrails.map(guardrailIdentity)
@@ -80,7 +80,7 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
     ...agentTexts(declared),
     model: modelName(agent.model),
     settings: agent.settings,
-    // a model is shown them in the order of their names
+    // prompts list them by name
     tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toolIdentity),
     ...(declared.injectDate ? { date: declared.dateFormat } : {}),
     ...(guardrails.length > 0 ? { guardrails } : {}),
@@ -95,7 +95,7 @@ export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition[
     try {
       return agentText(agent, 'role', inputs)
     } catch {
-      // of a task that is not executed, whose inputs nobody needs
+      // the task isn't executed, and its inputs may be missing
       return role
     }
   }

@@ -1,5 +1,5 @@
-// From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints
-// taken. A crew that cannot work is refused here, when it is put together.
+// Builds the engine's definition of tasks: assigns agents, resolves contexts, renders texts, computes fingerprints. A
+// crew that cannot work is refused here, when it is constructed.
 import type { TaskDefinition } from '../../engine/definition.ts'
 import { missingOutputs } from '../../engine/run/context-fields.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -26,10 +26,10 @@ import { interpolate } from './placeholders.ts'
 import { messageFor } from './task-prompts.ts'
 import type { Task } from '../task.ts'
 
-/** What `crew.with` puts in place of the declared ones. */
+/** Replacements from `crew.with`. */
 export interface Overrides {
   readonly model?: LanguageModel | string | undefined
-  /** By name. */
+  /** By tool name. */
   readonly tools?: ReadonlyMap<string, Tool> | undefined
 }
 
@@ -43,7 +43,7 @@ export function defineTasks(
   checkEarlierNames(tasks)
   const earlier = new Map<string, Task>()
   const ids = new Set<string>()
-  /** By the file that they write. */
+  /** By output file. */
   const writers = new Map<string, Task>()
   const made: TaskDefinition[] = []
   const places = new Map<string, number>()
@@ -52,17 +52,17 @@ export function defineTasks(
       const same = task.named ? `the name ${task.name}` : 'the same texts and no name'
       throw new RepriseError(
         'CREW_INVALID',
-        `two tasks of the crew have ${same}; a task is known by its name, so give each its own`,
+        `two tasks of the crew have ${same}; the name is a task's identity, so give each its own`,
       )
     }
     const file = fileInEveryRun(task)
     const rival = file === undefined ? undefined : writers.get(file)
     if (rival) {
-      const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
+      const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would overwrite the other; give each its own outputFile`
       throw new RepriseError('CREW_INVALID', words)
     }
     const context = resolveContext(task, tasks, earlier)
-    // what a function sees of them has the order of the crew
+    // functions see the context in crew order
     const given = [...new Set(context)]
       .map((name) => places.get(name) as number)
       .toSorted((a, b) => a - b)
@@ -81,7 +81,7 @@ export function defineTasks(
   return made
 }
 
-/** A record belongs to one task: an earlier name is that of no other task, now or before. */
+/** A recorded task belongs to one task: no earlier name may be the name, now or earlier, of another task. */
 function checkEarlierNames(tasks: readonly Task[]): void {
   const claimed = new Map<string, Task>()
   for (const task of tasks)
@@ -90,7 +90,7 @@ function checkEarlierNames(tasks: readonly Task[]): void {
       if (rival)
         throw new RepriseError(
           'CREW_INVALID',
-          `task ${task.name} was ${name}, and so ${rival.name === name ? 'is' : 'was'} task ${rival.name}; take ${name} out of \`was\` of one of them`,
+          `task ${task.name} was ${name}, and so ${rival.name === name ? 'is' : 'was'} task ${rival.name}; remove ${name} from \`was\` of one of them`,
         )
       claimed.set(name, task)
     }
@@ -99,16 +99,16 @@ function checkEarlierNames(tasks: readonly Task[]): void {
 interface Assignment {
   readonly agent: Agent
   readonly tools: readonly Tool[]
-  /** Those whom the agent may hand work to. */
+  /** Agents to which the agent may delegate. */
   readonly coworkers: readonly Agent[]
-  /** Those of the crew, to whom coworkers that may delegate hand work on. */
+  /** Agents to which coworkers may delegate further. */
   readonly agents: readonly Agent[]
-  /** Instead of a coworker's own tools. */
+  /** Tools that replace a coworker's own. */
   readonly lent?: readonly Tool[] | undefined
 }
 
 /**
- * A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's
+ * A manager has no tools: it delegates each task to the agents, or to the task's own agent, which then gets the task's
  * tools.
  */
 function assign(task: Task, agents: readonly Agent[], manager: Agent | undefined): Assignment {
@@ -134,7 +134,7 @@ function resolveContext(task: Task, tasks: readonly Task[], earlier: ReadonlyMap
     const why = tasks.includes(other)
       ? 'which does not come before it'
       : twin
-        ? 'but not the one that is in the crew: make it once, and use it in both places'
+        ? 'but not the object that is in the crew: create the task once, and use it in both places'
         : 'which is not in the crew'
     throw new RepriseError(
       'CREW_INVALID',
@@ -199,7 +199,7 @@ function defineTask(task: Task, doers: Assignment, context: readonly string[], o
         ...(files.length > 0 ? { files } : {}),
       }
     },
-    // the first of two who are called the same is who is asked
+    // of two agents with the same title, the first one is meant
     turns: (inputs) =>
       new Map(
         [doer, ...helpers.map((helper) => helper.agent)]

@@ -1,4 +1,4 @@
-// From a task that is a function or a crew, as users write it, to what the engine executes.
+// Builds the engine's definition of function tasks and nested crews.
 import type {
   ChildDefinition,
   FunctionDefinition,
@@ -22,10 +22,10 @@ import type { Task } from '../task.ts'
 
 type TaskWork = { readonly code: FunctionDefinition } | { readonly child: ChildDefinition }
 
-/** `given` are the tasks in its context, in the crew's order. */
+/** `given`: the context tasks, in crew order. */
 export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefinition[]): TaskDefinition {
   const { name, named, was, id, description, async, when } = task
-  // what a crew gives is what its last task gives
+  // the output of a nested crew is the output of its last task
   const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
   const schema = last ? last.schema : task.schema
   return {
@@ -38,7 +38,7 @@ export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefin
     agent: noAgent,
     context: given.map((other) => other.name),
     anyContext: task.context === undefined,
-    // beside these, a function may use any
+    // a function may also use any other input
     inputs: placeholders(task.outputFile ?? ''),
     schema,
     reading: last ? last.reading : parsingIdentity(task),
@@ -68,12 +68,12 @@ export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefin
   }
 }
 
-/** What a schema does to an output is not seen: a version tells that it changed. */
+/** A schema's transforms can't be compared: a new version says that they changed. */
 export function parsingIdentity({ schema, version }: Pick<Task, 'schema' | 'version'>): Json | undefined {
   return schema && { schema: schema.json, version: version ?? null }
 }
 
-/** What a crew does is what its tasks declare, and in which order they do it with what of one another. */
+/** Identity of a nested crew: its tasks, their order and their contexts. */
 function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
   return [
     ['crew process', process],
@@ -89,8 +89,8 @@ function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
 }
 
 /**
- * Left out, the crew is given the inputs of the run; an object is all that it is given; a function sees all that there
- * is.
+ * Fingerprint fields of the child run's inputs: all inputs of the run by default; the object, if declared as one; all
+ * inputs and outputs, if declared as a function.
  */
 function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field[] {
   const declared = task.child?.inputs
@@ -113,16 +113,16 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
       const given = typeof inputs === 'function' ? await callInputs(task, () => inputs(soFar)) : inputs
       const read = await readRawInputs(given, what)
       const made = await prepareInputs(definition, given === undefined ? own : resolveInputs(read, own), read.files)
-      // a run that is made with too few could never be completed
+      // a run with missing inputs could never complete
       for (const one of definition.tasks) checkInputs(one, made.inputs)
       return made
     },
   }
 }
 
-const inputsLabel = ({ name }: Task): string => `what inputs of task ${name} gives`
+const inputsLabel = ({ name }: Task): string => `inputs of task ${name}`
 
-/** TASK_FAILED when the function that makes a crew's inputs throws. */
+/** TASK_FAILED if the `inputs` function of a nested crew throws. */
 async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
   try {
     return await make()
@@ -132,7 +132,7 @@ async function callInputs<Made>(task: Task, make: () => Made | Promise<Made>): P
   }
 }
 
-/** Of a task that needs none. */
+/** Placeholder for function tasks and nested crews. */
 const noAgent: TaskDefinition['agent'] = {
   role: '',
   title: () => '',

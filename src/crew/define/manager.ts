@@ -1,11 +1,11 @@
-// The manager of a hierarchical crew: given as an agent or as a model for one.
+// Resolves the manager of a hierarchical crew: an agent, or a model for the default manager.
 import { RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'
 import { Agent } from '../agent.ts'
 import { isAgent } from '../options/crew-checks.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 
-/** CREW_INVALID when a hierarchical crew has no manager that can be one, or another crew has one. */
+/** CREW_INVALID if a hierarchical crew has no valid manager, or another crew has a manager. */
 export function resolveManager({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
   if (process !== 'hierarchical') {
     if (manager === undefined) return undefined
@@ -17,7 +17,7 @@ export function resolveManager({ process, manager }: CrewOptions, agents: readon
   if (manager === undefined)
     throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs a manager; give an agent, or a model')
   if (agents.length === 0)
-    throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs agents that its manager can hand work to')
+    throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs agents to which its manager can delegate')
   if (!isAgent(manager)) {
     return new Agent({
       role: 'Crew manager',
@@ -26,7 +26,7 @@ export function resolveManager({ process, manager }: CrewOptions, agents: readon
     })
   }
   if (agents.includes(manager))
-    throw new RepriseError('CREW_INVALID', `the manager ${manager.role} is among the agents; leave it out there`)
+    throw new RepriseError('CREW_INVALID', `the manager ${manager.role} is one of the agents; remove it from them`)
   if (manager.tools.length > 0) {
     const names = manager.tools.map((tool) => tool.name).join(', ')
     throw new RepriseError('CREW_INVALID', `the manager ${manager.role} has tools (${names}); give them to the agents`)

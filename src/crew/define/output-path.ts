@@ -1,6 +1,5 @@
-// Where a task's output is written: a path inside the working folder, templated with inputs. What can be seen of it
-// without looking at the disk is checked here, of the template when the task is made and of the path before anything is
-// spent.
+// Output files: paths inside the working folder, with placeholders. The template is checked when the task is
+// constructed, the path before anything is spent; neither check looks at the disk.
 import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { asFileReference } from '../../journal/files.ts'
@@ -11,7 +10,7 @@ import { placeholders } from '../../text/fill-in.ts'
 import { interpolate } from './placeholders.ts'
 import type { Task } from '../task.ts'
 
-/** OPTION_INVALID for a template that cannot give a path inside the working folder, whatever the inputs. */
+/** OPTION_INVALID for a template that never results in a path inside the working folder. */
 export const outputFileCheck: Check<string> = {
   expected: 'a path inside the working folder, such as reports/{topic}.md',
   read(what, value) {
@@ -26,7 +25,8 @@ export const outputFileCheck: Check<string> = {
 }
 
 /**
- * The path, with `/` between its parts. INPUT_MISSING; INPUT_INVALID when an input leads it out of the working folder.
+ * The path with its inputs filled in, separated by `/`. INPUT_MISSING; INPUT_INVALID if an input makes it leave the
+ * working folder.
  */
 function outputPath(template: string, inputs: Inputs, task: string): string {
   const where = `outputFile of task ${task}`
@@ -41,7 +41,7 @@ function outputPath(template: string, inputs: Inputs, task: string): string {
   throw new RepriseError('INPUT_INVALID', words)
 }
 
-/** A text or number stands for itself, a file for its name. */
+/** A text or number as it is, a file as its name. */
 function pathText(value: Json, what: string): string {
   const file = asFileReference(value)
   if (file) return file.name
@@ -56,25 +56,25 @@ function pathProblem(path: string): string | undefined {
   const parts = pathParts(path)
   if (parts.includes('..')) return 'leads upwards with ..'
   if (parts.length === 0 || /[\\/]$/.test(path)) return 'names a folder'
-  // a temporary name, which is longer, must fit into what file systems take
+  // leaves room for the longer temporary name within file system limits
   if (parts.some((part) => Buffer.byteLength(part) > 200)) return 'has a name of more than 200 bytes'
   return undefined
 }
 
-/** `\` separates everywhere, so that a path means the same on every system. */
+/** `\` is a separator on every system, so that a path means the same everywhere. */
 function pathParts(path: string): string[] {
   return path.split(/[\\/]/).filter((part) => part !== '' && part !== '.')
 }
 
 /**
- * The file that a task writes whenever its crew runs, as a template, equal for equal places. One with a condition may
- * stand in for another.
+ * Template of the file that the task writes in every run, normalized for comparison. Undefined for a task with a
+ * condition, which may be an alternative to another.
  */
 export function fileInEveryRun({ outputFile, when }: Task): string | undefined {
   return outputFile === undefined || when ? undefined : pathParts(outputFile).join('/')
 }
 
-/** No part of the fingerprint: what a task gives does not depend on where it is written. */
+/** Not part of the fingerprint: the output doesn't depend on where it is written. */
 export function defineOutputFile({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
   return outputFile === undefined
     ? undefined

@@ -1,14 +1,12 @@
-// Placeholders of texts, filled in when a task is executed; and their names as types. The parser exists twice, for
-// values (`fill-in.ts`) and for types, and both must agree.
+// Placeholders in texts: filled in when a task is executed, and as types. There are two parsers, for values
+// (`fill-in.ts`) and for types, which must agree.
 import { RepriseError } from '../../base/errors.ts'
 import { inputAsText } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import { nearest, ownMember } from '../../base/options.ts'
 import { fillIn } from '../../text/fill-in.ts'
 
-/**
- * The text with its inputs. Lists and objects become JSON, a file its mark. INPUT_MISSING names one that is not there.
- */
+/** Fills in inputs. Lists and objects become JSON, a file becomes its mark. INPUT_MISSING for a missing input. */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
   return fillIn(text, (name) => {
     const value = ownMember(inputs, name)
@@ -27,18 +25,18 @@ function inputMissing(name: string, where: string, given: readonly string[]): Re
   )
 }
 
-/** Stands in for the names of a text that is not known at compile time. */
+/** Represents the names in a text that isn't known at compile time. */
 export type Unknowable = '{unknown at compile time}'
 
-/**
- * The names that a text uses; of one with holes, `Facts of ${notes}`, those that can be seen, and whatever the holes
- * bring.
- */
+/** Names used in a text. For a template literal type, `Facts of ${notes}`: the visible names, and `Unknowable`. */
 export type Placeholders<T extends string> = T extends string
   ? ParsePlaceholders<T> | (HasHoles<T> extends true ? Unknowable : never)
   : never
 
-/** Of `string` and `a ${string}` a record is an index signature, which nothing must have; of a literal, a member. */
+/**
+ * A record keyed by `string` or `a ${string}` is an index signature, with no required member; keyed by a literal, it
+ * has one.
+ */
 type HasHoles<T extends string> = {} extends { [K in T]: 1 } ? true : false
 
 type ParsePlaceholders<T extends string> = T extends `${string}{${infer Rest}`

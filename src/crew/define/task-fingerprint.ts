@@ -1,5 +1,5 @@
-// The fingerprint of a task: digests, field by field, of what its result depends on. Which options of a crew are in
-// one, and why the others are not: docs/explanation/stale.md.
+// Fingerprint of a task: one digest for each field that its result depends on. docs/explanation/stale.md lists the
+// options in it, and says why the others are not.
 import type { Inputs } from '../../engine/definition.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
@@ -7,7 +7,7 @@ import type { Json } from '../../journal/json.ts'
 
 export type Field = readonly [name: string, value: Json]
 
-/** Fields of one name count together, in their order: two coworkers may have one role. */
+/** Fields with the same name share one digest, in their order: two coworkers may have the same role. */
 export function digestFields(fields: readonly Field[]): Fingerprint {
   const byName = Map.groupBy(fields, ([name]) => name)
   return Object.fromEntries(
@@ -18,12 +18,12 @@ export function digestFields(fields: readonly Field[]): Fingerprint {
   )
 }
 
-/** None where there is nothing to say. */
+/** Empty if the value is undefined or false. */
 export function field(name: string, value: Json | undefined | false): Field[] {
   return value === undefined || value === false ? [] : [[name, value]]
 }
 
-/** Those of these names; all, without names. */
+/** Fields of the named inputs. Default: all. */
 export function inputFields(inputs: Inputs, names: readonly string[] = Object.keys(inputs)): Field[] {
   return names.map((name) => [`input:${name}`, Object.hasOwn(inputs, name) ? (inputs[name] as Json) : null])
 }

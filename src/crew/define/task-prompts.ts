@@ -1,5 +1,5 @@
-// Every word that a crew says to a model, in one place. Changing one changes what is sent, but not a task's
-// fingerprint: that covers what users declare.
+// All prompt texts of a crew. Changing one changes what is sent, but not the fingerprint of a task, which covers what
+// users declare.
 
 import type { RenderedTask } from '../../engine/definition.ts'
 
@@ -25,15 +25,15 @@ export function dateWords(date: string): string {
 export interface TaskTexts {
   readonly description: string
   readonly expectedOutput?: string | undefined
-  /** The tasks whose outputs it is given. */
+  /** Tasks whose outputs the message contains. */
   readonly context: readonly string[]
-  /** Those that it would be given if no task had failed. */
+  /** Context tasks that failed, and whose outputs are missing. */
   readonly missing?: readonly string[]
   readonly structured: boolean
   readonly markdown?: boolean
 }
 
-/** Where the output of a task is to stand, its name does. */
+/** The message as parts; `{ output }` is where the output of that task goes. */
 export function messageFor({
   description,
   expectedOutput,

@@ -1,4 +1,4 @@
-// What an agent may be told: the interface that editors show, and the table that everything else is made from.
+// Options of an agent: the interface that editors show, and the table that the checks, the reference and YAML use.
 import { anyText, flag, seconds, text, whole } from '../../base/checks.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { settingsCheck, type ModelSettings } from '../../models/resolve/settings.ts'
@@ -7,53 +7,68 @@ import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
 import { dateFormatCheck, modelCheck, none, roleCheck, toolsCheck, type FromYaml } from './crew-checks.ts'
-import { noCache, noMemory, noPlanning } from './without.ts'
 
 export interface AgentOptions<
   Role extends string = string,
   Goal extends string = string,
   Backstory extends string = string,
 > {
+  /** Who the agent is. `{name}` stands for an input, as in all texts. */
   readonly role: Role
+  /** What the agent should achieve. */
   readonly goal: Goal
+  /** More about who the agent is. */
   readonly backstory?: Backstory
-  /** An AI SDK language model, or `provider/model`; else REPRISE_MODEL, else the default model. */
+  /** An AI SDK language model, or `provider/model`. Default: REPRISE_MODEL, else `openai/gpt-5-mini`. */
   readonly model?: LanguageModel | string
+  /** Tools that the agent may call: a list, or a record, which may hold plain AI SDK tools. Default: none. */
   readonly tools?: Tools
-  /** Log every step of its crew, as `verbose` of the crew does. */
+  /** Log every step of the agent's crews, like the crew's `verbose`. Default: false. */
   readonly verbose?: boolean
-  /** Model calls per attempt at a task; in the last one it must answer. Default 20. */
+  /** Model calls per attempt at a task. In the last one, the agent must answer. Default: 20. */
   readonly maxIterations?: number
-  /** Tries after the first one when a model call fails in passing. Default 2. */
+  /** Retries of a model call that fails for a temporary reason. Default: 2. */
   readonly maxRetries?: number
-  /** Time for one attempt at a task, in this process; as a coworker, for what it is handed. */
+  /**
+   * Time limit in seconds for one attempt at a task in this process, or for one piece of delegated work. Past it, the
+   * attempt fails. Default: no limit.
+   */
   readonly maxSeconds?: number
   /**
-   * When the conversation of an attempt is longer, in tokens as the provider counts or Reprise estimates them, its
-   * older part is summarised before the next model call. Without it, that is done only when the provider says that the
-   * conversation is too long.
+   * Context size at which the older part of a conversation is summarised before the next model call, in tokens as the
+   * provider counts them or Reprise estimates them. Default: only when the provider reports that the conversation is
+   * too long.
    */
   readonly contextTokens?: number
-  /** Requests per minute, in this process. */
+  /** Model requests per minute in this process. Default: no limit. */
   readonly maxRpm?: number
   /**
-   * Whether it may hand work to the crew's other agents, and ask them; as a coworker too, up to three deep and to
-   * nobody above it.
+   * Whether the agent may delegate work to other agents of the crew, and ask them questions. Coworkers may delegate
+   * further, up to three levels deep, but not back to anyone in their chain of delegators. Default: false.
    */
   readonly allowDelegation?: boolean
   /**
-   * What all answers of this agent must pass: to a task, after the guardrails of that; and as a coworker, where the
-   * output is a text.
+   * Guardrails that all answers of this agent must pass. For a task, they follow the task's own guardrails; for
+   * delegated work, the answer is a text. Default: none.
    */
   readonly guardrails?: Guardrail | readonly Guardrail[]
+  /** Model settings, such as `temperature`. Default: the provider's. */
   readonly settings?: ModelSettings
-  /** Whether it is told the date on which an attempt at a task begins. A later day makes no output stale. */
+  /**
+   * Whether the prompt contains the date on which the attempt begins. A later date makes no output stale. Default:
+   * false.
+   */
   readonly injectDate?: boolean
-  /** How that date is written: `%d %B %Y`. Default `%Y-%m-%d`, in the time zone of the process. */
+  /** Format of that date, in the time zone of the process: `%d %B %Y`. Default: `%Y-%m-%d`. */
   readonly dateFormat?: string
 }
 
 const noSettings = Object.freeze({})
+
+// messages for CrewAI features that neither agents nor crews have
+export const noMemory = 'Reprise has no memory; a run knows its inputs and the outputs of its tasks'
+export const noPlanning = 'Reprise has no planning step; agents plan while they work'
+export const noCache = 'results are only cached for tools with cache: true'
 
 export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }> = {
   object: 'agent',
@@ -63,96 +78,96 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
       takes: roleCheck,
       required: true,
       yaml: 'text',
-      does: 'who it is. `{name}` stands for an input, as in all texts',
+      does: 'who the agent is. `{name}` stands for an input, as in all texts',
     },
-    goal: { takes: text, required: true, yaml: 'text', does: 'what it is after' },
-    backstory: { takes: anyText, yaml: 'text', does: 'more about who it is' },
+    goal: { takes: text, required: true, yaml: 'text', does: 'what the agent should achieve' },
+    backstory: { takes: anyText, yaml: 'text', does: 'more about who the agent is' },
     model: {
       takes: modelCheck,
       leftOut: '`REPRISE_MODEL`, else `openai/gpt-5-mini`',
       crewai: ['llm'],
       yaml: 'model',
-      does: 'the model that speaks for it',
+      does: 'the model to call',
     },
     tools: {
       takes: toolsCheck,
       default: none,
       yaml: 'tools',
-      does: 'what it may call; a record may hold plain tools of the AI SDK',
+      does: 'tools that the agent may call; a record may hold plain AI SDK tools',
     },
     settings: {
       takes: settingsCheck,
       default: noSettings,
       yaml: 'settings',
-      does: 'for the model: temperature and the like',
+      does: 'model settings, such as temperature',
     },
     guardrails: {
       takes: guardrailsCheck,
       default: none,
       crewai: ['guardrail'],
       yaml: 'sentences',
-      does: 'what all its answers must pass, after the guardrails of the task',
+      does: 'guardrails for all answers of the agent, after those of the task',
     },
     allowDelegation: {
       takes: flag,
       default: false,
       crewai: ['allow_delegation'],
       yaml: 'flag',
-      does: "whether it may hand work to the crew's other agents, and ask them",
+      does: "whether the agent may delegate work to the crew's other agents, and ask them questions",
     },
     maxIterations: {
       takes: whole(1),
       default: 20,
       crewai: ['max_iter'],
       yaml: 'number',
-      does: 'model calls in one attempt at a task; in the last one it must answer',
+      does: 'model calls per attempt at a task; in the last one the agent must answer',
     },
     maxRetries: {
       takes: whole(0),
       default: 2,
       crewai: ['max_retry_limit'],
       yaml: 'number',
-      does: 'further tries when a model call fails for a reason that may pass',
+      does: 'retries of a model call that fails for a temporary reason',
     },
     maxSeconds: {
       takes: seconds,
       leftOut: 'no limit',
       crewai: ['max_execution_time'],
       yaml: 'number',
-      does: 'time for one attempt at a task, in this process, or for what a coworker is handed',
+      does: 'time limit for one attempt at a task in this process, or for one piece of delegated work',
     },
     maxRpm: {
       takes: whole(1, 1_000_000),
       leftOut: 'no limit',
       crewai: ['max_rpm'],
       yaml: 'number',
-      does: 'requests per minute, in this process',
+      does: 'model requests per minute in this process',
     },
     contextTokens: {
       takes: whole(100, 1_000_000_000),
-      leftOut: 'when the provider says that it is too long',
+      leftOut: 'only when the provider reports that the conversation is too long',
       yaml: 'number',
-      does: 'length at which a conversation is summarised',
+      does: 'context size in tokens at which the older part of a conversation is summarised',
     },
     injectDate: {
       takes: flag,
       default: false,
       crewai: ['inject_date'],
       yaml: 'flag',
-      does: 'whether it is told the date on which an attempt at a task begins',
+      does: 'whether the prompt contains the date on which the attempt begins',
     },
     dateFormat: {
       takes: dateFormatCheck,
       default: '%Y-%m-%d',
       crewai: ['date_format'],
       yaml: 'text',
-      does: 'how that date is written',
+      does: 'format of that date',
     },
     verbose: {
       takes: flag,
       default: false,
       yaml: 'degree',
-      does: 'log every step of its crew, as `verbose` of the crew does',
+      does: 'log every step of its crews, like `verbose` of a crew',
     },
   },
   lacks: {
@@ -161,19 +176,22 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     memory: { without: noMemory },
     planning: { without: noPlanning },
     planning_config: { without: noPlanning },
-    allow_code_execution: { without: 'no code is executed; give it a tool that does that' },
-    allow_unsafe_code_execution: { without: 'no code is executed; give it a tool that does that' },
-    respect_context_window: { alwaysOn: true, without: 'it is always on here; leave it out' },
-    use_system_prompt: { alwaysOn: true, without: 'it is always on here; leave it out' },
+    allow_code_execution: { without: 'Reprise executes no code; give the agent a tool that does' },
+    allow_unsafe_code_execution: { without: 'Reprise executes no code; give the agent a tool that does' },
+    respect_context_window: { alwaysOn: true, without: 'it is always on; remove it' },
+    use_system_prompt: { alwaysOn: true, without: 'it is always on; remove it' },
     cache: { instead: 'give cache: true to the tools that only read', without: noCache },
     max_tokens: { instead: 'give settings: { maxOutputTokens: … }', setting: 'maxOutputTokens' },
-    function_calling_llm: { instead: 'let its one model call the tools', without: 'its one model calls the tools' },
-    multimodal: { instead: 'give files as inputs', without: 'give files as inputs; every model is shown those' },
+    function_calling_llm: {
+      instead: 'use one model, which also calls the tools',
+      without: 'the model of the agent calls the tools',
+    },
+    multimodal: { instead: 'give files as inputs', without: 'give files as inputs; every model receives them' },
     reasoning: {
       instead: 'for a reasoning model give settings: { reasoning: medium }',
       without: `${noPlanning}; for a reasoning model give settings: { reasoning: medium }`,
     },
-    mcps: { instead: 'give its tools in the code: tools' },
+    mcps: { instead: 'give their tools in the code: tools' },
     step_callback: { instead: 'use onStep of the crew' },
     callbacks: { instead: 'use onTask of the crew' },
     guardrail_max_retries: { detail: true, instead: 'use retries of the task' },

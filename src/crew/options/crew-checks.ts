@@ -1,4 +1,4 @@
-// Named checks of what only crews know: agents, tasks, names, guardrails.
+// Named checks for agents, tasks, names and schemas.
 import { check, listOf, type Check } from '../../base/checks.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
@@ -10,7 +10,7 @@ import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
 
-/** How a field of a YAML file gives an option; `code` is what to write in TypeScript where it cannot. */
+/** How a YAML field sets an option. `code`: what to write in TypeScript, since YAML can't. */
 export type FromYaml =
   | 'text'
   | 'flag'
@@ -25,13 +25,13 @@ export type FromYaml =
   | 'key'
   | { readonly code: string }
 
-/** The default of a list. Frozen, since all share it. */
+/** Default of list options. Frozen, since all objects share it. */
 export const none: readonly never[] = Object.freeze([])
 
 export const nameCheck: Check<string> = {
-  expected: 'up to 100 characters without /, # and characters that are not seen',
+  expected: 'up to 100 characters, without /, # or invisible characters',
   read(what, value) {
-    const problem = typeof value === 'string' ? nameProblem(value) : 'is not a text'
+    const problem = typeof value === 'string' ? nameProblem(value) : 'is not a string'
     if (problem === undefined) return value as string
     throw new RepriseError(
       'OPTION_INVALID',
@@ -41,17 +41,17 @@ export const nameCheck: Check<string> = {
 }
 
 export const roleCheck: Check<string> = check(
-  'a text that is not empty, without line breaks and other characters that are not seen',
+  'a non-empty text without line breaks or other invisible characters',
   (value) => typeof value === 'string' && value.trim() !== '' && !hiddenCharacters.test(value),
 )
 
 export const dateFormatCheck: Check<string> = check(
-  `a format such as \`%d %B %Y\`, of ${dateCodes.slice(0, -1).join(', ')}`,
+  `a format such as \`%d %B %Y\`, made of ${dateCodes.slice(0, -1).join(', ')}`,
   (value) => typeof value === 'string' && isDateFormat(value),
 )
 
 export const modelCheck: Check<LanguageModel | string> = {
-  expected: '`provider/model`, or a language model of the AI SDK',
+  expected: '`provider/model`, or an AI SDK language model',
   read(what, value) {
     checkModelKind(what, value)
     return value as LanguageModel | string
@@ -61,7 +61,7 @@ export const modelCheck: Check<LanguageModel | string> = {
 export const toolsCheck: Check<readonly Tool[]> = { expected: 'a list or a record of tools', read: toolList }
 
 export const schemaCheck: Check<AnswerSchema> = {
-  expected: "a Standard Schema that gives JSON Schema, such as zod's",
+  expected: "a Standard Schema with JSON Schema output, such as zod's",
   read: (what, value) => asAnswerSchema(value, what),
 }
 
@@ -75,11 +75,11 @@ export const agentsCheck: Check<readonly Agent[]> = listOf('a list of agents', a
 export const tasksCheck: Check<readonly Task[]> = listOf('a list of tasks', 'a task made with new Task({ … })', isTask)
 
 export const managerCheck: Check<Agent | LanguageModel | string> = {
-  expected: `an agent, or a model as agents take it`,
+  expected: 'an agent, `provider/model`, or an AI SDK language model',
   read: (what, value) => (isAgent(value) ? value : modelCheck.read(what, value)),
 }
 
-/** Whether it was made by `new Agent`, also of another install of the package. */
+/** Whether the value was made by `new Agent`, possibly of another install of the package. */
 export function isAgent(value: unknown): value is Agent {
   const candidate = value as Partial<Agent> | null | undefined
   return (
@@ -89,7 +89,7 @@ export function isAgent(value: unknown): value is Agent {
   )
 }
 
-/** Whether it was made by `new Task`, also of another install of the package. */
+/** Whether the value was made by `new Task`, possibly of another install of the package. */
 function isTask(value: unknown): boolean {
   const candidate = value as Partial<Task> | null | undefined
   return typeof candidate?.id === 'string' && typeof candidate.name === 'string' && Array.isArray(candidate.guardrails)

@@ -1,4 +1,4 @@
-// What a crew may be told: the interface that editors show, and the table that everything else is made from.
+// Options of a crew: the interface that editors show, and the table that the checks and the reference use.
 import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../base/checks.ts'
 import {
   failurePolicies,
@@ -20,91 +20,100 @@ import type { Tasks } from '../result/result.ts'
 import type { TypedBy } from '../task.ts'
 import { dispatcherCheck, type Dispatcher } from '../queue/dispatcher.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
-import { noCache, noMemory, noPlanning } from './without.ts'
+import { noCache, noMemory, noPlanning } from './agent-options.ts'
 import { agentsCheck, inputSchemaCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
 import { limitCheck } from './verb-options.ts'
 
 export interface CrewOptions<T extends Tasks = Tasks, Given extends object = object> extends CrewCallbacks<T> {
-  /** What runs are found by. Left out, it is derived from the tasks, and changes with them. */
+  /**
+   * Name by which runs are found. Default: derived from the tasks, so that the crew becomes another one when they
+   * change.
+   */
   readonly name?: string
+  /** Tasks, in order of execution. */
   readonly tasks: T
   /**
-   * A Standard Schema of the inputs. Those of every new run are parsed by it before anything is queued or spent; the
-   * tasks see what it makes of them.
+   * A Standard Schema for the inputs. It parses the inputs of every new run before anything is queued or spent; tasks
+   * receive the parsed values. Inputs that don't fit are refused with INPUT_INVALID. Default: inputs are not parsed;
+   * those that texts use are required.
    */
   readonly inputs?: ObjectSchema<Given> | AiSchema
+  /** All agents. Default: the agents of the tasks. Required for agents used only by delegation. */
   readonly agents?: readonly Agent[]
   /**
-   * sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is
-   * there. hierarchical: a manager hands each task to the agents.
+   * `sequential`: one task after another, except for `async` ones. `parallel`: each task as soon as its context is
+   * complete. `hierarchical`: a manager hands tasks to the agents. Default: `sequential`.
    */
   readonly process?: 'sequential' | 'parallel' | 'hierarchical'
-  /** Of a hierarchical crew: an agent without tools that is not among the agents, or a model for one. */
+  /** Manager of a hierarchical crew: an agent without tools that is not one of `agents`, or a model. */
   readonly manager?: Agent | LanguageModel | string
-  /** How many tasks may be under way at once, where the process lets them. Default 4. */
+  /** How many tasks may execute at once, if the process allows more than one. Default: 4. */
   readonly concurrency?: number
-  /** A URL or a store; else REPRISE_STORE, else `.reprise/runs.db` beside the nearest package.json. */
+  /** A store, or its URL. Default: REPRISE_STORE, else `.reprise/runs.db` next to the nearest package.json. */
   readonly store?: string | Store
-  /** Log every step to the standard error output. */
+  /** Log every step to stderr. Default: true if `verbose` of any agent is. */
   readonly verbose?: boolean
-  /** In place of what `verbose` logs. Without both, only warnings are logged. */
+  /** Receives log lines instead of stderr. Default: warnings go to stderr. */
   readonly logger?: Logger
-  /** Recorded with each run. No output becomes stale by it: that is what the `version` of tasks and tools is for. */
+  /**
+   * Version of the code, recorded with each run. Workers only execute runs of a version that they serve. A new version
+   * makes no output stale: use the `version` of tasks and tools for that. Default: an empty text.
+   */
   readonly version?: string
-  /** Versions besides its own whose runs workers with this code take up. A person's resume takes any. */
+  /** Other versions whose runs workers with this code also execute. `resume` accepts any version. Default: none. */
   readonly accepts?: readonly string[]
   /**
-   * How often workers try a run again that failed in a way that may pass, and after how many seconds for the first
-   * time: `backoff`, 10 unless said, is doubled with each further failure, up to an hour.
+   * How often workers retry a run that failed for a temporary reason. `backoff` is the delay before the first retry, in
+   * seconds; it doubles with each further failure, up to an hour. Default: no retries; default `backoff`: 10.
    */
   readonly retries?: { readonly times: number; readonly backoff?: number }
   /**
-   * What becomes of a run in which a task fails. `stop` (the default): it fails, and a resume tries the task again.
-   * `continue`: tasks whose context names the failed one are skipped, all others are executed, and the run ends
-   * `completed` with its failures in the result.
+   * What happens to a run when a task fails. `stop`: the run fails, and a resume tries the task again. `continue`:
+   * tasks that name the failed one in their context are skipped, all others are executed, and the run completes, with
+   * the failures in its result. Default: `stop`.
    */
   readonly onTaskFailure?: FailurePolicy
   /**
-   * What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go
-   * beyond.
+   * Limit per run, in tokens, dollars or seconds of work. A run that reaches it asks a person. Calls in flight may
+   * exceed it. Default: no limit.
    */
   readonly budget?: Limit
-  /** Requests per minute of all runs of the crew in this process. */
+  /** Model requests per minute, over all runs of the crew in this process. Default: no limit. */
   readonly maxRpm?: number
   /**
-   * How many of its runs, in all versions, may be in progress at once for a worker to begin another: in all processes
-   * of the store. Left out, as many as the workers take.
+   * How many runs of the crew, in all versions, workers execute at once: a limit over all workers of the store.
+   * Default: no limit.
    */
   readonly maxRuns?: number
   /**
-   * Who decides which process advances a run that is ready, where it isn't the workers of its store: it is told when
-   * one is queued, answered or to be tried again. `restateDispatcher()`, for example.
+   * Decides which process advances a ready run, instead of the workers of the store: called when a run is queued,
+   * answered or due for a retry. For example `restateDispatcher()`. Default: workers find runs in the store.
    */
   readonly dispatcher?: Dispatcher
   /**
-   * Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars
-   * per million tokens.
+   * Prices in dollars per million tokens, for models without a known price or with another one: `{ 'openai/my-model': {
+   * input: 0.25, output: 2 } }`. Default: built-in prices.
    */
   readonly prices?: Prices
   /**
-   * Spans of OpenTelemetry for runs, tasks, model calls and tool calls. Needs the package @opentelemetry/api; left out,
-   * there are none.
+   * OpenTelemetry spans for runs, tasks, model calls and tool calls. Requires the package @opentelemetry/api. Default:
+   * none.
    */
   readonly telemetry?: true | TelemetryOptions
 }
 
-/** With the types that the functions of its tasks give their inputs. */
+/** Crew options whose input schema must produce the input types of the function tasks. */
 export type TypedCrewOptions<T extends Tasks, Given extends object> = CrewOptions<T, Given> & TypedBy<T>
 
 const processes = ['sequential', 'parallel', 'hierarchical'] as const
 
-const loggerCheck: Check<Logger> = check('{ info, warn }, two functions of a text', (value) => {
+const loggerCheck: Check<Logger> = check('{ info, warn }, two functions that take a text', (value) => {
   const { info, warn } = (value ?? {}) as { readonly [name: string]: unknown }
   return typeof info === 'function' && typeof warn === 'function'
 })
 
-// stores find runs by it, and not all of them take any text for that
-const version = 'a text of up to 100 characters without control characters'
+// stores look up runs by version, and not all of them accept any text
+const version = 'up to 100 characters, without control characters'
 const isVersion = (value: unknown): boolean => typeof value === 'string' && /^\P{C}{0,100}$/u.test(value)
 const versionCheck: Check<string> = check(version, isVersion)
 const versionsCheck: Check<readonly string[]> = listOf('a list of versions', version, isVersion)
@@ -136,100 +145,104 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
   options: {
     name: {
       takes: nameCheck,
-      leftOut: 'derived from the tasks, and changes with them',
-      does: 'what its runs are found by',
+      leftOut: 'derived from the tasks; changes with them',
+      does: 'name by which its runs are found',
     },
-    tasks: { takes: tasksCheck, required: true, does: 'what is to be done, in this order' },
+    tasks: { takes: tasksCheck, required: true, does: 'tasks, in order of execution' },
     inputs: {
       takes: inputSchemaCheck,
-      leftOut: 'whatever its texts use, and any other',
-      does: 'the schema of its inputs, which are checked before anything is queued or spent',
+      leftOut: 'the inputs that texts use are required; any other is allowed',
+      does: 'schema of the inputs, which are parsed before anything is queued or spent',
     },
     agents: {
       takes: agentsCheck,
-      leftOut: 'those of the tasks',
-      does: 'who is there; needed for agents that only others hand work to',
+      leftOut: 'the agents of the tasks',
+      does: 'all agents; required for agents used only by delegation',
     },
     process: {
       takes: oneOf(processes),
       default: 'sequential',
-      does: 'one task after another, each as soon as its context is there, or as a manager hands them out',
+      does: 'execute one task after another, each as soon as its context is complete, or let a manager hand them out',
     },
     manager: {
       takes: managerCheck,
       crewai: ['manager_llm', 'manager_agent'],
-      does: 'of a hierarchical crew: a model, or an agent that is not among `agents` and has no tools',
+      does: 'manager of a hierarchical crew: a model, or an agent without tools that is not one of `agents`',
     },
     concurrency: {
       takes: whole(1, 1_000),
       default: 4,
-      does: 'how many tasks may be under way at once, where the process lets them',
+      does: 'how many tasks may execute at once, if the process allows more than one',
     },
     store: {
       takes: storeCheck,
-      leftOut: '`REPRISE_STORE`, else `.reprise/runs.db` beside the nearest package.json',
-      does: 'where its runs are kept',
+      leftOut: '`REPRISE_STORE`, else `.reprise/runs.db` next to the nearest package.json',
+      does: 'where runs are stored',
     },
     onTaskFailure: {
       takes: oneOf(failurePolicies),
       default: 'stop',
-      does: 'what becomes of a run in which a task fails: it fails, or continues without the task',
+      does: 'what happens to a run when a task fails: it fails, or continues without the task',
     },
-    budget: { takes: limitCheck, leftOut: 'no limit', does: 'what a run may take before it asks a person' },
+    budget: {
+      takes: limitCheck,
+      leftOut: 'no limit',
+      does: 'limit per run in tokens, dollars or seconds, after which it asks a person',
+    },
     maxRpm: {
       takes: whole(1, 1_000_000),
       leftOut: 'no limit',
       crewai: ['max_rpm'],
-      does: 'requests per minute of all its runs in this process',
+      does: 'model requests per minute, over all its runs in this process',
     },
     maxRuns: {
       takes: whole(1, 10_000),
-      leftOut: 'as many as the workers take',
-      does: 'how many of its runs workers execute at once, all workers of the store together',
+      leftOut: 'no limit',
+      does: 'how many of its runs workers execute at once, over all workers of the store',
     },
     dispatcher: {
       takes: dispatcherCheck,
-      leftOut: 'the workers of its store find them',
-      does: 'told when a run is ready: Restate, a queue, functions that are called by HTTP',
+      leftOut: 'workers find runs in the store',
+      does: 'called when a run is ready: Restate, a queue, functions called over HTTP',
     },
     prices: {
       takes: pricesCheck,
-      leftOut: 'known prices',
+      leftOut: 'built-in prices',
       does: 'dollars per million tokens: `input`, `output`, `cacheRead`, `cacheWrite`',
     },
     beforeKickoff: {
       takes: func,
       crewai: ['before_kickoff', 'before_kickoff_callbacks'],
-      does: 'called before a run is made; what it gives are the inputs',
+      does: 'called before a run starts; its return value replaces the inputs',
     },
     afterKickoff: {
       takes: func,
       crewai: ['after_kickoff', 'after_kickoff_callbacks'],
-      does: 'called with the result when all tasks are done',
+      does: 'called with the result after the last task',
     },
     onTask: { takes: func, crewai: ['task_callback'], does: 'called after each task that was executed' },
     onStep: { takes: func, crewai: ['step_callback'], does: 'called after each model call and each tool call' },
     verbose: {
       takes: flag,
-      leftOut: 'what its agents say',
-      does: 'log every step to the standard error output',
+      leftOut: 'true if `verbose` of any agent is',
+      does: 'log every step to stderr',
     },
-    logger: { takes: loggerCheck, leftOut: 'only warnings, or what `verbose` says', does: 'where it logs instead' },
-    telemetry: { takes: telemetryCheck, leftOut: 'none', crewai: ['tracing'], does: 'spans of OpenTelemetry' },
+    logger: { takes: loggerCheck, leftOut: 'stderr', does: 'receives log lines instead of stderr' },
+    telemetry: { takes: telemetryCheck, leftOut: 'none', crewai: ['tracing'], does: 'OpenTelemetry spans' },
     version: {
       takes: versionCheck,
       default: '',
-      does: 'recorded with each run; workers take up runs of their own version',
+      does: 'recorded with each run; workers execute runs of their own version',
     },
     accepts: {
       takes: versionsCheck,
       leftOut: 'none',
-      does: 'versions besides its own whose runs workers with this code take up',
+      does: 'other versions whose runs workers with this code also execute',
     },
     retries: {
       takes: retriesCheck,
-      leftOut: 'a person resumes it',
-      does: 'how often workers try a failed run again, and after how many seconds at first; doubled each time, up to an hour',
+      leftOut: 'no retries',
+      does: 'how often workers retry a failed run, and the first delay in seconds; it doubles each time, up to an hour',
     },
   },
   lacks: {
@@ -238,20 +251,20 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
     embedder: { detail: true },
     planning: { without: noPlanning },
     planning_llm: { detail: true },
-    chat_llm: { without: 'there is no chat with a crew here' },
-    checkpoint: { alwaysOn: true, without: 'every run can be resumed here; leave it out' },
+    chat_llm: { without: 'crews have no chat' },
+    checkpoint: { alwaysOn: true, without: 'every run can be resumed; remove it' },
     cache: { instead: 'give cache: true to the tools that only read', without: noCache },
     function_calling_llm: {
-      instead: 'let the one model of each agent call the tools',
-      without: 'the one model of each agent calls the tools',
+      instead: 'use one model per agent, which also calls the tools',
+      without: 'the model of each agent calls the tools',
     },
     config: { instead: 'use crewFromYaml of reprise/yaml' },
-    stream: { instead: 'follow the events of its runs', without: 'follow the events of its runs instead' },
+    stream: { instead: 'use run.events()', without: 'use run.events() instead' },
     output_log_file: { instead: 'give a logger', without: 'give a logger in the code instead' },
     usage_metrics: { instead: 'read usage of the result' },
     token_usage: { instead: 'read usage of the result' },
     task_execution_output_json_files: { instead: 'use outputFile of the tasks' },
-    execution_logs: { instead: 'read the journals of its runs' },
+    execution_logs: { instead: 'read the journals of the runs' },
     id: { instead: 'give a name' },
   },
 }

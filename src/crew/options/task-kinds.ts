@@ -1,5 +1,5 @@
-// The three kinds of tasks: which options each has, by the one table of them all. The compiler holds that equal to
-// their interfaces.
+// The three types of tasks, with the options that each has. The compiler checks that the table and the interfaces
+// agree.
 import {
   type WithDefault,
   isRecord,
@@ -22,13 +22,13 @@ interface Kinds {
 }
 type Kind = keyof Kinds
 type AllTaskOptions = Partial<TaskOptions & CodeTaskOptions & CrewTaskOptions>
-/** As a task keeps them. */
+/** The options after checks and defaults. */
 type TaskSettings = Omit<Task, 'name' | 'description'> & {
   readonly output: AnswerSchema | undefined
   readonly effect: CodeTaskOptions['effect'] & {}
 }
 
-/** The kinds that have an option, with whether they need it. */
+/** The types of tasks that have an option, and whether they require it. */
 type KindsWith<Name extends keyof AllTaskOptions> = {
   readonly [K in Kind as Name extends keyof Kinds[K] ? K : never]: Name extends keyof Kinds[K]
     ? {} extends Pick<Kinds[K], Name>
@@ -47,8 +47,7 @@ export type TaskRows = { readonly [Name in keyof AllTaskOptions]-?: TaskRow<Name
 type TaskTable = Table<AllTaskOptions, TaskSettings, { readonly yaml: FromYaml }>
 
 /**
- * Each has the rows of its kind alone; those of a function or a crew say nothing of YAML, which has only tasks for
- * agents.
+ * One table per type. The rows of function tasks and nested crews have no YAML form: files only declare agent tasks.
  */
 export const taskTables: { readonly [K in Kind]: TaskTable } = {
   agent: tableOf('agent'),
@@ -56,7 +55,7 @@ export const taskTables: { readonly [K in Kind]: TaskTable } = {
   crew: tableOf('crew', 'with a crew'),
 }
 
-/** All options as they are kept; those that tasks of this kind do not have are as if they were left out. */
+/** All options after checks and defaults. Options that this type of task doesn't have get their defaults. */
 export function readTaskOptions(options: unknown): OptionValues<AllTaskOptions, TaskSettings> {
   const kind = isRecord(options) && 'crew' in options ? 'crew' : isRecord(options) && 'run' in options ? 'run' : 'agent'
   const defaults = Object.entries<Option>(taskRows).map(([key, row]) => [key, row.default])

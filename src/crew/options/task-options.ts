@@ -1,5 +1,5 @@
-// What a task may be told: one for an agent, one that is a function, and one that is a crew. task-table.ts has the
-// table of it.
+// Options of the three types of tasks: agent tasks, function tasks and nested crews. The table of all options is in
+// task-table.ts.
 import type {
   AnyOutputs,
   CodeContext,
@@ -20,35 +20,41 @@ import type { OutputsOf, TaskOutput, Tasks } from '../result/result.ts'
 import type { InputValue } from '../arguments/inputs.ts'
 
 export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
-  /** The task's identity. Left out, it is derived from the texts, and changes with them. */
+  /** Identity of the task. Default: derived from the texts, so that the task becomes another one when they change. */
   readonly name?: string
   /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
+  /** What to do. `{name}` stands for an input. */
   readonly description: string
+  /** What the result should look like. */
   readonly expectedOutput?: string
-  /** May be left out where the crew has one agent. */
+  /** The agent that executes the task. Default: the crew's agent, if it has exactly one. */
   readonly agent?: Agent
-  /** Whose outputs it is given. Left out: all earlier tasks. An empty list: none. */
+  /** Earlier tasks whose outputs the task receives. Default: all of them. An empty list: none. */
   readonly context?: Context
-  /** A Standard Schema that gives JSON Schema: the answer must fit it. */
+  /**
+   * A Standard Schema with JSON Schema output, such as zod's. The answer must fit it. Default: the output is a text.
+   */
   readonly output?: Schema
-  /** Instead of the agent's tools. */
+  /** Tools that replace the agent's. Default: the agent's tools. */
   readonly tools?: Tools
-  /** How often an answer that is refused goes back to the model. Default 3. */
+  /** How often a rejected answer goes back to the model before the task fails. Default: 3. */
   readonly retries?: number
   /**
-   * What an answer must pass after its schema, in this order and before the agent's: functions, or sentences that a
-   * model judges by.
+   * Guardrails that an answer must pass, in this order, after its schema and before the agent's guardrails: functions,
+   * or sentences that a model judges by. Default: none.
    */
   readonly guardrails?: Guardrail<OutputFor<Schema>> | readonly Guardrail<OutputFor<Schema>>[]
-  /** A person approves the result, asks for changes, replaces or fails it. */
+  /**
+   * Whether a person reviews the result: approves it, asks for changes, replaces it, or fails the task. Default: false.
+   */
   readonly humanInput?: boolean
   /**
-   * In a sequential crew: what follows starts beside it, and waits only where it has it in its context (left out: all
-   * earlier).
+   * In a sequential crew, later tasks start while this one executes. A task waits for it only if it has it in its
+   * context, as every task without a `context` does. Default: false.
    */
   readonly async?: boolean
-  /** Whether the task is executed, decided when its turn comes. Otherwise it is skipped and has no output. */
+  /** Decides, when the task's turn comes, whether it is executed. A skipped task has no output. */
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
@@ -57,17 +63,17 @@ export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context e
   readonly outputFile?: string
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean
-  /** The model is asked for Markdown. */
+  /** Ask the model for Markdown. Default: false. */
   readonly markdown?: boolean
-  /** Called when the task was executed, with its output. At least once: again after a crash before it returned. */
+  /** Called with the output after the task was executed. At least once: again if a crash came before it returned. */
   readonly callback?: (output: TaskOutput<OutputFor<Schema>>, context: CallbackContext) => unknown
-  /** Change it when something changes that Reprise cannot see: what `when` does. */
+  /** Change the version to make outputs stale when code changes that Reprise can't see, such as `when`. */
   readonly version?: string
 }
 
 export type OutputFor<Schema> = [Schema] extends [never] ? string : InferOutput<Schema>
 
-/** A task that is a function: fetching, saving, computing. Journaled, fingerprinted and replayed like any other. */
+/** A function task: fetches, saves, computes. Journaled, fingerprinted and replayed like any other task. */
 export interface CodeTaskOptions<
   Result = unknown,
   Schema extends SchemaInput = SchemaInput,
@@ -79,17 +85,24 @@ export interface CodeTaskOptions<
   /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
-  /** Its `outputs` are those of `context`. Its `inputs` may be typed by the schema of the crew: `CodeContext`. */
+  /**
+   * The function. `outputs` holds the outputs of `context`; `inputs` can be typed by the crew's input schema: see
+   * `CodeContext`.
+   */
   readonly run: (context: CodeContext<OutputsOf<Context>, Given>) => Result
   /**
-   * What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice
-   * by itself.
+   * What repeating the function means, as for tools: `read`, `idempotent`, or `once`, which is never repeated
+   * automatically. Default: `once`.
    */
   readonly effect?: Effect
-  /** Finds out whether a `once` function that was cut off did its work. `undefined`: cannot tell, ask a person. */
+  /** Finds out whether an interrupted `once` function did its work. `undefined`: can't tell, ask a person. */
   readonly settle?: (idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>
+  /** Time limit in seconds. Past it, the task fails. Default: no limit. */
   readonly maxSeconds?: number
-  /** A person approves the result, asks for another one, replaces or fails it. */
+  /**
+   * Whether a person reviews the result: approves it, asks for another one, replaces it, or fails the task. Default:
+   * false.
+   */
   readonly humanInput?: boolean
   readonly output?: Schema
   readonly context?: Context
@@ -103,18 +116,18 @@ export interface CodeTaskOptions<
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean
   readonly callback?: (output: TaskOutput<CodeOutput<Result, Schema>>, context: CallbackContext) => unknown
-  /** Change it with the function: what that does is not seen. */
+  /** Change the version when the function changes, to make outputs stale: Reprise can't see code. */
   readonly version?: string
 }
 
-/** What is kept of a result is its JSON, so that a resumed run sees what a live one saw. */
+/** A result is stored as JSON, so that a resumed run sees the same value as a live one. */
 export type CodeOutput<Result, Schema> = [Schema] extends [never]
   ? Awaited<Result> extends Json
     ? Awaited<Result>
     : unknown
   : InferOutput<Schema>
 
-/** A task that is a crew: a run of its own, journaled beside this one, whose last output is the task's. */
+/** A nested crew: executed in a child run, whose last output is the task's output. */
 export interface CrewTaskOptions<
   Output = unknown,
   Schema extends SchemaInput = SchemaInput,
@@ -125,10 +138,14 @@ export interface CrewTaskOptions<
   /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
+  /** The crew to execute. */
   readonly crew: Crew
-  /** Those of the child run: an object, or a function of what is there by then. Left out, it gets this run's own. */
+  /**
+   * Inputs of the child run: an object, or a function of the inputs and outputs so far. Default: the inputs of this
+   * run.
+   */
   readonly inputs?: ChildInputs<OutputsOf<Context>>
-  /** What the crew's last task gave must fit it, as that stands in the journal. Left out, the schema of that task. */
+  /** Schema for the stored output of the crew's last task. Default: the schema of that task. */
   readonly output?: Schema
   readonly context?: Context
   readonly async?: boolean
@@ -137,7 +154,7 @@ export interface CrewTaskOptions<
   readonly version?: string
 }
 
-/** `Output` is what the last task of the crew gives. */
+/** `Output` is the output of the crew's last task. */
 export type CrewOutput<Output, Schema> = [Schema] extends [never] ? Output : InferOutput<Schema>
 
 export type ChildInputs<Of = AnyOutputs> =
@@ -146,7 +163,7 @@ export type ChildInputs<Of = AnyOutputs> =
       context: ConditionContext<Of>,
     ) => { readonly [name: string]: InputValue } | Promise<{ readonly [name: string]: InputValue }>)
 
-/** The crew of such a task, as the engine needs it. */
+/** A nested crew, as the engine needs it. */
 export interface ChildOf {
   readonly crew: { '~definition'(overrides: Overrides): CrewDefinition }
   readonly inputs:

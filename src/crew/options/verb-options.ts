@@ -1,4 +1,4 @@
-// What may be said to the methods of a crew, and the checks that come before anything else.
+// Options of the methods of a crew and a run, and their checks.
 import { check, flag, listOf, number, oneOf, optional, text, time, wrong, type Check } from '../../base/checks.ts'
 import type { ChangedPolicy, OnQuestion, TaskDecisions } from '../../engine/definition.ts'
 import { limitProblem } from '../../engine/inbox/questions.ts'
@@ -18,53 +18,57 @@ import type { InputsOf } from '../task.ts'
 import type { PriorityName } from '../queue/priority.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
-  /** Stop after this task; a resume continues after it. */
+  /** Stop after this task, and suspend the run; a resume continues after it. Default: execute all tasks. */
   readonly through?: Reference
-  /** Answers questions as they come up; undefined leaves one open and suspends the run. */
+  /**
+   * Called for each question of the run; its return value is the answer. `undefined` leaves the question open and
+   * suspends the run. Default: all questions stay open.
+   */
   readonly onQuestion?: OnQuestion
   /** Stops the work in this process and suspends the run. */
   readonly signal?: AbortSignal
 }
 
-/** What a call does about a run that somebody else executes, in this process or in another. */
+/** What a call does if another call, in this process or another, executes the run. */
 export type WhenHeld = (typeof whenHeldPolicies)[number]
 export const whenHeldPolicies = ['refuse', 'follow'] as const
 
 export interface WhenHeldOption {
   /**
-   * `refuse` (the default): RUN_HELD. `follow`: wait for the run and give its result; if whoever executes it dies, take
-   * it over. What else this call says, such as `through` and `onQuestion`, counts from then on. Its `signal` stops the
-   * wait (RUN_HELD), and not the run.
+   * What to do if another call, in this process or another, executes the run. `refuse`: reject with RUN_HELD. `follow`:
+   * wait for its result, and take the run over if its process dies; the other options of this call, such as `through`
+   * and `onQuestion`, apply from then on, and `signal` stops the wait (RUN_HELD), not the run. Default: `refuse`.
    */
   readonly whenHeld?: WhenHeld
 }
 
-/** The names of the inputs that the texts of these tasks use. */
+/** Names of the inputs that the texts of these tasks use. */
 export type InputNamesOf<T extends Tasks> = InputsOf<T[number]>
 
-/** What the inputs of a crew are known by: what its schema takes, or else the texts of its tasks. */
+/** Identifies the inputs of a crew: the type that its schema takes, or else the names in its texts. */
 export type InputsWith<T extends Tasks, Given extends object> = [Given] extends [never] ? InputNamesOf<T> : Given
 
 export interface PlanConfirmation {
   /**
-   * Is shown the plan before anything is done: with true, that is what is done; with false, nothing, and the call
-   * rejects with PLAN_REFUSED.
+   * Called with the plan before anything happens. `true`: the plan is executed. `false`: nothing happens, and the call
+   * rejects with PLAN_REFUSED. Default: execute without asking.
    */
   readonly onPlan?: OnPlan
 }
 
-/** Who does something to a run: recorded in its journal. */
+/** Signature of a change to a run, recorded in its journal. */
 export interface SignedBy {
+  /** Name of the person or system. */
   readonly by?: string | undefined
 }
 
-/** What an answer says. Who gives it is said beside it. */
+/** An answer without `by`, which is passed separately. */
 export type Decision = WithoutBy<Answer>
 type WithoutBy<A> = A extends unknown ? Omit<A, 'by'> : never
 
 /**
- * Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than
- * `maxAgeSeconds`.
+ * Reuse outputs of any run of the crew, if texts, code, inputs and context were the same; with `maxAgeSeconds`, only
+ * outputs up to that age.
  */
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
@@ -72,9 +76,11 @@ export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = s
   PlanConfirmation &
   WhenHeldOption & {
     /**
-     * The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given.
+     * Run id. If no run has it, the run starts under it. If the run is unfinished or failed, it is resumed; if it is
+     * completed, its stored result is returned. Default: a new id.
      */
     readonly id?: string
+    /** Reuse outputs of earlier runs with the same inputs. Default: false. */
     readonly reuse?: Reuse
   } & InputsOption<Names>
 
@@ -82,29 +88,30 @@ type InputsOption<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
 
 export type EnqueueOptions<Names extends InputsBy = string> = {
-  /** The caller's own run id: given again with the same inputs, it is the same run. */
+  /** Run id. Repeating the call with the same id and inputs doesn't queue a second run. Default: a new id. */
   readonly id?: string
-  /** Of the runs that wait for a worker, those of a higher one come first. Default `normal`. */
+  /** Runs with a higher priority are claimed first. Default: `normal`. */
   readonly priority?: PriorityName
-  /** Seconds before which no worker begins it. */
+  /** Seconds before a worker may start the run. Default: 0. */
   readonly delay?: number
+  /** Reuse outputs of earlier runs with the same inputs. Default: false. */
   readonly reuse?: Reuse
 } & InputsOption<Names>
 
-/** The arguments of enqueue: options may be left out where no input must be given. */
+/** Arguments of `enqueue`: options are optional if no input is required. */
 export type Enqueue<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? [options: EnqueueOptions<Names>] : [options?: EnqueueOptions<Names>]
 
-/** The arguments of kickoff: options may be left out where no input must be given. */
+/** Arguments of `kickoff`: options are optional if no input is required. */
 export type Kickoff<Reference, Names extends InputsBy> =
   NeedsInputs<Names> extends true
     ? [options: KickoffOptions<Reference, Names>]
     : [options?: KickoffOptions<Reference, Names>]
 
 /**
- * The arguments of a call that has none. Where inputs must be given, nothing fits this, and the compiler names them. A
- * call with an argument has too many for it, so that the compiler speaks of the options alone. The first branch is
- * never taken: it is where the compiler learns how many arguments there are.
+ * Arguments of a call without arguments. If inputs are required, nothing fits this, and the compiler names the inputs.
+ * A call with an argument has too many for it, so that the compiler error is about the options alone. The first branch
+ * is never taken: there the compiler infers how many arguments there are.
  */
 export type NoArguments<Given extends readonly unknown[], Names extends InputsBy> = readonly [
   unknown,
@@ -120,68 +127,74 @@ type MissingInputs<Names extends string> = readonly unknown[] & {
 
 export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoices<Reference> {
   /**
-   * The beginning of each run's id (`nightly` gives `nightly-1`, `nightly-2`), or a function that makes them. See `id`
-   * of kickoff.
+   * Prefix of the run ids (`nightly` results in `nightly-1`, `nightly-2`), or a function that returns each id. See `id`
+   * of kickoff. Default: new ids.
    */
   readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
-  /** How many runs at once. Default 4. */
+  /** How many runs execute at once. Default: 4. */
   readonly concurrency?: number
+  /** Reuse outputs of earlier runs with the same inputs. Default: false. */
   readonly reuse?: Reuse
 }
 
 export interface BacktestOptions {
-  /** How many of the latest runs that have what the task needs, or which. Default 20. */
+  /** Runs to test on: their ids, or how many of the latest runs with an output of the task. Default: 20. */
   readonly runs?: number | readonly string[]
-  /** How many at once. Default 4. */
+  /** How many trials execute at once. Default: 4. */
   readonly concurrency?: number
-  /** Of the backtest: give it again to go on with one that was cut off. */
+  /** Id of the backtest. Pass the id of an interrupted one to continue it. Default: a new id. */
   readonly id?: string
+  /** Stops the backtest; the rest of the cases stay pending. */
   readonly signal?: AbortSignal
 }
 
 export interface RunsOptions {
-  /** As a summary says it. */
+  /** Only runs with this status. Default: all. */
   readonly status?: RunViewStatus | readonly RunViewStatus[]
-  /** Only runs that were made from this one. */
+  /** Only forks of this run. */
   readonly parent?: string
-  /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
+  /** Only runs created at this time or later: a Date, or an ISO 8601 text. */
   readonly since?: Date | string
+  /** Only runs created before this time. */
   readonly until?: Date | string
-  /** Only runs that come after this one in the list, or after the one of this id: how to go on after a page. */
+  /** Only runs that follow this one in the list: the last run of a page, or its id. */
   readonly before?: RunPosition
-  /** The runs of backtests instead of the crew's own. */
+  /** List the runs of backtests instead of the crew's own runs. Default: false. */
   readonly backtests?: boolean
 }
 
-/** What becomes of recorded work that the crew has no task for. Tasks of nested crews are named `settle/payout`. */
+/** Decisions about recorded work that the crew has no task for. Tasks of nested crews are named `settle/payout`. */
 export interface TaskDecisionOptions {
-  /** The new name of a task by its old one: the task continues what the run recorded under the old name. */
+  /** New task names by old ones: the task continues what the run recorded under the old name. */
   readonly renamed?: { readonly [task: string]: string }
-  /** Tasks that are given up: questions are withdrawn, nested runs cancelled, and no recorded call is repeated. */
+  /** Tasks to drop: their questions are withdrawn, their child runs are cancelled, and no recorded call is repeated. */
   readonly removed?: readonly string[]
 }
 
 export interface ResumeOptions<Reference = TaskReference>
   extends ExecuteChoices<Reference>, PlanConfirmation, WhenHeldOption, TaskDecisionOptions {
   /**
-   * What to do about a started task whose code has changed: continue it as it was started (the default), start it
-   * anew, or refuse.
+   * What to do with a started task whose code has changed. `continue`: continue it as it was started. `restart`: start
+   * it again. `refuse`: reject with DEFINITION_CHANGED. Default: `continue`.
    */
   readonly changed?: ChangedPolicy
-  /** In place of the one that the run has used up. */
+  /** Replaces the budget of the run. Default: the run's own budget. */
   readonly budget?: Limit
 }
 
-/** What a new run that is made from an old one may be told. */
+/** Options of `replay`, `fork` and `refresh`. */
 export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy = string>
   extends ExecuteChoices<Reference>, PlanConfirmation, TaskDecisionOptions {
-  /** The run that it is made from: the latest of the crew if none is named. */
+  /** The run to start from. Default: the latest run of the crew. */
   readonly runId?: string
-  /** The caller's own id for the new run. When a run of that id is there, it continues, or its result is given. */
+  /** Id of the new run. If it exists, that run continues, or its stored result is returned. Default: a new id. */
   readonly id?: string
-  /** Merged over the run's own. */
+  /** Inputs that replace those of the old run; all others are kept. */
   readonly inputs?: Partial<InputsFor<Names>>
-  /** What happens to the `once` calls that the run made: use their results (the default), make them again, or ask. */
+  /**
+   * What to do with `once` calls that the old run made: `reuse` their results, call them `again`, or `ask` a person.
+   * Default: `reuse`.
+   */
   readonly effects?: EffectsPolicy
 }
 
@@ -189,11 +202,11 @@ export interface ReplayOptions<Reference = TaskReference, Names extends InputsBy
   Reference,
   Names
 > {
-  /** Execute just what depends on the task, and not everything after it. */
+  /** `descendants`: execute only the tasks that depend on the task. Default: execute every later task. */
   readonly only?: 'descendants'
   /**
-   * Restored outputs that were made from something else: keep and report them (the default), execute them too, or
-   * refuse.
+   * What to do with outdated outputs among the restored ones. `keep`: keep and report them. `rerun`: execute their
+   * tasks too. `refuse`: reject with OUTPUT_STALE. Default: `keep`; for a fork without `from` and `retry`, `rerun`.
    */
   readonly stale?: StalePolicy
 }
@@ -203,20 +216,20 @@ export interface ForkOptions<
   Names extends InputsBy = string,
   Outputs = OutputsFor<Tasks>,
 > extends ReplayOptions<Reference, Names> {
-  /** Execute this task and all after it. Left out, nothing is executed but what is stale or has no output. */
+  /** Execute this task and every later one. Default: execute only tasks that are stale or have no output. */
   readonly from?: Reference
   /**
-   * Execute the tasks that failed, those that were skipped because of them, and what depends on either; all others are
-   * kept. OPTION_INVALID when no task of the run failed.
+   * `failed`: execute the failed tasks, the tasks skipped because of them, and what depends on either; keep all other
+   * outputs. OPTION_INVALID if no task of the run failed.
    */
   readonly retry?: RetryPolicy
-  /** By task: your value in place of its output. What depends on it is executed. */
+  /** Outputs by task name, which replace the recorded ones. Tasks that depend on them are executed. */
   readonly outputs?: Outputs
-  /** Who gives these outputs. */
+  /** Name of the author of these outputs, for the journal. */
   readonly by?: string
 }
 
-/** Values as they are before the schemas' transforms. Conditional only so that hints show it by its members. */
+/** Values before the transforms of their schemas. The type is conditional only so that hints show its members. */
 export type OutputsFor<T extends Tasks> = T extends Tasks
   ? { readonly [K in T[number] as K['name']]?: RawOf<K> }
   : never
@@ -226,15 +239,15 @@ export interface PlanOptions<
   Names extends InputsBy = string,
   Outputs = OutputsFor<Tasks>,
 > extends Omit<ForkOptions<Reference, Names, Outputs>, 'id' | 'onQuestion' | 'onPlan' | 'signal' | 'by'> {
-  /** Of what: a new run from an old one (the default where there is a run), a resume, or a kickoff. */
+  /** The call to plan. Default: `fork` if there is a run or an option implies one, else `kickoff`. */
   readonly of?: 'fork' | 'resume' | 'kickoff'
-  /** Of a resume. */
+  /** For a resume: what to do with a started task whose code has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy
-  /** Of a kickoff. */
+  /** For a kickoff: reuse outputs of earlier runs with the same inputs. Default: false. */
   readonly reuse?: Reuse
 }
 
-/** As called on a run. */
+/** Options of `run.plan`. */
 export type RunPlanOptions<Reference, T extends Tasks> = Omit<
   PlanOptions<Reference, InputNamesOf<T>, OutputsFor<T>>,
   'runId' | 'of' | 'reuse'
@@ -248,7 +261,7 @@ const newRunKeys: readonly string[] = ['runId', 'id', 'inputs', 'effects', 'onPl
 
 export type Verb = 'kickoff' | 'resume' | 'replay' | 'fork' | 'refresh'
 
-/** What each verb may be told. */
+/** Option names of each method. */
 export const verbKeys: { readonly [verb in Verb]: readonly string[] } = {
   kickoff: ['id', 'inputs', 'reuse', 'onPlan', 'whenHeld', ...executeKeys],
   resume: ['changed', 'budget', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys],
@@ -264,8 +277,8 @@ const planKeys = {
 }
 
 /**
- * For a crew, or for one of its runs. OPTION_INVALID; OPTION_UNKNOWN also for an option that means nothing for what is
- * planned.
+ * Checks the options of `crew.plan` or `run.plan`. OPTION_INVALID; OPTION_UNKNOWN also for an option that the planned
+ * call doesn't have.
  */
 export function checkPlanOptions(options: PlanOptions<TaskReference, InputsBy>, whose: 'crew' | 'run'): void {
   const of: unknown = isRecord(options) ? options.of : undefined
@@ -292,7 +305,7 @@ export function readFilter(options: RunsOptions): RunsFilter {
     typeof before === 'string' ||
     (isRecord(before) && typeof before.runId === 'string' && typeof before.createdAt === 'string')
   if (before !== undefined && !known) {
-    throw wrong('before', before, 'a run of the page before, or its id')
+    throw wrong('before', before, 'a run of the previous page, or its id')
   }
   for (const one of status === undefined ? [] : [status].flat()) statuses.read('status', one)
   optional('backtests', options.backtests, flag)
@@ -307,18 +320,17 @@ export function readFilter(options: RunsOptions): RunsFilter {
 /** OPTION_INVALID. */
 export function readDecisions({ renamed, removed }: TaskDecisionOptions): TaskDecisions {
   optional('renamed', renamed, renamedCheck)
-  optional('removed', removed, listOf('a list of names of tasks', text.expected, isName))
+  optional('removed', removed, listOf('a list of task names', text.expected, isName))
   return { renamed, removed }
 }
 
 const isName = (value: unknown): boolean => typeof value === 'string' && value.trim() !== ''
 
 const renamedCheck: Check<{ readonly [task: string]: string }> = check(
-  "new names of tasks by their old ones: { book: 'post' }",
+  "new task names by old ones: { book: 'post' }",
   (value) => isRecord(value) && Object.values(value).every(isName),
 )
 
-/** What a run may take. */
 export const limitCheck: Check<Limit> = {
   expected: '`{ tokens, cost, seconds }`',
   read(what, value) {
@@ -328,7 +340,7 @@ export const limitCheck: Check<Limit> = {
   },
 }
 
-/** As the journal keeps it. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Returns the form that the journal stores. OPTION_INVALID, OPTION_UNKNOWN. */
 export function readReuse(reuse: unknown): { readonly maxAgeSeconds?: number } | undefined {
   if (reuse === undefined || reuse === false) return undefined
   if (reuse === true) return {}

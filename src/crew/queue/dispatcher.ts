@@ -1,62 +1,62 @@
-// The port to whatever decides who advances which run, and when: a queue, an engine, a platform that calls functions.
-// The journal stays the only truth. A dispatcher may lose what it is told, or tell it twice: what is ready stands in
-// the row of the run, where workers look for it, and whoever is called for a run that wants nobody does nothing.
+// Port for systems that decide which process advances a run, and when: a queue, an engine, a platform that calls
+// functions. The journal stays the source of truth: a dispatcher may lose or repeat wakes. Workers find ready runs in
+// their rows anyway, and a call for a run that isn't ready is a no-op.
 import { check, type Check } from '../../base/checks.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
 import type { AdvanceOutcome } from '../advance/advance.ts'
 
-/** A run that somebody should advance, and the lane that says who can. */
+/** A run to advance; its lane says which workers can. */
 export interface Wake extends Lane {
   readonly runId: string
-  /** The same for wakes that say the same, so that a queue may drop all but one of them. */
+  /** Equal for equivalent wakes, so that a queue can drop duplicates. */
   readonly key?: string
 }
 
 export interface Dispatcher {
-  /** For people: `restate`. */
+  /** Name shown to people: `restate`. */
   readonly name: string
 
   /**
-   * Asks for a run to be advanced: now, or at a time in ms since 1970. Called when what makes it ready is on disk.
-   * Resolves when that was handed over, and rejects when it could not be; then a worker's sweep asks again, as it does
-   * for what was lost. A dispatcher without timers leaves a later time to that sweep.
+   * Requests that a run be advanced: now, or at a time in ms since 1970. Called after the run became ready on disk.
+   * Resolves when the request is handed over; rejects if it cannot be. A worker's sweep then repeats it, as it does for
+   * lost requests. A dispatcher without timers leaves later times to that sweep.
    */
   wake(run: Wake, at?: number): Promise<void>
 
   /**
-   * Has runs advanced in this process, until the signal aborts: resolves when nothing more comes in. Rejects when it
-   * cannot be done at all. Left out where a platform calls a function for each run (`reprise/http`).
+   * Advances runs in this process until the signal aborts; resolves when no more calls arrive, rejects if serving is
+   * impossible. Omitted for platforms that call a function for each run (`reprise/http`).
    */
   serve?(work: DispatchedWork): Promise<void>
 }
 
-/** What a process does for a dispatcher. */
+/** What a process offers to a dispatcher. */
 export interface DispatchedWork {
-  /** The runs that it can advance. */
+  /** Lanes of the runs that this process can advance. */
   readonly lanes: readonly Lane[]
   readonly concurrency: number
   readonly signal: AbortSignal
   /**
-   * Advances a run, if it is ready, until it rests, its time is up, or `until` aborts, between two steps. Waits until
-   * there is room for it here. Rejects when that is not possible now, with nothing lost: the run stays ready.
+   * Advances a ready run until it rests, its time is up, or `until` aborts, between two steps. Waits for a free slot in
+   * this process. Rejects if it is not possible now; nothing is lost then, the run stays ready.
    */
   advance(runId: string, options?: DispatchedOptions): Promise<AdvanceOutcome>
-  /** For good, on behalf of somebody who did that where the dispatcher shows its work. */
+  /** Cancels a run for a person who did so in the dispatcher's interface. */
   cancel(runId: string, by: string): Promise<void>
-  /** Says something to people, in the log of the worker. */
-  tell(said: string): void
+  /** Logs a line in the worker's log. */
+  tell(text: string): void
 }
 
 export interface DispatchedOptions {
   readonly until?: AbortSignal | undefined
-  /** How long it is held, from when it begins. */
+  /** Time limit, counted from the start of the work. */
   readonly sliceSeconds?: number | undefined
-  /** What the dispatcher calls this call. */
+  /** The dispatcher's id of this call. */
   readonly via?: DispatchedBy['id']
 }
 
-/** When a run that was advanced wants to be advanced again, in ms since 1970; undefined when somebody else decides. */
+/** When an advanced run should be advanced again, in ms since 1970. Undefined if other events decide. */
 export function nextWakeAt(advanced: AdvanceOutcome, now: number = Date.now()): number | undefined {
   switch (advanced.status) {
     case 'more':

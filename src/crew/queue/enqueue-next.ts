@@ -1,5 +1,5 @@
-// The next run of a schedule goes into the queue ahead of its time, so that a time at which no worker lives is made up
-// for when one comes, and once, however many times have passed meanwhile.
+// Queues the next run of a schedule ahead of its time. If no worker is alive at that time, the run is made up for when
+// one starts: once, however many times have passed.
 import { RepriseError } from '../../base/errors.ts'
 import type { RunRow } from '../../stores/store.ts'
 import { readRawInputs } from '../arguments/raw-inputs.ts'
@@ -11,13 +11,13 @@ import type { DeclaredSchedule } from './read-schedule.ts'
 export interface NextRun {
   readonly runId: string
   readonly time: Date
-  /** False: it was there already, made here or by somebody else. */
+  /** False: the run already existed. */
   readonly created: boolean
 }
 
 /**
- * Undefined for a schedule that has no time any more. What its inputs were when somebody else made the run does not
- * matter. OPTION_INVALID when the id belongs to another crew.
+ * Undefined if the schedule has no more times. An existing run may have other inputs. OPTION_INVALID if the id belongs
+ * to another crew.
  */
 export async function enqueueNext(
   open: OpenCrew,
@@ -45,6 +45,6 @@ export async function enqueueNext(
 
 function checkScheduledRun({ definition }: OpenCrew, { name }: DeclaredSchedule, row: RunRow): void {
   if (row.crew === definition.name) return
-  const words = `run ${row.run}, the next of schedule ${name} of crew ${definition.name}, is there already and belongs to crew ${row.crew}; give one of their schedules another name`
+  const words = `run ${row.run}, the next of schedule ${name} of crew ${definition.name}, already exists and belongs to crew ${row.crew}; rename the schedule of one of the two crews`
   throw new RepriseError('OPTION_INVALID', words, { runId: row.run })
 }

@@ -1,5 +1,5 @@
-// Putting a run into the queue: it is checked and recorded as a kickoff is, and nothing of it is executed here. What
-// only the process needs that executes it, the keys of its models, is not asked for: a web server may have none.
+// Queues a run: checked and recorded like a kickoff, but nothing is executed. Model keys are not checked, since only
+// the executing process needs them: a web server may have none.
 import { number, oneOf, optional } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
 import { requeue } from '../../engine/inbox/requeue.ts'
@@ -17,7 +17,7 @@ import type { InputsBy } from '../arguments/inputs.ts'
 import { checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
 import { checkSameInputs } from '../arguments/check-same-run.ts'
 import { readRawInputs, resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../given/input-names.ts'
+import { checkInputNames } from '../arguments/input-names.ts'
 import { prepareInputs } from '../arguments/run-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readReuse, type EnqueueOptions } from '../options/verb-options.ts'
@@ -27,15 +27,15 @@ import { scheduleInCode } from './schedule-in-code.ts'
 
 export interface EnqueueRequest {
   readonly id: string | undefined
-  /** Undefined where none were given, which a run that is there already does not mind. */
+  /** Undefined if not given: an existing run then keeps its own. */
   readonly inputs: RawInputs | undefined
   readonly reuse: RunState['reuse']
   readonly priority: Priority
-  /** When it comes due, or after how many seconds. */
+  /** When the run is due, or after how many seconds. */
   readonly due: Date | number | undefined
 }
 
-/** More than thirty years. */
+/** About 31 years. */
 const maxDelaySeconds = 1_000_000_000
 
 /** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. */
@@ -56,15 +56,12 @@ export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {
 
 export interface EnqueueResult {
   readonly runId: string
-  /** False: the run was there already. One that was given up is in the queue again. */
+  /** False: the run already existed. If workers had given up on it, it is queued again. */
   readonly created: boolean
   readonly notBefore?: Date | undefined
 }
 
-/**
- * INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's;
- * RUN_MOVED.
- */
+/** INPUTS_DIFFER if a run with this id has other inputs; RUN_NOT_FOUND if it belongs to another crew; RUN_MOVED. */
 export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<EnqueueResult> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, priority, due } = request
@@ -73,7 +70,7 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   if (id === undefined || !(await engine.store.row(run))) {
     const inputs = given ? resolveInputs(given) : {}
     checkInputNames(crew, inputs)
-    // by the store's clock, which says when it is due: that of this machine may be another
+    // by the store's clock, which decides when the run is due
     const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
     const made = await prepareInputs(crew, inputs, given?.files)
     await checkPlanned(crew, made.inputs, () => true)
@@ -92,7 +89,7 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   return { runId: run, created: false }
 }
 
-/** Another call was first. */
+/** Ignores that a concurrent call requeued the run first. */
 function ignoreExisting(error: unknown): void {
   if (!RepriseError.isInstance(error) || !['RUN_HELD', 'RUN_ENDED'].includes(error.code)) throw error
 }

@@ -1,4 +1,4 @@
-// Which of the runs that wait for a worker come first, in the words of callers and in the numbers of stores.
+// Priorities of queued runs: names in the API, numbers in stores.
 import type { Priority } from '../../journal/entries.ts'
 
 export const priorities = ['low', 'normal', 'high'] as const

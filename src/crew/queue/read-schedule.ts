@@ -1,5 +1,5 @@
-// A schedule: runs of a crew at certain times. Nothing of it is stored. Each time gives one id, such as
-// `nightly@2026-11-15T02:00:00Z`, and a run of an id can be created once, so that any number of workers may try.
+// A schedule: runs of a crew at the times of a cron expression. Schedules aren't stored. Each time has one run id, such
+// as `nightly@2026-11-15T02:00:00Z`, and a run id can be created once, so that any number of workers may try.
 import { oneOf, optional, text } from '../../base/checks.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
@@ -7,26 +7,26 @@ import { RepriseError, reworded } from '../../base/errors.ts'
 import { checkKeys, describe } from '../../base/options.ts'
 import { checkTaskInputs } from '../arguments/check-executable.ts'
 import { inputsWithoutFiles } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../given/input-names.ts'
+import { checkInputNames } from '../arguments/input-names.ts'
 import type { InputsBy, InputsFor, NeedsInputs } from '../arguments/inputs.ts'
 import { parseInputs } from '../arguments/run-inputs.ts'
 import { readCron, readTimezone } from './cron.ts'
 import { priorities, type PriorityName } from './priority.ts'
 
 export type ScheduleOptions<Names extends InputsBy = string> = {
-  /** What the ids of its runs begin with: `nightly@2026-11-15T02:00:00Z`. Left out, the crew's name. */
+  /** Prefix of the run ids: `nightly@2026-11-15T02:00:00Z`. Default: the crew's name. */
   readonly name?: string
   /** Minute, hour, day, month, weekday: `0 2 * * *`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
   readonly cron: string
-  /** In which the expression is read: `Europe/Berlin`. Default UTC. */
+  /** Time zone of the expression: `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string
-  /** Of the runs that wait for a worker, those of a higher one come first. Default `normal`. */
+  /** Runs with a higher priority are claimed first. Default: `normal`. */
   readonly priority?: PriorityName
 } & (NeedsInputs<Names> extends true
   ? { readonly inputs: ScheduledInputs<Names> }
   : { readonly inputs?: ScheduledInputs<Names> })
 
-/** Of each of its runs, or what makes them for a time of the schedule. */
+/** Inputs of each run, or a function that returns them for a time of the schedule. */
 type ScheduledInputs<Names extends InputsBy> = InputsFor<Names> | ((time: Date) => InputsFor<Names>)
 
 export interface Schedule {
@@ -34,25 +34,25 @@ export interface Schedule {
   readonly cron: string
   readonly timezone: string
   readonly priority: PriorityName
-  /** Its first time after this moment, which is now if not said otherwise; undefined where there is none any more. */
+  /** The first time after `after`; undefined if there is none. Default: now. */
   next(after?: Date): Date | undefined
-  /** The id of the run of a time. */
+  /** The run id for a time. */
   runId(time: Date): string
 }
 
-/** As a crew keeps it. */
+/** A schedule with its inputs, as a crew keeps it. */
 export interface DeclaredSchedule extends Schedule {
-  /** Of the run of a time, as they were given. */
+  /** Inputs for a time, unchecked. */
   inputs(time: Date): unknown
 }
 
-/** Of one crew: its schedules, each as it is being read, and the names that they have. */
+/** Schedules of one crew and their names. Reading a schedule is asynchronous. */
 export interface ScheduleRegistry {
   readonly list: Promise<DeclaredSchedule>[]
   readonly names: Set<string>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING, INPUT_INVALID: each with the value. */
+/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING, INPUT_INVALID. */
 export async function readSchedule(
   crew: CrewDefinition,
   options: ScheduleOptions<InputsBy>,
@@ -76,7 +76,7 @@ export async function readSchedule(
     timezone,
     priority,
     next: (after = new Date()) => times.after(after),
-    // in UTC, to the second: in autumn, one local time comes twice
+    // in UTC: in autumn, a local time occurs twice
     runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
     inputs: (time) => (typeof given === 'function' ? (given as (time: Date) => unknown)(time) : (given ?? {})),
   }
@@ -85,7 +85,7 @@ export async function readSchedule(
     checkNewRunId(schedule.runId(first))
     const inputs = inputsWithoutFiles(schedule.inputs(first), 'inputs')
     checkInputNames(crew, inputs)
-    // what `beforeKickoff` makes of them is known only when it has been called
+    // the result of `beforeKickoff` is only known once it is called
     if (!crew.callbacks?.before) await checkTaskInputs(crew.tasks, await parseInputs(crew, inputs))
   } catch (error) {
     throw RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error

@@ -1,4 +1,4 @@
-// What a worker needs of a crew.
+// What a worker needs from a crew.
 import type { World } from '../../engine/definition.ts'
 import { crewLanes } from '../../engine/read/lanes.ts'
 import type { Lane, Store } from '../../stores/store.ts'
@@ -9,14 +9,14 @@ import type { CrewOptions } from '../options/crew-options.ts'
 export interface ServingOptions {
   readonly store: Store
   readonly world: World
-  /** The runs that its code takes up without being asked. */
+  /** Lanes of the runs that this code serves. */
   readonly lanes: readonly Lane[]
   readonly maxRuns: number | undefined
 }
 
 /**
- * MODEL_KEY_MISSING, MODEL_INVALID: a worker that cannot ask the models of a crew would claim its runs again and again,
- * for nothing.
+ * MODEL_KEY_MISSING, MODEL_INVALID: without its models, a worker would claim the crew's runs again and again for
+ * nothing.
  */
 export async function servingOptions(
   open: OpenCrew,

@@ -1,20 +1,20 @@
-// After something made a run ready: tells the dispatcher of its crew, where it has one.
+// Wakes the crew's dispatcher after a run became ready.
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { messageOf } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { OpenCrew } from '../open-crew.ts'
 
-/** It is only a hint: nobody waits for it any longer. */
+/** A wake is only a hint, so don't wait longer than this. */
 const timeoutMs = 1_000
 
-/** Never rejects: what could not be told is found by a worker's sweep. */
+/** Never rejects: a worker's sweep finds runs whose wake was lost. */
 export async function wakeRun(open: OpenCrew, run: string, at?: number): Promise<void> {
   const { dispatcher, definition } = open
   if (!dispatcher) return
   try {
     const { store, world } = await open.engine()
-    // what works for another run is advanced with it
+    // a child run is advanced with its root
     const root = rootRunId(run)
     const row = await store.row(root)
     if (!row || isEnded(row.status)) return
@@ -31,7 +31,7 @@ export async function wakeRun(open: OpenCrew, run: string, at?: number): Promise
   function failed(error: unknown): void {
     const why = redact(messageOf(error))
     definition.logger.warn(
-      `run ${run}: ${dispatcher?.name} could not be told that it is ready, but a worker will: ${why}`,
+      `run ${run}: ${dispatcher?.name} could not be notified that the run is ready; a worker's sweep will retry: ${why}`,
     )
   }
 }

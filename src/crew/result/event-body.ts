@@ -1,16 +1,16 @@
-// The body of a response with server-sent events, whatever they say. Nothing is read ahead: what comes next is fetched
-// when the client has taken what came before, so a slow client costs no memory. A comment every now and then keeps
-// proxies from closing a silent connection. A client that leaves ends the following, also while it waits.
+// Body of a response with server-sent events. Nothing is read ahead: the next event is fetched when the client took the
+// previous one, so that a slow client costs no memory. Regular comments keep proxies from closing a silent connection.
+// When the client disconnects, following ends at once.
 
 const pingMs = 15_000
 
 export interface BodySource<Event, End> {
   readonly events: AsyncIterator<Event, End>
-  /** A comment: servers send the headers with the first byte. */
+  /** Text of a first comment, since servers send the headers with the first byte. */
   readonly opening: string
-  /** What is sent for an event; nothing, where that is empty. */
+  /** Text to send for an event; an empty text sends nothing. */
   text(event: Event): string
-  /** What is sent last. */
+  /** Final text. */
   endText(end: End): string
   errorText(error: unknown): string
   sleep(ms: number, signal: AbortSignal): Promise<void>
@@ -19,7 +19,7 @@ export interface BodySource<Event, End> {
 export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableStream<Uint8Array> {
   const { events, opening } = source
   const encoder = new TextEncoder()
-  // asked for once, and waited for over as many pings as it takes
+  // requested once, and awaited across any number of pings
   let next: Promise<IteratorResult<Event, End>> | undefined
   let silence = new AbortController()
   let opened = false
@@ -29,7 +29,7 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
     next ??= events.next()
     silence = new AbortController()
     const silent = source.sleep(pingMs, silence.signal).then(() => 'silent' as const)
-    // when it is broken, nobody waits for it any more
+    // the abort below rejects it
     silent.catch(() => {})
     try {
       const event = await Promise.race([next, silent])
@@ -52,7 +52,7 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
           return send(`: ${opening}\n\n`)
         }
         try {
-          // whoever pulls is to be given something, or nobody would pull again
+          // a pull must enqueue something, or the stream would not pull again
           for (;;) {
             const { words, last } = await text()
             if (gone) return
@@ -76,7 +76,9 @@ export function eventBody<Event, End>(source: BodySource<Event, End>): ReadableS
   )
 }
 
-/** One event. A line break in the data begins another data line, or the rest would be read as a field of its own. */
+/**
+ * Formats one event. Line breaks in the data start new data lines; otherwise the rest would be read as another field.
+ */
 export function eventFrame({
   id,
   event,

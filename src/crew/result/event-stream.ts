@@ -1,7 +1,7 @@
-// The events of a run as server-sent events, in a web-standard Response: what Hono, Next and Deno take as it is, and
-// node:http through Readable.fromWeb. An entry's number is its id, so a client that was cut off says where it was and
-// gets the rest. A browser comes back whenever a stream ends, so that the run rests, and there is nothing to come back
-// for, is an event of its own; and so is that history is over, and what follows is new.
+// The events of a run as server-sent events, in a web-standard Response: for Hono, Next and Deno as is, for node:http
+// through Readable.fromWeb. The id of an event is the number of its entry, so that a reconnecting client gets the rest.
+// Since browsers reconnect whenever a stream ends, two extra events mark states: `end`, when the run rests and nothing
+// more will come, and `caught-up`, when the history is over.
 import type { World } from '../../engine/definition.ts'
 import type { EventIterator, RestStatus } from '../../engine/follow/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../../engine/follow/listeners.ts'
@@ -13,24 +13,24 @@ import { flag, number, optional } from '../../base/checks.ts'
 import { checkKeys, describe } from '../../base/options.ts'
 
 export interface EventsOptions {
-  /** Only entries after this one. */
+  /** Only entries after this one. Default: 0, the whole journal. */
   readonly after?: number | undefined
   /**
-   * Also an event `caught-up`, once: everything that was written so far has been given, and the run is under way. A run
-   * that rests by then has no such event: its events end.
+   * Adds one `caught-up` event after the history, if the run is still executing then. A run at rest has no such event:
+   * its stream ends. Default: false.
    */
   readonly caughtUp?: boolean | undefined
 }
 
-/** `next()` of the last one gives how the run rests; undefined when the store was closed, and more may come. */
+/** The final `next()` returns how the run rests, or undefined if the store was closed and more may come. */
 export type RunEvents<Event = RunEvent> = EventIterator<Event>
 
 export interface ResponseOptions extends Pick<EventsOptions, 'after'> {
-  /** Beside those of an event stream. */
+  /** Additional headers. */
   readonly headers?: ConstructorParameters<typeof Headers>[0]
 }
 
-/** A web-standard Request, or one of node:http. */
+/** A web-standard Request, or a node:http request. */
 export interface EventsRequest {
   readonly method?: string | undefined
   readonly headers:
@@ -41,11 +41,11 @@ export interface EventsRequest {
 export interface RunSource {
   readonly id: string
   readonly world: Pick<World, 'sleep'>
-  /** Marked: with the event that says that history is over. */
+  /** Includes the `caught-up` event. */
   follow(after: number): RunEvents<RunEvent | CaughtUpEvent>
-  /** Whether the run has ended, and nothing comes after this entry. */
+  /** Whether the run has ended and has no entry after this one. */
   isOver(after: number): Promise<boolean>
-  /** What the runs of its tasks have asked. */
+  /** Open questions of the run tree. */
   asked(): Promise<readonly TreeQuestion[]>
 }
 
@@ -57,9 +57,8 @@ export function readEventsOptions(options: EventsOptions): { readonly after: num
 }
 
 /**
- * OPTION_INVALID, OPTION_UNKNOWN. With neither a `Last-Event-ID` nor `after`, from the first entry on. A client that
- * has everything of a run that has ended is answered with 204, which is how a browser's EventSource is told not to come
- * back.
+ * Starts after `Last-Event-ID`, else after `after`, else at the first entry. If the run has ended and the client has
+ * everything, returns 204, which makes an EventSource stop reconnecting. OPTION_INVALID, OPTION_UNKNOWN.
  */
 export async function eventResponse(
   source: Omit<RunSource, 'asked'>,
@@ -70,7 +69,7 @@ export async function eventResponse(
   const asked = optional('after', options.after, number(0))
   const after = lastEventId(request) ?? asked ?? 0
   const headers = responseHeaders('toResponse', options.headers)
-  // listening begins with the call
+  // subscribes before the check below
   const events = source.follow(after)
   if (await source.isOver(after)) {
     await events.return?.()
@@ -85,11 +84,11 @@ export async function eventResponse(
   return new Response(body, { headers })
 }
 
-/** Of a response that is an event stream. */
+/** Sets the headers of an event stream. */
 export function eventHeaders(headers: Headers): void {
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('cache-control', 'no-cache, no-transform')
-  // or nginx collects them until there is a page full
+  // otherwise nginx buffers events
   headers.set('x-accel-buffering', 'no')
 }
 
@@ -102,7 +101,7 @@ export function responseHeaders(of: string, headers: ResponseOptions['headers'])
   }
 }
 
-/** What a client says is not to be trusted: anything but a number is as if it had said nothing. */
+/** Ignores anything but a number, since clients are untrusted. */
 export function lastEventId(request: EventsRequest | undefined): number | undefined {
   if (!request) return undefined
   const { headers } = request
@@ -120,13 +119,39 @@ function eventText(event: RunEvent | CaughtUpEvent): string {
   return eventFrame({ id: 'seq' in event ? event.seq : undefined, event: event.type, data: JSON.stringify(event) })
 }
 
-/** Without a rest, more may come: the client is to come back for it. */
+/** Without a rest status, more may come, and the client should reconnect. */
 function endText(rest: RestStatus | undefined): string {
   return rest === undefined ? '' : eventFrame({ event: 'end', data: JSON.stringify({ status: rest }) })
 }
 
-/** Errors that are not ours may quote addresses and queries, so they are only said to have happened. */
+/** Foreign errors may contain URLs or queries, so only their occurrence is reported. */
 export function publicError(error: unknown, run: string): { readonly code: string; readonly message: string } {
   if (RepriseError.isInstance(error)) return { code: error.code, message: redact(error.facts) }
   return { code: 'STORE_FAILED', message: `the events of run ${run} cannot be read any further` }
+}
+
+/**
+ * An iterator whose source is opened by the first `next()`. `return()` ends a wait at once, even while the source is
+ * opening.
+ */
+export function lazyIterator<Event, End>(
+  open: () => Promise<AsyncIterableIterator<Event, End>>,
+): AsyncIterableIterator<Event, End | undefined> {
+  let source: Promise<AsyncIterableIterator<Event, End>> | undefined
+  let left = false
+  return {
+    async next() {
+      if (left) return { done: true, value: undefined }
+      source ??= open()
+      return (await source).next()
+    },
+    async return() {
+      left = true
+      await (await source?.catch(() => undefined))?.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
 }

@@ -1,4 +1,4 @@
-// A plan as callers see it: what a call would do with each task and why, and what that may take.
+// Plans: what a call would do with each task, why, and at what estimated cost.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
 import { describeTaskChanges, describeOrphan } from '../../journal/state/describe-task-changes.ts'
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
@@ -9,32 +9,32 @@ import { addCost } from '../../models/cost.ts'
 
 export interface Plan {
   readonly of: 'fork' | 'resume' | 'kickoff'
-  /** The run that the new one is made from, or that is resumed. */
+  /** The run to fork or resume. */
   readonly runId: string | undefined
   readonly inputs: Inputs
-  /** In the order of the crew. */
+  /** In crew order. */
   readonly tasks: readonly PlannedTask[]
-  /** The names of those that are executed, also of those that may turn out not to be. */
+  /** Names of the tasks to execute, including those that may turn out unchanged. */
   readonly execute: readonly string[]
-  /** What executing all of these may take. */
+  /** Estimated usage of all of them. */
   readonly estimate: PlanEstimate
-  /** How the tasks of the crew differ from those of the run. */
+  /** Differences between the tasks of the crew and the run. */
   readonly changes: TaskListChanges | undefined
-  /** Recorded work that the crew has no task for. A run that has some is not resumed; a new run doesn't use it. */
+  /** Recorded work that the crew has no task for. A resume is refused while there is any; a fork doesn't use it. */
   readonly orphaned: readonly OrphanedTask[]
   readonly warnings: readonly string[]
-  /** A table for people. */
+  /** A readable table. */
   toString(): string
 }
 
-/** Is shown what a call is about to do, and says whether it may. */
+/** Decides whether a call may execute its plan. */
 export type OnPlan = (plan: Plan) => boolean | Promise<boolean>
 
-/** Undefined means unknown, which is not nothing. */
+/** Undefined means unknown, not zero. */
 export interface PlanEstimate {
   readonly usage: Usage | undefined
   readonly cost: number | undefined
-  /** Tasks that were never completed before, and those that began runs which are not counted. */
+  /** Tasks without an estimate: never completed before, or with child runs that are not counted. */
   readonly unknown: readonly string[]
 }
 
@@ -75,24 +75,21 @@ export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
 function unnamedTasks(crew: CrewDefinition): string[] {
   return crew.tasks
     .filter((task) => !task.named)
-    .map(
-      ({ name }) =>
-        `task ${name} has no name: it is known by its texts, and its outputs are lost to it when they change`,
-    )
+    .map(({ name }) => `task ${name} has no name: its texts identify it, and its outputs are lost when they change`)
 }
 
-/** Functions whose outputs are kept, or may be, although nobody can tell whether they still do the same. */
+/** Warns about functions without a version whose outputs are kept, or may be: changed code would not be noticed. */
 function functionsWithoutVersion(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
   const kept = new Set(tasks.flatMap(({ task, action, unless }) => (action === 'inherit' || unless ? [task] : [])))
   const names = unversionedFunctions(crew.tasks.filter((task) => kept.has(task.name)))
   if (names.length === 0) return []
   const what = names.length > 1 ? `tasks ${names.join(', ')} are functions` : `task ${names[0]} is a function`
   return [
-    `${what} without a version: a change of the code is not noticed; give a version, and another one whenever the code changes`,
+    `${what} without a version: Reprise does not notice when the code changes; give a version, and change it with the code`,
   ]
 }
 
-/** `research/facts` is the task facts of the crew that the task research is. */
+/** `research/facts` is the task facts of the nested crew research. */
 function unversionedFunctions(tasks: CrewDefinition['tasks']): string[] {
   return tasks.flatMap(({ name, code, child }) => {
     if (child) return unversionedFunctions(child.crew.tasks).map((inner) => `${name}/${inner}`)
@@ -118,7 +115,7 @@ function sumEstimates(executed: readonly PlannedTask[]): PlanEstimate {
 
 const headlines = { fork: 'A new run from run', resume: 'A resume of run', kickoff: 'A new run' }
 
-/** A line for people; each surface colours it in its own way. The text of a task's line begins with its action. */
+/** One line of a plan; each surface colours it. A task's line begins with its action. */
 export interface PlanLine {
   readonly type: 'title' | 'task' | 'expected' | 'warning'
   readonly text: string
@@ -158,18 +155,18 @@ export function planLines({ of, runId, tasks, execute, estimate, changes, orphan
 }
 
 const orphanNotes = {
-  resume: 'the resume is refused until renamed or removed says what becomes of it',
-  fork: 'the new run does not use it, unless renamed says that it is another task now',
+  resume: 'the resume is refused until you give renamed or removed for it',
+  fork: 'the new run does not use it; to assign it to another task, give renamed',
   kickoff: '',
 }
 
 function describeUnless({ unless = [] }: PlannedTask): string {
   if (unless.length === 0) return ''
-  return ` (unless ${unless.join(' and ')} ${unless.length > 1 ? 'give' : 'gives'} the same as before)`
+  return ` (unless ${unless.join(' and ')} ${unless.length > 1 ? 'return' : 'returns'} the same as before)`
 }
 
 function describeEstimate({ estimate, uncounted }: PlannedTask): string {
-  if (uncounted) return 'tokens and cost unknown, it began runs that are not counted'
+  if (uncounted) return 'tokens and cost unknown, it started runs that are not counted'
   if (!estimate) return 'tokens and cost unknown, never completed before'
   const { usage, cost, samples } = estimate
   if (usage.calls === 0) return `no model calls before (median of ${samples})`
@@ -187,7 +184,7 @@ function describeUnknown(unknown: readonly string[], tasks: readonly PlannedTask
   const never = unknown.filter((name) => !uncounted.includes(name))
   return [
     ...(never.length > 0 ? [`${never.join(', ')} ${never.length > 1 ? 'were' : 'was'} never completed before`] : []),
-    ...(uncounted.length > 0 ? [`${uncounted.join(', ')} began runs that are not counted`] : []),
+    ...(uncounted.length > 0 ? [`${uncounted.join(', ')} started runs that are not counted`] : []),
   ].join('; ')
 }
 

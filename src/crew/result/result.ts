@@ -1,5 +1,4 @@
-// What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store
-// give the same.
+// Results of runs, computed from the journal alone, so that a finished run and a stored one have the same result.
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -20,7 +19,7 @@ export type TaskOutput<Output = unknown> = TaskView<Output>
 export type Tasks = readonly Task[]
 export type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 
-/** The result of a crew: the output of the last task that was not skipped. Undefined when all may be skipped. */
+/** Output of a crew: that of its last task that wasn't skipped; undefined if all tasks may be skipped. */
 export type OutputOfLast<T extends Tasks> = T extends readonly [...infer Before extends Tasks, infer Last]
   ? undefined extends OutputOf<Last>
     ? Before extends readonly []
@@ -30,8 +29,8 @@ export type OutputOfLast<T extends Tasks> = T extends readonly [...infer Before 
   : OutputOf<T[number]>
 
 /**
- * What a function is given of the tasks in its context, by name. Where the context is not a list that is written out,
- * any of them may be missing.
+ * Context outputs by task name, as functions receive them. If the context isn't a literal list, any of them may be
+ * missing.
  */
 export type OutputsOf<Context extends Tasks> = Context extends Tasks
   ? number extends Context['length']
@@ -42,21 +41,21 @@ export type OutputsOf<Context extends Tasks> = Context extends Tasks
 interface ResultBase<T extends Tasks> {
   readonly runId: string
   readonly raw: string
-  /** In the order of the crew. */
+  /** In crew order. */
   readonly tasks: { readonly [K in keyof T]: TaskOutput<OutputOf<T[K]>> }
-  /** TASK_NOT_FOUND names the tasks that there are. */
+  /** Looks up a task. Throws TASK_NOT_FOUND, which names the tasks that exist. */
   task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskOutput<OutputBy<T, Given>>
-  /** Tokens that this run has spent, and those that its inherited outputs had cost. */
+  /** Tokens spent by this run, and tokens that its inherited outputs had cost. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
-  /** Tasks that failed and that the run continued without; those of a nested crew as `settle/payout`. */
+  /** Failed tasks without which the run continued; tasks of nested crews as `settle/payout`. */
   readonly failures: readonly TaskFailure[]
-  /** Outputs that were kept although what they were made from has changed. */
+  /** Outputs that were kept although they are outdated. */
   readonly stale: readonly StaleTask[]
-  /** For a run that was made from another: what was planned for each task, and what became of it. */
+  /** For a fork: the plan for each task, and its outcome. */
   readonly plan: readonly PlannedOutcome[] | undefined
-  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
+  /** Open questions; those of a nested crew with its name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
-  /** On a completed run its text; on a suspended one, a sentence that says what it waits for and which call is next. */
+  /** Completed: the text of the output. Suspended: a sentence with the reason and the next call. */
   toString(): string
 }
 
@@ -96,18 +95,17 @@ export async function toResult<T extends Tasks>(
     ...suspension,
     toString: () => (suspension ? describeSuspension(state.run, suspension, questions) : (last?.raw ?? '')),
   }
-  // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no
-  // data
+  // console.log(result) prints String(result), like CrewAI's print(result); not enumerable, so that it isn't data
   Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
   return result as unknown as RunResult<T>
 }
 
-/** Of a task that this process has just completed. */
+/** Output of a task that this process just completed. */
 export function taskOutput(state: RunState, task: TaskState, code: TaskDefinition): Promise<TaskOutput> {
   return taskView({ state, questions: [], held: true }, task, code)
 }
 
-/** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */
+/** Finds a task by object, name or id. TASK_NOT_FOUND names the tasks that exist. */
 export function findTask<T extends { readonly name: string; readonly id: string }>(
   tasks: readonly T[],
   reference: Task | string,
@@ -128,4 +126,9 @@ export function findTask<T extends { readonly name: string; readonly id: string 
     'TASK_NOT_FOUND',
     `${where} has no task ${describe(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
   )
+}
+
+/** Finds the definition of a task of the crew. TASK_NOT_FOUND names the tasks that exist. */
+export function findDefinition(crew: CrewDefinition, task: Task | string): TaskDefinition {
+  return findTask(crew.tasks, task, `crew ${crew.name}`)
 }

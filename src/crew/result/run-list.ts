@@ -1,4 +1,4 @@
-// The runs of a crew, newest first: as they are asked for, page after page, or one page by hand.
+// Lists the runs of a crew, newest first: as an async iterable, or one page.
 import { backtestName } from '../../engine/history/backtest-name.ts'
 import { whole } from '../../base/checks.ts'
 import type { OpenCrew } from '../open-crew.ts'
@@ -8,13 +8,13 @@ import type { RunSummary } from '../../runs/summary.ts'
 
 export interface RunList extends AsyncIterable<RunSummary> {
   /**
-   * The first ones: 20 if not said otherwise. The next page is that of `runs({ …, before: last })`. OPTION_INVALID,
-   * RUN_NOT_FOUND.
+   * Returns the first page. Default: 20 runs. The next page: `runs({ …, before: last }).page()`. Rejects with
+   * OPTION_INVALID or RUN_NOT_FOUND.
    */
   page(limit?: number): Promise<RunSummary[]>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN, at once. */
+/** OPTION_INVALID, OPTION_UNKNOWN. */
 export function runList(open: OpenCrew, options: RunsOptions): RunList {
   const { name, prices } = open.definition
   const read = readFilter(options)

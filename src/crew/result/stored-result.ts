@@ -1,5 +1,4 @@
-// The result of a run that is looked at from outside: of one that has ended, what its journal says; of one that
-// somebody executes, what it comes to.
+// Results read from outside: from the journal of a run that has ended, or by waiting for the process that executes it.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { checkFormat } from '../../engine/read/check-format.ts'
 import { runCancelledError } from '../../engine/inbox/inbox.ts'
@@ -11,18 +10,18 @@ import { toRunTree, type RunTree } from '../../runs/run-tree.ts'
 import { toResult, type RunResult } from './result.ts'
 import { waitUntilAtRest } from './wait-for-run.ts'
 
-/** Of a run that is completed or suspended. */
+/** The result of a completed or suspended run. */
 export async function storedResultOf(crew: CrewDefinition, { state, questions }: RunTree): Promise<RunResult> {
   return toResult(state, crew, staleTasks(crew, state), questions)
 }
 
 /**
- * Waits while somebody executes the run, or a worker is to. Rejects with what it failed with, RUN_CANCELLED, and
- * RUN_ABANDONED when nobody executes it.
+ * Waits while a process executes the run, or a worker will. Rejects with the failure of the run, RUN_CANCELLED, or
+ * RUN_ABANDONED if no process executes it.
  */
 export async function waitForResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   const row = await engine.store.row(run)
-  // one of another format would be waited for in vain
+  // a run of another format would be waited for forever
   if (row) checkFormat(row)
   await waitUntilAtRest(engine, run)
   const { state } = await readRun(engine.store, run)
@@ -39,16 +38,16 @@ export async function waitForResult(engine: Engine, crew: CrewDefinition, run: s
   }
 }
 
-/** What a failed run says of its failure. */
+/** The recorded error of a failed run. */
 export function recordedFailure({ run, error }: RunState): RepriseError {
-  const { code = '', message = 'it is not known why it failed', task } = error ?? {}
-  // newer code may know others
+  const { code = '', message = 'the reason of the failure is unknown', task } = error ?? {}
+  // newer code may have other codes
   const known = Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'TASK_FAILED'
   const tasks = task === undefined ? undefined : [task]
   return new RepriseError(known, message, { runId: run, tasks, next: { act: 'resume', runId: run } })
 }
 
 function runAbandoned(run: string): RepriseError {
-  const words = `run ${run} has not ended, and nobody executes it`
+  const words = `run ${run} has not ended, and no process executes it`
   return new RepriseError('RUN_ABANDONED', words, { runId: run, next: { act: 'resume', runId: run } })
 }

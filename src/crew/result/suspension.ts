@@ -1,4 +1,4 @@
-// Why a run is suspended, and what can be done about it. Of a result, and of whatever else tells people of it.
+// Why a run is suspended, and the next step; used by results and by all surfaces.
 import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
@@ -8,13 +8,13 @@ import { nextWords, type NextStep } from '../../base/next.ts'
 import { describeStop } from '../../runs/why.ts'
 
 export interface Suspension {
-  /** Why, in one sentence without advice. */
+  /** The reason, in one sentence without advice. */
   readonly facts: string
-  /** An open question is to be answered first; else the run is to be resumed, or the one that it works for. */
+  /** Next step: answer the first open question; without one, resume the run, or its root. */
   readonly next: NextStep
 }
 
-/** `questions`: the open ones, also those of tasks that are crews. */
+/** `questions`: open questions, including those of nested crews. */
 export function readSuspension(state: RunState, questions: readonly Question[]): Suspension {
   const { run, suspended, woken, imported } = state
   const [first] = questions
@@ -39,7 +39,7 @@ export function readSuspension(state: RunState, questions: readonly Question[]):
   }
 }
 
-/** In the library's words: one call for each open question, and the one that continues the run. */
+/** In terms of the library: one call for each open question, and one that continues the run. */
 export function describeSuspension(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
   if (next.act === 'resume' || next.act === 'requeue') return `${facts}; ${nextWords(next)}`
   const answers = questions.map((question) => nextWords(answerStep(runId, question)))

@@ -1,4 +1,4 @@
-// A run as it stands, with the types of the crew's own tasks.
+// The current state of a run, with the types of the crew's tasks.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { viewRun as viewOfRun, type RunView as RunData } from '../../runs/run-view.ts'
 import type { Task } from '../task.ts'
@@ -6,7 +6,7 @@ import { findTask, type TaskOutput, type Tasks } from './result.ts'
 import type { KnownReference, OutputBy } from './task-reference.ts'
 
 export interface RunView<T extends Tasks = Tasks> extends RunData {
-  /** TASK_NOT_FOUND names the tasks that there are. */
+  /** Looks up a task. Throws TASK_NOT_FOUND, which names the tasks that exist. */
   task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskOutput<OutputBy<T, Given>>
 }
 

@@ -1,4 +1,4 @@
-// Waiting for a run that somebody else executes, in this process or in another one.
+// Waits for a run that another call executes, in this process or another.
 import type { Engine } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/local-runs.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
@@ -6,12 +6,12 @@ import { runNotFoundError } from '../../engine/read/run-not-found.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { RunRow } from '../../stores/store.ts'
 
-/** How often it is made sure that somebody still executes the run: of a process that was killed, no hint comes. */
+/** How often to check that the executing process is alive: a killed process sends no hint. */
 const pollIntervalMs = 1_000
 
 /**
- * Looks at the run again and again, whenever it may have changed, until `look` says something. RUN_NOT_FOUND. Rejects
- * with the signal's reason when it aborts.
+ * Calls `look` whenever the run may have changed, until it returns a value. RUN_NOT_FOUND. Rejects with the signal's
+ * reason on abort.
  */
 export async function waitForRun<Said>(
   { store, world }: Engine,
@@ -20,7 +20,7 @@ export async function waitForRun<Said>(
   signal?: AbortSignal,
 ): Promise<Said> {
   const watching = new AbortController()
-  // begun before the first look, so that nothing is missed in between
+  // watch before the first look, so that no change is missed
   const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
   let hint = hints.next()
   try {
@@ -35,7 +35,7 @@ export async function waitForRun<Said>(
       silent.catch(() => undefined)
       const heard = await Promise.race([hint, silent])
       silence.abort()
-      // a store that is closed hints no more
+      // a closed store sends no more hints
       if (heard) hint = heard.done ? new Promise<never>(() => undefined) : hints.next()
     }
   } finally {
@@ -45,7 +45,8 @@ export async function waitForRun<Said>(
 }
 
 /**
- * Resolves when the run has ended, is suspended, has failed for good, or is left by whoever executed it. RUN_NOT_FOUND.
+ * Resolves when the run has ended or is suspended, has failed without a retry to come, or was left by its process.
+ * RUN_NOT_FOUND.
  */
 export async function waitUntilAtRest(engine: Engine, run: string): Promise<void> {
   await waitForRun(engine, run, async (row) => {
@@ -54,19 +55,18 @@ export async function waitUntilAtRest(engine: Engine, run: string): Promise<void
   })
 }
 
-/** Whether workers begin it, try it again, or continue it when one of them is gone. */
+/** Whether workers will start, retry or continue the run. */
 function isForWorker(row: RunRow): boolean {
   const { imported, dueAt, forWorkers } = readSummary(row)
-  // nobody takes up one that was imported
+  // workers don't execute imported runs
   if (imported) return false
   if (row.status === 'running') return forWorkers === true
   return row.status === 'queued' || (row.status === 'failed' && dueAt !== undefined)
 }
 
 /**
- * What becomes of a run that somebody else has in hand. `rest`: they have executed it since `state` was read, and what
- * came of it is the result. `left`: they have it no longer, and it is for others to continue; they died, or only
- * recorded an answer in it.
+ * Waits for the process that holds the run. `rest`: it executed the run since `state` was read, and that outcome is the
+ * result. `left`: it died, or only recorded an answer, so that another process may continue.
  */
 export function waitForHolder(engine: Engine, state: RunState, signal?: AbortSignal): Promise<'rest' | 'left'> {
   return waitForRun(

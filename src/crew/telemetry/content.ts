@@ -1,5 +1,5 @@
-// What models and tools were given and said, as the conventions want it in attributes, and without credentials. Only
-// for those who asked for it.
+// Inputs and outputs of models and tools as span attributes, following the OpenTelemetry conventions, without
+// credentials. Only with `captureContent`.
 import type { ReplyPart } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { ToolOutcome } from '../../journal/state/state.ts'
@@ -9,8 +9,8 @@ import { redact } from '../../secrets/redact.ts'
 import type { SpanAttributes } from './tracer.ts'
 
 export function requestContent({ instructions, messages }: ModelRequest): SpanAttributes {
-  const told = instructions === '' ? undefined : cleanJson([{ type: 'text', content: instructions }])
-  return { 'gen_ai.system_instructions': told, 'gen_ai.input.messages': cleanJson(messages.map(toMessage)) }
+  const system = instructions === '' ? undefined : cleanJson([{ type: 'text', content: instructions }])
+  return { 'gen_ai.system_instructions': system, 'gen_ai.input.messages': cleanJson(messages.map(toMessage)) }
 }
 
 export function replyContent({ parts, finish }: ModelReply): SpanAttributes {
@@ -62,7 +62,7 @@ function toPart(part: ReplyPart): Json {
   }
 }
 
-/** Every string on its own, not the whole text: a pattern that runs over a quote would leave no JSON behind. */
+/** Redacts each string, not the whole JSON text: a pattern that matched across a quote would break the JSON. */
 function cleanJson(value: Json): string {
   return JSON.stringify(clean(value, ''))
 }
@@ -77,7 +77,7 @@ function clean(value: Json, name: string): Json {
 function cleanString(text: string, name: string): string {
   const cleaned = redact(text)
   if (cleaned !== text || name === '') return cleaned
-  // a member whose name tells that it is a key
+  // redact members whose names look like credentials
   const named = `${name}=${text}`
   return redact(named) === named ? text : '[redacted]'
 }

@@ -1,7 +1,6 @@
-// Runs as spans of OpenTelemetry, named and described after its conventions for generative AI; what they have no name
-// for begins with `reprise.`. A span's parent is the nearest one that is open on the way up its path, so that tasks
-// side by side do not depend on anybody's context manager. Neither a tracer that throws nor an exporter that is down
-// may change what a run does.
+// OpenTelemetry spans of runs, following the conventions for generative AI; other attributes begin with `reprise.`. The
+// parent of a span is the nearest open one on its path, so that concurrent tasks don't depend on a context manager. A
+// tracer that throws or an exporter that is down never changes what a run does.
 import type { RunTracing, TracedCall, Tracing } from '../../engine/tracing.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { parentPath } from '../../journal/paths.ts'
@@ -38,7 +37,7 @@ export function createTracing(parts: TracingParts): Tracing {
         attributes,
         work: () => work(runTracing(trace, parts.captureContent)),
         ended: (ended) => ({ attributes: runEnd(ended) }),
-        // it is folded from what was recorded, also of the failure
+        // the state includes the recorded failure
         failed: () => ({ attributes: runEnd(state) }),
       })
     },
@@ -57,7 +56,7 @@ function runTracing(trace: Trace, captureContent: boolean): RunTracing {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': call.request.tool,
       'gen_ai.tool.type': 'function',
-      // the function of a task was asked for by no model and belongs to no agent
+      // function tasks have no model call and no agent
       'gen_ai.tool.call.id': call.request.id || undefined,
       'gen_ai.agent.name': attempt.agent || undefined,
       'reprise.tool.effect': tool?.effect,
@@ -135,7 +134,7 @@ interface TracedSpan<T> {
   readonly name: string
   readonly kind?: number
   readonly attributes: SpanAttributes
-  /** What is put together only when somebody records it. */
+  /** Attributes that are expensive, computed only if the span is recorded. */
   readonly more?: () => SpanAttributes
   readonly work: () => Promise<T>
   readonly ended: (value: T) => SpanEnd
@@ -147,7 +146,7 @@ type Trace = <T>(traced: TracedSpan<T>) => Promise<T>
 function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: RunState, safely: SafeCall): Trace {
   const outside = contexts.active()
   const open = new Map<string, unknown>()
-  const parentOf = (path: string): unknown => {
+  const parentContext = (path: string): unknown => {
     for (let up = parentPath(path); ; up = parentPath(up)) {
       const context = open.get(up)
       if (context !== undefined) return context
@@ -155,32 +154,32 @@ function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: R
     }
   }
   return async ({ path, name, kind = internalKind, attributes, more, work, ended, failed }) => {
-    const parent = parentOf(path)
+    const parent = parentContext(path)
     const place = { 'reprise.run.id': run, 'gen_ai.conversation.id': run, 'reprise.path': path || undefined }
     const span = safely(() =>
       tracer.startSpan(name, { kind, attributes: { ...attributes, ...place } }, parent as never),
     )
     if (span === undefined) return work()
-    const say = (tell: () => SpanEnd): void =>
+    const record = (read: () => SpanEnd): void =>
       safely(() => {
         if (!span.isRecording()) return
-        const { attributes: said = {}, error } = tell()
-        span.setAttributes(error ? { ...said, 'error.type': error.type } : said)
+        const { attributes: recorded = {}, error } = read()
+        span.setAttributes(error ? { ...recorded, 'error.type': error.type } : recorded)
         if (error) span.setStatus({ code: errorStatus, ...error })
       })
-    if (more) say(() => ({ attributes: more() }))
+    if (more) record(() => ({ attributes: more() }))
     const context = safely(() => contexts.withSpan(parent, span)) ?? parent
     open.set(path, context)
     try {
       const value = await contexts.within(context, work)
-      say(() => ended(value))
+      record(() => ended(value))
       return value
     } catch (error) {
-      // what a server or a tool said may be content
+      // the message may contain content of a server or tool
       const message = captureContent ? { message: redact(messageOf(error)) } : {}
-      say(() => {
-        const told = failed?.(error)
-        return { ...told, error: { type: errorType(error), ...told?.error, ...message } }
+      record(() => {
+        const end = failed?.(error)
+        return { ...end, error: { type: errorType(error), ...end?.error, ...message } }
       })
       throw error
     } finally {
@@ -192,22 +191,22 @@ function traceRun({ tracer, contexts, captureContent }: TracingParts, { run }: R
 
 type SafeCall = <T>(work: () => T) => T | undefined
 
-/** Says once that a tracer throws: it may do so for every span. */
+/** Warns once if a tracer throws: it may throw for every span. */
 function safeCalls(): SafeCall {
-  let said = false
+  let warned = false
   return (work) => {
     try {
       return work()
     } catch (error) {
-      if (!said)
+      if (!warned)
         process.emitWarning(`the tracer of a crew threw, and its spans are incomplete: ${redact(messageOf(error))}`)
-      said = true
+      warned = true
       return undefined
     }
   }
 }
 
-/** The names of providers in the conventions, where they are not those of the AI SDK. */
+/** Provider names in the conventions, if they differ from the AI SDK's. */
 const providers: { readonly [provider: string]: string } = {
   'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',
@@ -217,7 +216,7 @@ const providers: { readonly [provider: string]: string } = {
   xai: 'x_ai',
 }
 
-/** Of `provider/model`. */
+/** Attributes of `provider/model`. */
 function modelAttributes(name: string): { readonly [name in `gen_ai.${'provider.name' | 'request.model'}`]: string } {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))
@@ -273,6 +272,6 @@ function toolError(outcome: ToolOutcome | { readonly abandoned: string }, called
 function errorType(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.code
   if (error instanceof Error) return error.name
-  // how a run is told to stop
+  // runs are stopped with a symbol
   return typeof error === 'symbol' ? 'stopped' : '_OTHER'
 }

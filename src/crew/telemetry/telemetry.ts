@@ -1,5 +1,4 @@
-// Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by
-// nobody else.
+// The `telemetry` option. The OpenTelemetry package is loaded when a crew with this option is first used.
 import { whenMissing } from '../../base/optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
 import { check, flag, optional, wrong, type Check } from '../../base/checks.ts'
@@ -7,12 +6,9 @@ import { checkKeys } from '../../base/options.ts'
 import type { Contexts, Tracer } from './tracer.ts'
 
 export interface TelemetryOptions {
-  /** Else one named `reprise`, of the program's global provider. */
+  /** Default: a tracer named `reprise` of the global provider. */
   readonly tracer?: Tracer
-  /**
-   * Put what models and tools are given and say into the spans, without the credentials that can be told. Default
-   * false.
-   */
+  /** Record inputs and outputs of models and tools in spans, with recognized credentials removed. Default: false. */
   readonly captureContent?: boolean
 }
 
@@ -22,7 +18,7 @@ export const telemetryCheck: Check<true | TelemetryOptions> = {
   read(what, value) {
     if (value === true) return true
     if (typeof value !== 'object' || value === null)
-      throw wrong(what, value, `${telemetryCheck.expected}, or leave it out`)
+      throw wrong(what, value, `${telemetryCheck.expected}, or remove it`)
     checkKeys('telemetry', value, ['tracer', 'captureContent'])
     const given = value as { readonly [name: string]: unknown }
     optional('captureContent of telemetry', given['captureContent'], flag)
@@ -32,11 +28,11 @@ export const telemetryCheck: Check<true | TelemetryOptions> = {
 }
 
 const tracerCheck: Check<Tracer> = check(
-  "one of OpenTelemetry, such as trace.getTracer('my-service')",
+  "an OpenTelemetry tracer, such as trace.getTracer('my-service')",
   (value) => typeof (value as Partial<Tracer> | null)?.startSpan === 'function',
 )
 
-/** CREW_INVALID when the package is not installed. */
+/** CREW_INVALID if the package isn't installed. */
 export async function openTracing(telemetry: true | TelemetryOptions | undefined): Promise<Tracing | undefined> {
   if (telemetry === undefined) return undefined
   const { context, trace } = await import('@opentelemetry/api').catch(whenMissing('@opentelemetry/api', 'telemetry'))

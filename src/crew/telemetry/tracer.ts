@@ -1,5 +1,5 @@
-// What Reprise uses of OpenTelemetry, in types of its own: declarations that named the package would not compile for
-// those who do not have it. A tracer of @opentelemetry/api is a `Tracer` by its shape.
+// The parts of OpenTelemetry that Reprise uses, as own types: with the package's types, declarations would not compile
+// without the package. A tracer of @opentelemetry/api fits `Tracer`.
 
 export type SpanAttributes = { readonly [name: string]: string | number | boolean | string[] | undefined }
 
@@ -10,20 +10,20 @@ export interface Span {
   end(): void
 }
 
-/** Any tracer of OpenTelemetry, such as `trace.getTracer('my-service')`. */
+/** An OpenTelemetry tracer, such as `trace.getTracer('my-service')`. */
 export interface Tracer {
   startSpan(name: string, options: { readonly kind: number; readonly attributes: SpanAttributes }, parent: never): Span
 }
 
-/** Of @opentelemetry/api: what spans stand in, and what the user's code sees as active. */
+/** Contexts of @opentelemetry/api, which parent spans and are active in user code. */
 export interface Contexts<Context = unknown> {
   active(): Context
   withSpan(context: Context, span: Span): Context
-  /** The work, with this context as the active one, where the program has a context manager. */
+  /** Does the work with this context active, if the program has a context manager. */
   within<T>(context: Context, work: () => T): T
 }
 
-// The numbers of the package's enums, which are part of its interface.
+// Numbers of the package's enums, which are part of its interface.
 export const internalKind = 0
 export const clientKind = 2
 export const errorStatus = 2

@@ -1,5 +1,5 @@
-// What becomes of the unfinished runs of a crew when this code takes them up: for a deployment that would rather know
-// before than after. Nothing is written and no model is asked.
+// Reports what this code would do with the unfinished runs of a crew, so that a deployment can check before it happens.
+// Writes nothing and calls no model.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isServedBy } from '../../engine/read/lanes.ts'
@@ -22,12 +22,12 @@ import type { OpenCrew } from '../open-crew.ts'
 import type { PlanEstimate } from '../result/plan.ts'
 import { resumePlan } from './make-plan.ts'
 
-/** What a resume by this code would do with a run. */
+/** What a resume with this code would do with a run. */
 export const checkOutcomes = {
   continues: 'It continues as if nothing had changed.',
-  stale: 'It continues, with what it has recorded; something that it was made from has changed, as `reasons` says.',
-  orphaned: 'It has recorded work that the crew has no task for: it is not executed until that is decided.',
-  refused: 'This code does not take it up.',
+  stale: 'It continues and keeps its outputs, but some of them are outdated: see `reasons`.',
+  orphaned: 'It has recorded work that the crew has no task for, and is not executed until you decide about it.',
+  refused: 'This code does not resume it.',
 } as const
 
 export type CheckOutcome = keyof typeof checkOutcomes
@@ -38,16 +38,17 @@ export interface RunCheck {
   readonly version: string
   readonly status: RunViewStatus
   readonly outcome: CheckOutcome
-  /** In words, what has changed, or why the run is not taken up. */
+  /** What has changed, or why the run is refused. */
   readonly reasons: readonly string[]
   readonly changes: TaskListChanges | undefined
   readonly orphaned: readonly OrphanedTask[]
-  /** The tasks that are still executed, and what that may take. */
+  /** Tasks that remain to be executed. */
   readonly execute: readonly string[]
+  /** Estimated usage of these tasks. */
   readonly estimate: PlanEstimate | undefined
 }
 
-/** Every unfinished run of the crew, newest first. */
+/** Yields a check for every unfinished run of the crew, newest first. */
 export async function* checkRuns(open: OpenCrew): AsyncGenerator<RunCheck> {
   const { definition: crew } = open
   const engine = await open.engine()
@@ -62,7 +63,7 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
   const known = { runId, crew: row.crew, version, status }
   const none = { changes: undefined, orphaned: [], execute: [], estimate: undefined }
   if (!isServedBy(crew, row)) {
-    const reason = `version "${version}" is not among those that crew ${crew.name} accepts`
+    const reason = `crew ${crew.name} does not accept version "${version}"`
     return { ...known, ...none, outcome: 'refused', reasons: [reason] }
   }
   try {

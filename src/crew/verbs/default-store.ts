@@ -1,4 +1,4 @@
-// Where journals go when nobody says: `.reprise/runs.db` beside the nearest package.json, or in the working folder.
+// The default store: `.reprise/runs.db` next to the nearest package.json, or in the working folder.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { environment } from '../../base/environment.ts'
@@ -6,7 +6,7 @@ import { RepriseError, reworded } from '../../base/errors.ts'
 import { openStore } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 
-/** STORE_INVALID and what else opening gives, with the variable where that named the place. */
+/** STORE_INVALID and other errors of opening; they mention REPRISE_STORE if that named the store. */
 export async function openCrewStore(store: string | Store | undefined): Promise<Store> {
   if (store !== undefined) return openStore(store)
   const { store: place } = environment()
@@ -17,7 +17,7 @@ export async function openCrewStore(store: string | Store | undefined): Promise<
   })
 }
 
-/** Whether a crew that was given no store keeps its runs there. */
+/** Whether this is the store of a crew without a `store` option. */
 export function isDefaultPlace(url: string): boolean {
   return url === (environment().store ?? defaultStoreUrl(process.cwd()))
 }
@@ -26,7 +26,7 @@ export function defaultStoreUrl(folder: string): string {
   return `sqlite:${join(projectFolder(folder), '.reprise', 'runs.db')}`
 }
 
-/** The nearest folder with a package.json, from this one upwards, or this one. */
+/** The nearest folder with a package.json, upwards from `folder`; else `folder`. */
 export function projectFolder(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json'))) return at

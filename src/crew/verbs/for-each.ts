@@ -1,21 +1,22 @@
-// A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no
-// other.
-import type { ExecuteOptions, Inputs } from '../../engine/definition.ts'
+// kickoffForEach: one run for each of many inputs, several at a time. A failed run doesn't affect the others.
+import type { CrewDefinition, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { functionCall } from '../../engine/task/function-call.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { asRepriseError, messageOf, RepriseError, reworded } from '../../base/errors.ts'
 import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { describe } from '../../base/options.ts'
+import { checkKeys, describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { StartedRun, RunHeldElsewhere, OpenCrew } from '../open-crew.ts'
 import { readRawInputs, type RawInputs } from '../arguments/raw-inputs.ts'
+import { readChoices } from '../arguments/read-request.ts'
+import { executeKeys, readReuse, type ForEachOptions } from '../options/verb-options.ts'
 import { mapConcurrently, readConcurrency } from './pool.ts'
 import { checkStart, start } from './kickoff.ts'
 import type { RunResult, Tasks } from '../result/result.ts'
 import { startRun } from '../run.ts'
 
-/** How one of many runs ended. Those that the signal kept from being started are `pending`. */
+/** Result of one run. `pending`: the signal aborted before it started. */
 export type ForEachResult<T extends Tasks = Tasks> =
   | RunResult<T>
   | (NoResult & { readonly status: 'failed' | 'cancelled'; readonly error: RepriseError })
@@ -25,11 +26,11 @@ interface NoResult {
   readonly runId: string | undefined
   readonly raw: ''
   readonly output: undefined
-  /** Why there is nothing. */
+  /** The reason why there is no result. */
   toString(): string
 }
 
-export interface ForEachRequest {
+interface ForEachRequest {
   readonly list: unknown
   readonly id: unknown
   readonly concurrency: unknown
@@ -38,17 +39,29 @@ export interface ForEachRequest {
   readonly watch?: ForEachWatch | undefined
 }
 
-/** For the command line, which has the inputs from the lines of a file and shows each run when it has ended. */
+/** Inputs are checked later, one by one. OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+export function readForEach(
+  crew: CrewDefinition,
+  list: unknown,
+  options: ForEachOptions,
+  watch?: ForEachWatch,
+): ForEachRequest {
+  checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
+  const { id, concurrency } = options
+  return { list, id, concurrency, reuse: readReuse(options.reuse), choices: readChoices(crew, options), watch }
+}
+
+/** For the command line, which reads the inputs from the lines of a file and prints each run when it has ended. */
 export interface ForEachWatch {
-  /** What the inputs are called in an error: `line 3 of claims.jsonl`. */
+  /** Name of the inputs in errors: `line 3 of claims.jsonl`. */
   nameOf(index: number): string
-  /** Must not reject. A run that was never started has not ended. */
+  /** Must not reject. Not called for runs that never started. */
   ended(index: number, result: ForEachResult): void | Promise<void>
 }
 
 /**
- * INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started.
- * Within a function task, it does not settle when one of the runs waits.
+ * All inputs are checked before the first run starts: INPUT_INVALID, INPUT_MISSING and other errors of a kickoff.
+ * Within a function task, the promise stays pending if one of the runs waits.
  */
 export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[]> {
   const leave = functionCall()?.enter()
@@ -79,7 +92,7 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
     nameOf,
   )
   for (const [index, given] of all.entries()) await naming(index, () => checkStart(open, given, ids[index]))
-  // within a function task, one that waits has no result, and the next one takes its place
+  // within a function task, a waiting run has no result, and the next run takes its slot
   let waits = false
   const runOne = async (read: ItemInputs, index: number): Promise<ForEachResult | undefined> => {
     const id = ids[index]
@@ -121,14 +134,11 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
 }
 
 interface ItemInputs extends RawInputs {
-  /** They are read once more when their run starts. */
+  /** Files are read again when the run starts. */
   readonly again: boolean
 }
 
-/**
- * Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again
- * when its turn comes.
- */
+/** Drops file contents: those of all runs together may not fit in memory. They are read again when their run starts. */
 async function readItem(item: unknown): Promise<ItemInputs> {
   const given = await readRawInputs(item)
   return { ...given, files: noFiles, again: given.files.size > 0 }
@@ -138,7 +148,7 @@ function noResult(runId: string | undefined, words: string): NoResult {
   return { runId, raw: '', output: undefined, toString: () => words }
 }
 
-/** A text is the beginning of each id: `nightly-1`, `nightly-2`. A function makes them from the inputs. */
+/** A text is the prefix of each id: `nightly-1`, `nightly-2`. A function returns each id. */
 async function runIds(
   id: unknown,
   all: readonly Inputs[],
@@ -167,7 +177,7 @@ function callId(id: unknown, inputs: Inputs, index: number): unknown {
   try {
     return (id as (inputs: Inputs, index: number) => unknown)(plainInputs(inputs), index)
   } catch (error) {
-    throw new RepriseError('CALLBACK_FAILED', `the function that makes ids threw: ${redact(messageOf(error))}`, {
+    throw new RepriseError('CALLBACK_FAILED', `the id function threw: ${redact(messageOf(error))}`, {
       cause: error,
     })
   }
@@ -178,7 +188,7 @@ async function withItemName<T>(name: string, work: () => T | Promise<T>): Promis
     return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    // what is missing in one must not be given to all
+    // missing inputs of one run must not be given to all
     const missing = error.next?.act === 'give'
     throw reworded(
       error,

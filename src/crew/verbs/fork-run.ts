@@ -1,6 +1,6 @@
-// A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the
-// run that the same call has made before continues. A refresh that finds nothing stale makes no run, since the old one
-// is what the new one would be; unless it names an id, under which somebody will look for a run.
+// replay, fork and refresh start a new run from an old one; they differ only in their options. If the id exists and
+// comes from the same call, that run continues. A refresh that finds nothing stale starts no run, since the new run
+// would equal the old one, unless an id is given, under which the caller expects a run.
 import { defined } from '../../base/defined.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/local-runs.ts'
@@ -22,7 +22,7 @@ import { isExecutedBy, planNewRun, forkPlan, type NewRunRequest, type PlannedRun
 import { resumeHere } from './resume.ts'
 
 export interface ForkRunRequest extends NewRunRequest {
-  /** Only for the sake of what is stale: where nothing is, the old run is given instead of a new one. */
+  /** refresh: if nothing is stale, return the old run. */
   readonly onlyIfStale: boolean
   readonly onPlan: OnPlan | undefined
 }
@@ -33,9 +33,9 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
   const opened = await open.engine()
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
-  const takeUpSame = (): Promise<StartedRun> =>
+  const resumeSame = (): Promise<StartedRun> =>
     resumeHere(open, engine, run, { check: (state) => checkSameOrigin(engine.store, state, request), onPlan, choices })
-  if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
+  if (id !== undefined && (await engine.store.row(id))) return resumeSame()
   const planned = await planExecutable(open, engine, request)
   if (request.onlyIfStale && id === undefined && isUnchanged(planned)) {
     const { parent: state } = planned
@@ -47,11 +47,11 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
     : planned
   for (const orphan of compared.orphaned) {
     const words = `run ${parent.run} has recorded work that crew ${crew.name} has no task for: ${describeOrphan(orphan)}`
-    crew.logger.warn(`${words}; the new run does not use it, unless renamed says that it is another task now`)
+    crew.logger.warn(`${words}; the new run does not use it; to assign it to another task, give renamed`)
   }
   const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
   const lost = lostEntries(parent)
-  logStart(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
+  logStart(crew, run, `forked from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
   const origin = {
     parent: {
       run: parent.run,
@@ -66,11 +66,11 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
     ...defined({ module: open.module }),
   }
   const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
-  // without one, a run of that id came into being just now
-  return hold ? { engine, outcome: { is: 'held', hold }, choices } : takeUpSame()
+  // undefined: a concurrent call just created a run with this id
+  return hold ? { engine, outcome: { is: 'held', hold }, choices } : resumeSame()
 }
 
-/** Whether the new run would be the old one once more: completed, with the same inputs, tasks and outputs. */
+/** Whether the new run would equal the old one: completed, with the same inputs, tasks and outputs. */
 function isUnchanged({ parent, inputs, tasks }: PlannedRun): boolean {
   const before = [...parent.tasks.values()].filter((task) => !task.removed).map(({ name }) => name)
   return (
@@ -82,10 +82,7 @@ function isUnchanged({ parent, inputs, tasks }: PlannedRun): boolean {
   )
 }
 
-/**
- * What the caller has said yes to. While it was thinking, the run may have gone on, and done what the new one must know
- * of: then it is planned again, and the caller is asked again if that changes anything.
- */
+/** Asks for confirmation. If the old run advanced meanwhile, plans again, and asks again if the plan changed. */
 async function confirmForkPlan(
   open: OpenCrew,
   engine: Engine,
@@ -105,14 +102,14 @@ async function confirmForkPlan(
   }
 }
 
-/** A plan needs no model; a run does. MODEL_INVALID, MODEL_KEY_MISSING. */
+/** Plans, and checks the models, which only execution needs. MODEL_INVALID, MODEL_KEY_MISSING. */
 async function planExecutable(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
   const planned = await planNewRun(open, engine, request)
   checkModels(open.definition.tasks.filter(isExecutedBy(planned.tasks)))
   return planned
 }
 
-/** Told by its journal: a step changes nothing else. */
+/** Compares journals: a step writes nothing else. */
 async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState): Promise<boolean> {
   const row = await engine.store.row(run)
   if ((await runExecutor(engine, run)) !== undefined || !row || !isRowOfRun(row, incarnation)) return true

@@ -1,4 +1,4 @@
-// Kicking a crew off: a new run, or, under an id that is taken, the run that the same call has made before.
+// kickoff: starts a new run, or resumes the existing run with the given id.
 import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/local-runs.ts'
 import { createRun, type NewRun } from '../../engine/run/lifecycle.ts'
@@ -19,13 +19,13 @@ import { checkSameInputs, hasSameInputs } from '../arguments/check-same-run.ts'
 import { isDefaultPlace } from './default-store.ts'
 import { confirmPlan, kickoffPlan } from './make-plan.ts'
 import { resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../given/input-names.ts'
+import { checkInputNames } from '../arguments/input-names.ts'
 import { prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
 import { resumeOrFollow } from './resume.ts'
 
 export interface StartRequest {
   readonly id: string | undefined
-  /** Undefined where none were given, which a run that is there already does not mind. */
+  /** Undefined if not given: an existing run then keeps its own. */
   readonly inputs: RawInputs | undefined
   readonly reuse: RunState['reuse']
   readonly onPlan?: OnPlan | undefined
@@ -62,7 +62,7 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Star
   return resumeOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
 }
 
-/** Within a function task: a run that works for the function's run. */
+/** Kickoff within a function task: starts a child run. */
 async function startChild(open: OpenCrew, call: FunctionCall, request: StartRequest): Promise<StartedRun> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, onPlan, choices } = request
@@ -88,7 +88,7 @@ async function startChild(open: OpenCrew, call: FunctionCall, request: StartRequ
   return { engine, outcome: taken, choices, kickedOff }
 }
 
-/** The call that a kickoff within a run's code works for, if it can. A warning says why not. */
+/** The function call whose child the new run becomes, if possible. A warning says why not. */
 async function findParentCall(
   open: OpenCrew,
   code: RunningCode,
@@ -96,31 +96,28 @@ async function findParentCall(
 ): Promise<FunctionCall | undefined> {
   const { call } = code
   const { name } = open.definition
-  // it is called again, and nobody waits for it now
+  // this attempt is abandoned, and the function will be called again
   if (call?.interruptible.aborted) return new Promise(() => {})
-  const why = call ? await whyNotChild(open, call, id) : 'only what a task that is a function kicks off does'
+  const why = call ? await whyNotChild(open, call, id) : 'only kickoffs of function tasks start child runs'
   if (why === undefined) return call
   warnOfRunBeside(code, { crew: name, run: id, why })
   return undefined
 }
 
 async function whyNotChild(open: OpenCrew, call: FunctionCall, id: string | undefined): Promise<string | undefined> {
-  if (call.isOver) return 'the function had returned by then'
+  if (call.isOver) return 'the function had already returned'
   const { engine, state } = call.life
   if (open.hasStore && localRunKey(await open.engine(), '') !== localRunKey(engine, ''))
     return 'its crew has another store'
-  // else it would not find that run
+  // an existing run with this id would not be found as a child
   const isOwnStore = open.hasStore || isDefaultPlace(engine.store.url)
   const mayBeThere = isOwnStore && id !== undefined && id !== state.run
-  return mayBeThere && (await engine.store.row(id)) ? 'a run of that id was there before' : undefined
+  return mayBeThere && (await engine.store.row(id)) ? 'a run with this id already exists' : undefined
 }
 
 const creating = seriallyByName()
 
-/**
- * Of several calls at once with the same id, one creates the run, and for the others, which get undefined, it is there
- * by then.
- */
+/** Of concurrent calls with the same id, one creates the run; the others get undefined, once it exists. */
 function createOnce(engine: Engine, crew: CrewDefinition, created: NewRun): Promise<Hold | undefined> {
   return creating(localRunKey(engine, created.run), () =>
     createRun(engine, crew, created).catch((error: unknown) => {
@@ -131,15 +128,15 @@ function createOnce(engine: Engine, crew: CrewDefinition, created: NewRun): Prom
 }
 
 /**
- * INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would
- * be refused for.
+ * Checks that a kickoff with these inputs would not be refused. INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID,
+ * MODEL_INVALID, MODEL_KEY_MISSING.
  */
 export async function checkStart(open: OpenCrew, given: RawInputs, id: string | undefined): Promise<void> {
   const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined
   const inputs = resolveInputs(given, stored, true)
   const { tasks, callbacks } = open.definition
   checkInputNames(open.definition, inputs)
-  // what the callback will make of them is not known yet
+  // the result of the callback is not known yet
   if (callbacks?.before) return
   await checkTaskInputs(tasks, await parseInputs(open.definition, inputs))
   checkModels(tasks)

@@ -1,4 +1,4 @@
-// The run that is meant when none is named: the latest one of the crew.
+// The default run of calls without a run id: the crew's latest.
 import type { Engine } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/local-runs.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -9,24 +9,24 @@ import type { RunStatus } from '../../journal/entries.ts'
 import { describeOwner } from '../../stores/owner.ts'
 import type { OpenCrew } from '../open-crew.ts'
 
-/** RUN_NOT_FOUND when none can go on. */
+/** RUN_NOT_FOUND if no run is unfinished. */
 export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string> {
   return findLatest(open, engine, ['queued', 'running', 'suspended', 'failed'])
 }
 
 /**
- * One that somebody executes now may yet do what a run made from it would do too: RUN_HELD. RUN_NOT_FOUND when there is
- * none.
+ * RUN_HELD if a process executes the latest run, since it may still do what the fork would do. RUN_NOT_FOUND if there
+ * is none.
  */
 export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<string> {
   const run = await findLatest(open, engine)
   const owner = await runExecutor(engine, run)
   if (!owner) return run
-  const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by ${describeOwner(owner)}; wait for it, or name a run`
+  const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by ${describeOwner(owner)}; wait for it, or give a run id`
   throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
 }
 
-/** Undefined when the crew has no run of that kind. A run that waits for its time is the last resort. */
+/** Undefined if the crew has no such run. A delayed run is the last choice. */
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
   const now = await store.now()
   let delayed: string | undefined
@@ -44,7 +44,7 @@ async function findLatest({ definition, named }: OpenCrew, engine: Engine, statu
   const { name } = definition
   const found = await latestRun(engine, name, status)
   if (found !== undefined) return found
-  const unnamed = named ? '' : ' (it has no name, so it is known by its tasks)'
+  const unnamed = named ? '' : ' (it has no name, so its tasks identify it)'
   const words = status ? 'no unfinished run' : 'no run'
   const over = status && (await latestRun(engine, name))
   const next = over ? ({ act: 'refresh', runId: over } as const) : ({ act: 'kickoff' } as const)

@@ -1,4 +1,4 @@
-// The plans of all verbs, for who only wants to know, and for who is asked before it happens.
+// Plans of kickoff, resume and fork: for `plan`, and for `onPlan`.
 import type { ChangedPolicy, CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff, planResume } from '../../engine/plan/plan-run.ts'
@@ -14,7 +14,7 @@ import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
 import { checkPlanned, hasStarted, isOpen } from '../arguments/check-executable.ts'
 import { resolveInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../given/input-names.ts'
+import { checkInputNames } from '../arguments/input-names.ts'
 import { latestRun, latestUnfinished } from './latest-run.ts'
 import { prepareInputs } from '../arguments/run-inputs.ts'
 import { planNewRun, forkPlan, type NewRunRequest } from './plan-new-run.ts'
@@ -77,14 +77,14 @@ export async function resumePlan(
   return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, ...compared, warnings: [] })
 }
 
-/** PLAN_REFUSED when the caller says no; OPTION_INVALID when it says neither yes nor no; CALLBACK_FAILED. */
+/** Calls `onPlan`. PLAN_REFUSED if it returns false; OPTION_INVALID if it returns no boolean; CALLBACK_FAILED. */
 export async function confirmPlan(onPlan: OnPlan, shown: Plan): Promise<void> {
-  const said = await callOnPlan(onPlan, shown)
-  if (said === true) return
-  // a forgotten return must not pass for a no
-  if (said !== false)
-    throw new RepriseError('OPTION_INVALID', `onPlan gave ${describe(said)}; it must give true or false`)
-  throw new RepriseError('PLAN_REFUSED', 'onPlan said no to the plan; nothing was done', { runId: shown.runId })
+  const approved = await callOnPlan(onPlan, shown)
+  if (approved === true) return
+  // a forgotten return must not count as false
+  if (approved !== false)
+    throw new RepriseError('OPTION_INVALID', `onPlan returned ${describe(approved)}; it must return true or false`)
+  throw new RepriseError('PLAN_REFUSED', 'onPlan refused the plan; nothing was done', { runId: shown.runId })
 }
 
 async function callOnPlan(onPlan: OnPlan, shown: Plan): Promise<unknown> {

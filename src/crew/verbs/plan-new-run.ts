@@ -1,5 +1,4 @@
-// What a replay, a fork or a refresh comes to: the run that it is made from, its inputs, and what happens to each task.
-// Nothing is written.
+// Plans a replay, fork or refresh: the old run, the new inputs, and an action for each task. Writes nothing.
 import type { Engine, ExecuteOptions, Inputs, TaskDecisions, TaskDefinition } from '../../engine/definition.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planFork, type ForkPlan, type ForkRequest } from '../../engine/plan/plan-fork.ts'
@@ -13,29 +12,29 @@ import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type Plan } from '../result/plan.ts'
 import { checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
 import { resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../given/input-names.ts'
+import { checkInputNames } from '../arguments/input-names.ts'
 import { latestAtRest } from './latest-run.ts'
 import { overrideInputs, type RunInputs } from '../arguments/run-inputs.ts'
 
-/** Its inputs are still to be merged over those of the run that it is made from. */
+/** A fork request whose inputs are not yet merged with those of the old run. */
 export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
   readonly given: RawInputs
-  /** The run that it is made from; the latest one if none is named. */
+  /** The old run. Undefined: the latest run. */
   readonly run: string | undefined
   readonly id: string | undefined
-  /** What becomes of recorded work that the crew has no task for. */
+  /** Decisions about recorded work that the crew has no task for. */
   readonly decisions: TaskDecisions
   readonly choices: ExecuteOptions
 }
 
 export interface PlannedRun extends RunInputs, ForkPlan {
   readonly parent: RunState
-  /** What the caller gives over the inputs of the parent. */
+  /** Inputs that override those of the old run. */
   readonly over: Inputs
   readonly compared: TaskComparison
 }
 
-/** RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE and whatever is wrong with the inputs of the tasks that would be executed. */
+/** RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE, and errors of the inputs of the tasks to execute. */
 export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
   const { definition: crew } = open
   const { state } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
@@ -57,7 +56,7 @@ export function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinitio
   return (task) => executed.has(task.name)
 }
 
-/** As its caller sees it. */
+/** The plan in its public form. */
 export function forkPlan({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
   const { parent, inputs, tasks, compared } = planned
   return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, ...compared, warnings: [] })

@@ -1,9 +1,9 @@
-// Many pieces of work, a few at a time, with their results in the order of the pieces.
+// Maps items concurrently, up to a limit, with results in the order of the items.
 import { optional, whole } from '../../base/checks.ts'
 
 const defaultConcurrency = 4
 
-/** `work` must not reject; `stop` is asked before each piece, and what is not begun by then is left out. */
+/** `work` must not reject. `stop` is checked before each item; the results of items that didn't start are undefined. */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -22,7 +22,7 @@ export async function mapConcurrently<Item, Result>(
   return results
 }
 
-/** How many at once. OPTION_INVALID. */
+/** OPTION_INVALID. */
 export function readConcurrency(concurrency: unknown): number {
   return optional('concurrency', concurrency, whole(1, 10_000)) ?? defaultConcurrency
 }

@@ -1,5 +1,4 @@
-// Going on with a run that is there: one that is named, the latest unfinished one, or the one that the same call has
-// made before.
+// resume: continues the given run, the latest unfinished one, or the one that an identical call created.
 import type { Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
@@ -18,7 +17,7 @@ import { latestUnfinished } from './latest-run.ts'
 import { confirmPlan, resumePlan } from './make-plan.ts'
 
 export interface ResumeRequest {
-  /** The latest unfinished one if none is named. */
+  /** Undefined: the latest unfinished run. */
   readonly run: string | undefined
   readonly onPlan?: OnPlan | undefined
   readonly whenHeld?: WhenHeld | undefined
@@ -35,15 +34,15 @@ export async function resume(
 }
 
 export interface ResumeHereRequest {
-  /** Sees the run before anything is written, and may refuse it. */
+  /** Called with the run before anything is written; may refuse it. */
   readonly check?: ((state: RunState) => void | Promise<void>) | undefined
   readonly onPlan?: OnPlan | undefined
   readonly choices: ExecuteOptions
-  /** Of somebody who was not asked for this run. */
+  /** Set when a worker claims the run. */
   readonly claim?: WorkerClaim | undefined
 }
 
-/** `onPlan` is asked while the run is held, so that what it says yes to is what happens. */
+/** Resumes a run in this process. `onPlan` is called while the lease is held, so that the approved plan is executed. */
 export async function resumeHere(
   open: OpenCrew,
   engine: Engine,
@@ -58,7 +57,7 @@ export async function resumeHere(
     if (!done) await checkExecutable(crew, state.inputs, isOpen(state), hasStarted(state))
     if (onPlan) await confirmPlan(onPlan, await resumePlan(engine, crew, state, choices, { changes }))
     if (changes) crew.logger.warn(`run ${run}: its tasks have changed: ${describeTaskChanges(changes)}`)
-    logStart(crew, run, done ? 'completed before' : state.lives === 0 ? 'begun' : `resume, life ${state.lives + 1}`)
+    logStart(crew, run, done ? 'already completed' : state.lives === 0 ? 'started' : `resume, life ${state.lives + 1}`)
   }
   try {
     const { budget, through, changed, decisions } = choices
@@ -72,7 +71,7 @@ export async function resumeHere(
   }
 }
 
-/** As `takeUp`, and, where the caller wants that, a run that is held by somebody else is followed. */
+/** Like `resumeHere`, but with `whenHeld: 'follow'`, follows a run that another call executes. */
 export async function resumeOrFollow(
   open: OpenCrew,
   engine: Engine,
@@ -89,13 +88,13 @@ export async function resumeOrFollow(
     const { state } = await readRun(engine.store, run)
     checkResumable(crew, state)
     await check?.(state)
-    logStart(crew, run, 'executed by somebody else, and followed')
+    logStart(crew, run, 'executed elsewhere; following it')
     const over = async (): Promise<StartedRun | RunHeldElsewhere | undefined> => {
       const done = await waitForHolder(engine, state, choices.signal).catch((error: unknown) => {
         throw choices.signal?.aborted ? held : error
       })
       return done === 'rest' ? undefined : resumeOrFollow(open, engine, run, request)
     }
-    return { is: 'elsewhere', run, over }
+    return { type: 'elsewhere', run, over }
   }
 }

@@ -1,5 +1,5 @@
-// A crew from the two files that CrewAI users have, or from their crew.jsonc. The objects are those of TypeScript
-// crews; only where they are described differs.
+// Crews from agents.yaml and tasks.yaml, or from crew.jsonc, as CrewAI users have them. They result in the same objects
+// as crews written in TypeScript.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { existsSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { modelsCheck } from './references.ts'
 import { invalid, locate, type FileReference } from './yaml-file.ts'
 
-/** What a crew may be told beside its agents and tasks, and what stands behind the names in its files. */
+/** Options of the crew other than agents and tasks, and the objects that names in the files refer to. */
 export type YamlCrewOptions = Omit<CrewOptions, 'agents' | 'tasks'> &
   Omit<LoadAgentsOptions, 'names'> &
   Omit<LoadTasksOptions, 'agents'>
@@ -30,9 +30,9 @@ export interface YamlCrewFiles {
 const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions', 'order']
 
 /**
- * A crew from a folder with agents.yaml and tasks.yaml, or with crew.jsonc; from that file; or from two files. Paths
- * are relative to the working folder; with `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID
- * with file, line and field, of all mistakes at once; OPTION_INVALID, OPTION_UNKNOWN.
+ * Builds a crew from a folder with agents.yaml and tasks.yaml, or with crew.jsonc; from a crew.jsonc file; or from two
+ * files. Paths are relative to the working folder; use `new URL('config/', import.meta.url)` for paths relative to the
+ * module. Throws CREW_INVALID with file, line and field of all mistakes together, OPTION_INVALID or OPTION_UNKNOWN.
  */
 export function crewFromYaml(folder: FileReference, options?: YamlCrewOptions): Crew
 export function crewFromYaml(options: YamlCrewOptions & YamlCrewFiles): Crew
@@ -42,7 +42,7 @@ export function crewFromYaml(
 ): Crew {
   const inFolder = typeof first === 'string' || first instanceof URL
   const given: YamlCrewOptions = inFolder ? second : first
-  // of the crew's own options, agents and tasks are not to be had beside a folder
+  // with a folder, the options agents and tasks are not allowed
   const keys = [...ownKeys, ...Object.keys(crewTable.options)]
   const allowed = keys.filter((key) => !inFolder || (key !== 'agents' && key !== 'tasks'))
   checkNames('crewFromYaml', given, crewTable, allowed)
@@ -66,7 +66,7 @@ function buildCrew(agentSource: AgentSource, taskSource: TaskSource, given: Yaml
     { ...defined({ tools, taskOptions, order }), ...from },
     problems,
   )
-  // a manager may be one of the file: then it is none of those that it hands work to
+  // the manager may be an agent of the file; it is then not one of the crew's agents
   const isManager = (name: string): boolean => name === rest.manager
   const names = [...agents].flatMap(([name, agent]) => (agent && !isManager(name) ? [name] : []))
   if (rest.process !== 'hierarchical' && names.length > 1) {
@@ -82,7 +82,7 @@ function buildCrew(agentSource: AgentSource, taskSource: TaskSource, given: Yaml
   })
 }
 
-/** The file itself, or the one in the folder. A folder that has the two files is meant for these. */
+/** The file itself, or the crew.jsonc in the folder, unless the folder has the two YAML files. */
 function jsonFor(reference: FileReference): FileReference | undefined {
   if (isJson(reference)) return reference
   const { agents, tasks } = crewFiles(reference)
@@ -95,8 +95,8 @@ function crewFromJson(file: FileReference, given: YamlCrewOptions, problems: Pro
   const models = optional('models', given.models, modelsCheck) ?? {}
   const { options, inputs } = readCrewFields(opened.document, given, models, problems)
   const { beforeKickoff } = given
-  const before: YamlCrewOptions['beforeKickoff'] = async (asked) => {
-    const all = { ...inputs, ...asked }
+  const before: YamlCrewOptions['beforeKickoff'] = async (passed) => {
+    const all = { ...inputs, ...passed }
     return (await beforeKickoff?.(all)) ?? all
   }
   const made = Object.keys(inputs).length === 0 ? {} : { beforeKickoff: before }
@@ -109,7 +109,7 @@ function crewFiles(folder: FileReference): YamlCrewFiles {
   return { agents: fileIn('agents.yaml'), tasks: fileIn('tasks.yaml') }
 }
 
-/** The crew would refuse this as well, but knows neither the lines nor the names. In CrewAI, crew.py says it. */
+/** Reports missing agents with lines and names, which the crew itself doesn't know. */
 function checkAgents(
   { document }: TaskSource,
   without: readonly YamlEntry[],

@@ -1,14 +1,12 @@
-// One YAML file as what a loader needs: mappings with their merges done, aliases followed, and a place (file, line,
-// column) for everything that can be wrong. The parser's nodes are read directly, since its plain values no longer know
-// where they stood.
+// A YAML file for the loaders: with merges resolved, aliases followed, and a position (file, line, column) for every
+// mistake. It works on the parser's nodes, since plain values have no positions.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import { blankComments } from './json/blank-comments.ts'
 import type { Problems } from './problems.ts'
 import { invalid, locate, readText, type FileReference } from './yaml-file.ts'
 
-/** A value with its alias followed; undefined where there is none: `role:` and `role: null`. */
+/** A value with its alias followed; undefined for an empty one: `role:` and `role: null`. */
 export type YamlValue = Scalar | YAMLMap | YAMLSeq | undefined
 
 /** One `key: value`. */
@@ -19,12 +17,12 @@ export interface YamlEntry {
 }
 
 export interface YamlDocument {
-  /** The file as messages name it. */
+  /** File name for messages. */
   readonly file: string
   readonly root: YAMLMap
-  /** What stands at the top. */
+  /** Entries of the root mapping. */
   readonly top: readonly YamlEntry[]
-  /** CREW_INVALID for a key that is no text. */
+  /** CREW_INVALID for a key that isn't a text. */
   entries(map: YAMLMap): readonly YamlEntry[]
   items(list: YAMLSeq): readonly { readonly at: Node; readonly value: YamlValue }[]
   /** `config/tasks.yaml:12:3` */
@@ -34,8 +32,8 @@ export interface YamlDocument {
 export type SectionKind = 'agent' | 'task' | 'crew'
 
 /**
- * CREW_INVALID: no such file, no YAML, or not a mapping of names. `kind` is what the names stand for. A name that is
- * there twice is one of the `problems`.
+ * Parses a file. CREW_INVALID if it doesn't exist, isn't YAML or isn't a mapping. `kind` says what the names stand for.
+ * Duplicate names are added to `problems`.
  */
 export function openYaml(reference: FileReference, kind: SectionKind, problems: Problems): YamlDocument {
   const { path, file } = locate(reference)
@@ -45,14 +43,14 @@ export function openYaml(reference: FileReference, kind: SectionKind, problems: 
     return parseYaml(text, file, kind, problems)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
-    // whatever the parser cannot take, deep nesting for one
-    throw invalid(`${file}: this file cannot be read as YAML: ${messageOf(error)}`, error)
+    // errors of the parser itself, such as for deep nesting
+    throw invalid(`${file}: the file cannot be read as YAML: ${messageOf(error)}`, error)
   }
 }
 
 function parseYaml(text: string, file: string, kind: SectionKind, problems: Problems): YamlDocument {
   const lineCounter = new LineCounter()
-  // The parser compares every key with all others of its mapping; `entries` asks a set.
+  // the parser compares every key with all others of its mapping; `entries` uses a set
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false })
   const place = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset)
@@ -66,21 +64,19 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
   const follow = (node: unknown): YamlValue => {
     const found = isAlias(node) ? anchored.get(node) : node
     if (isAlias(node) && found === undefined) {
-      throw invalid(
-        `${placeOf(node)}: *${node.source} stands for nothing; set the anchor &${node.source} before it is used`,
-      )
+      throw invalid(`${placeOf(node)}: *${node.source} has no anchor; set &${node.source} before it`)
     }
     if (isScalar(found)) return found.value === null ? undefined : found
     return isMap(found) || isSeq(found) ? found : undefined
   }
 
-  // A mapping that is merged into many others is worked out once, however the merges are nested.
-  const known = new Map<YAMLMap, readonly YamlEntry[] | 'under way'>()
+  // a mapping merged into many others is resolved once, however deep merges are nested
+  const known = new Map<YAMLMap, readonly YamlEntry[] | 'in progress'>()
   const entries = (map: YAMLMap): readonly YamlEntry[] => {
     const before = known.get(map)
-    if (before === 'under way') throw invalid(`${placeOf(map)}: this mapping is merged into itself; remove the <<`)
+    if (before === 'in progress') throw invalid(`${placeOf(map)}: this mapping is merged into itself; remove the <<`)
     if (before) return before
-    known.set(map, 'under way')
+    known.set(map, 'in progress')
     const own = new Map<string, YamlEntry>()
     const merged: YamlEntry[] = []
     for (const { key, value } of map.items as readonly { readonly key: Node; readonly value: unknown }[]) {
@@ -93,13 +89,13 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
       const twin = own.get(name)
       if (twin) {
         problems.try(() => {
-          throw invalid(`${placeOf(key)}: ${name} is there twice, first at ${placeOf(twin.key)}; remove one`)
+          throw invalid(`${placeOf(key)}: duplicate ${name}, first at ${placeOf(twin.key)}; remove one`)
         })
         continue
       }
       own.set(name, { name, key, value: follow(value) })
     }
-    // what stands in the mapping itself wins, then what was merged first
+    // the mapping's own entries win, then those merged first
     for (const entry of merged) if (!own.has(entry.name)) own.set(entry.name, entry)
     const all = [...own.values()]
     known.set(map, all)
@@ -108,7 +104,7 @@ function parseYaml(text: string, file: string, kind: SectionKind, problems: Prob
   const mergeSources = (key: Node, value: YamlValue): readonly YAMLMap[] => {
     const sources = isSeq(value) ? value.items.map(follow) : [value]
     if (sources.every((source) => isMap(source))) return sources
-    throw invalid(`${placeOf(key)}: << merges mappings, and this is none; write <<: *name of an anchored mapping`)
+    throw invalid(`${placeOf(key)}: << needs a mapping; write <<: *name, with the name of an anchored mapping`)
   }
 
   const { contents } = document
@@ -139,7 +135,7 @@ function isMergeKey(key: unknown): boolean {
   return isScalar(key) && key.type === 'PLAIN' && key.source === '<<'
 }
 
-/** What each alias stands for: the last node of its name before it. */
+/** The node of each alias: the last anchor of that name before it. */
 function findAnchors(contents: Node | null): ReadonlyMap<Alias, Node> {
   const named = new Map<string, Node>()
   const found = new Map<Alias, Node>()
@@ -155,23 +151,32 @@ function findAnchors(contents: Node | null): ReadonlyMap<Alias, Node> {
   return found
 }
 
-/** The parser's own sentence, and what usually is the matter. */
+/** The parser's message, with a hint at the usual cause. */
 function describeYamlError({ code, message }: YAMLError): string {
-  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; keep one to a file and remove the ---'
+  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; write one document per file, and remove the ---'
   const [sentence = ''] = message.split('\n', 1)
   const hint = hints[code]
-  return `this is not readable as YAML: ${sentence}${hint === undefined ? '' : `; ${hint}`}`
+  return `invalid YAML: ${sentence}${hint === undefined ? '' : `; ${hint}`}`
 }
 
-const quotes = 'put a text that holds ": " or begins with a sign such as { or * in quotes, or on the lines below a >'
+const quotes =
+  'a text that contains ": " or begins with a character such as { or * needs quotes, or goes on the lines below a >'
 const hints: { readonly [code: string]: string } = {
   BAD_INDENT: 'give all fields of one agent or task the same number of spaces',
   BAD_SCALAR_START: quotes,
   BLOCK_AS_IMPLICIT_KEY: quotes,
-  MISSING_CHAR: 'the one that opens may stand lines above',
+  MISSING_CHAR: 'the opening character may be several lines above',
   MULTILINE_IMPLICIT_KEY: 'a colon is missing here, or a text below > is not indented deeper than its field',
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
   TAB_AS_INDENT: 'indent with spaces',
-  TAG_RESOLVE_FAILED: 'leave the tag out',
+  TAG_RESOLVE_FAILED: 'remove the tag',
   UNEXPECTED_TOKEN: quotes,
+}
+
+/** Replaces comments in JSON with blanks, so that YAML can parse it and positions stay the same. */
+export function blankComments(text: string): string {
+  // strings are matched whole, so that comment signs within them stay
+  return text.replaceAll(/"(?:[^"\\]|\\[^])*"|\/\/[^\r\n]*|\/\*[^]*?\*\//g, (found) =>
+    found.startsWith('"') ? found : found.replaceAll(/[^\r\n]/g, ' '),
+  )
 }

@@ -1,4 +1,4 @@
-// `reprise/yaml`: crews from agents.yaml and tasks.yaml. Apart from `reprise`, since it brings a package along.
+// `reprise/yaml`: crews from agents.yaml and tasks.yaml. Separate from `reprise`, since it needs a package.
 import '../../base/node-version.ts'
 
 export { crewFromYaml, type YamlCrewFiles, type YamlCrewOptions } from './crew-from-yaml.ts'

@@ -1,4 +1,4 @@
-// agents.yaml: a name for each agent, and below it CrewAI's fields.
+// loadAgents: reads agents.yaml, which maps names to CrewAI's fields.
 import { optional } from '../../base/checks.ts'
 import type { Logger } from '../../engine/definition.ts'
 import { checkKeys } from '../../base/options.ts'
@@ -13,21 +13,21 @@ import { checkCode, checkThere, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
 
 export interface LoadAgentsOptions<Name extends string = string> {
-  /** Those that the code uses: the file must have them, and the compiler knows them. */
+  /** Names of agents that your code uses: the file must have them, and the compiler knows them. */
   readonly names?: readonly Name[]
-  /** Those that the file names: by their own names, or by those of a record. */
+  /** Tools that the file refers to, by tool name or by key of a record. */
   readonly tools?: Tools
-  /** What an `llm` in the file stands for, where it is no `provider/model` that Reprise knows. */
+  /** Models that the file refers to, for names other than `provider/model`. */
   readonly models?: Models
-  /** By agent: what is said in TypeScript. It takes the place of what the file says. */
+  /** Options by agent name, which override the file's. */
   readonly agentOptions?: { readonly [agent: string]: Partial<AgentOptions> }
-  /** Is told what the file asks for and Reprise does not have. Left out, that is printed as a warning. */
+  /** Receives warnings about fields that Reprise doesn't support. Default: warnings go to stderr. */
   readonly logger?: Logger
 }
 
 /**
- * The agents of a file by their names. CREW_INVALID with file, line and field, of all mistakes at once; OPTION_UNKNOWN
- * for one of `names`.
+ * Loads the agents of a file, by name. Throws CREW_INVALID with file, line and field of all mistakes together, or
+ * OPTION_UNKNOWN if the file lacks one of `names`.
  */
 export function loadAgents<const Name extends string = string>(
   file: FileReference,
@@ -39,15 +39,15 @@ export function loadAgents<const Name extends string = string>(
   const agents = readAgents(source, options, problems)
   reportProblems(problems, options.logger)
   checkThere(options.names, source.from, source.entries)
-  // without a prototype: an agent may be called constructor, and one that is not there is undefined
+  // no prototype: an agent may be called constructor, and a missing one must be undefined
   return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(agents))) as { [name in Name]: Agent }
 }
 
-/** Where agents are described, and what messages call that place. */
+/** Agent entries and their origin: `from` is its name in messages. */
 export interface AgentSource {
   readonly from: string
   readonly entries: readonly (YamlEntry & { readonly document: YamlDocument })[]
-  /** Names of those whose description cannot be read. */
+  /** Names of agents whose file cannot be read. */
   readonly missing?: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export function agentsIn(document: YamlDocument): AgentSource {
   return { from: document.file, entries }
 }
 
-/** By name, in the order of the file; undefined for one that could not be made. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Agents by name, in file order; undefined for an invalid one. OPTION_INVALID, OPTION_UNKNOWN. */
 export function readAgents(
   { from, entries, missing = [] }: AgentSource,
   options: LoadAgentsOptions,

@@ -1,6 +1,5 @@
-// tasks.yaml: a name for each task, and below it CrewAI's fields. The order of the file is the order of the crew,
-// unless the code gives another. Who does a task and what it is given, the code may say by name, as crew.py does in
-// CrewAI.
+// loadTasks: reads tasks.yaml, which maps names to CrewAI's fields. Tasks execute in file order, unless the code gives
+// another. The code can assign agents and contexts by name, like crew.py in CrewAI.
 import { isMap } from 'yaml'
 import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -17,31 +16,31 @@ import { agentNamed, taskNamed, toolsByName, type NameScope } from './references
 import { checkCode, inOrder, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
 
-/** What is said about a task in TypeScript. Agents and tasks may be given by their names in the files. */
+/** Options of a task given in TypeScript. Agents and tasks may be given by their names in the files. */
 export type TaskChanges = Partial<Omit<TaskOptions, 'name' | 'agent' | 'context'>> & {
   readonly agent?: Agent | string
   readonly context?: readonly (Task | string)[]
 }
 
 export interface LoadTasksOptions<Names extends readonly string[] = readonly string[]> {
-  /** By the names that the file uses for them: what `loadAgents` gives, or your own. */
+  /** Agents by the names that the file uses: the result of `loadAgents`, or your own. */
   readonly agents?: { readonly [name: string]: Agent }
-  /** Those that the file names: by their own names, or by those of a record. */
+  /** Tools that the file refers to, by tool name or by key of a record. */
   readonly tools?: Tools
-  /** By task: what is said in TypeScript, such as `output` and `when`. It takes the place of what the file says. */
+  /** Options by task name, such as `output` and `when`, which override the file's. */
   readonly taskOptions?: { readonly [task: string]: TaskChanges }
   /**
-   * The names of the tasks in the order of the crew, which the compiler then knows; others of the file are left out.
-   * Without it: all.
+   * Task names in crew order, which the compiler then knows; other tasks of the file are left out. Default: all tasks,
+   * in file order.
    */
   readonly order?: Names
-  /** Is told what the file asks for and Reprise does not have. Left out, that is printed as a warning. */
+  /** Receives warnings about fields that Reprise doesn't support. Default: warnings go to stderr. */
   readonly logger?: Logger
 }
 
 /**
- * The tasks of a file, in its order or the one given. CREW_INVALID with file, line and field, of all mistakes at once;
- * OPTION_INVALID, OPTION_UNKNOWN for `order`.
+ * Loads the tasks of a file, in its order or in `order`. Throws CREW_INVALID with file, line and field of all mistakes
+ * together, or OPTION_INVALID or OPTION_UNKNOWN for `order`.
  */
 export function loadTasks<const Names extends readonly string[] = readonly string[]>(
   file: FileReference,
@@ -56,10 +55,10 @@ export function loadTasks<const Names extends readonly string[] = readonly strin
   return tasks as { readonly [Index in keyof Names]: Task<Names[Index]> }
 }
 
-/** Where tasks are described. */
+/** Task entries of a document. */
 export interface TaskSource {
   readonly document: YamlDocument
-  /** `unnamed` ones are known by a name that is derived from their texts. */
+  /** `unnamed`: the name is derived from the texts. */
   readonly entries: readonly (YamlEntry & { readonly unnamed?: boolean })[]
 }
 
@@ -68,9 +67,9 @@ export function tasksIn(document: YamlDocument): TaskSource {
 }
 
 export interface TasksOfFile {
-  /** Those that could be made. */
+  /** Valid tasks. */
   readonly tasks: readonly Task[]
-  /** Those about which neither the file nor the code says who does them. */
+  /** Tasks without an agent, in the file and in the code. */
   readonly withoutAgent: readonly YamlEntry[]
 }
 
@@ -97,9 +96,9 @@ export function readTasks(
   const withoutAgent: YamlEntry[] = []
   for (const entry of ordered) {
     const about = { ...known, self: entry.name }
-    const said = code(entry.name)
-    if (!hasAgent(document, entry, said)) withoutAgent.push(entry)
-    const read = problems.try(() => readFields(reading, entry, about, resolveNames(said, about)))
+    const fromCode = code(entry.name)
+    if (!hasAgent(document, entry, fromCode)) withoutAgent.push(entry)
+    const read = problems.try(() => readFields(reading, entry, about, resolveNames(fromCode, about)))
     const name = entry.unnamed ? {} : { name: entry.name }
     const make = (): Task => withPlace(reading, entry, () => new Task({ ...(read as unknown as TaskOptions), ...name }))
     earlier.set(entry.name, read && problems.try(make))
@@ -109,13 +108,13 @@ export function readTasks(
 
 type Options = { readonly [option: string]: unknown }
 
-/** What the code says about a task, with agents and tasks in place of their names. OPTION_INVALID. */
-function resolveNames(said: Options, known: NameScope): Options {
-  const { agent, context } = said
+/** Options from the code, with names replaced by agents and tasks. OPTION_INVALID. */
+function resolveNames(fromCode: Options, known: NameScope): Options {
+  const { agent, context } = fromCode
   const refuse = (option: string) => (problem: string) =>
     new RepriseError('OPTION_INVALID', `taskOptions.${known.self}.${option} ${problem}`)
   return {
-    ...said,
+    ...fromCode,
     ...(typeof agent === 'string' && { agent: agentNamed(agent, known, refuse('agent')) }),
     ...(Array.isArray(context) && {
       context: (context as unknown[]).flatMap((item) =>
@@ -125,7 +124,7 @@ function resolveNames(said: Options, known: NameScope): Options {
   }
 }
 
-function hasAgent(document: YamlDocument, { value }: YamlEntry, said: Options): boolean {
-  if (said['agent'] !== undefined || !isMap(value)) return true
+function hasAgent(document: YamlDocument, { value }: YamlEntry, fromCode: Options): boolean {
+  if (fromCode['agent'] !== undefined || !isMap(value)) return true
   return document.entries(value).some((field) => field.name === 'agent' && field.value !== undefined)
 }

@@ -1,21 +1,21 @@
-// What is wrong with files is said all at once, and what they ask for in vain is said too: one look is enough to put
-// a file right. Nothing is thrown while there is still something to read.
+// Collects all problems of files, and reports them together, along with warnings about unsupported fields. Reading
+// continues after a problem.
 import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { safeLogger, quietLogger } from '../result/log.ts'
 
-/** How many mistakes a message lists: further ones are usually the same again. */
+/** Mistakes listed in a message; further ones are usually repetitions. */
 const problemLimit = 30
 
 export interface Problems {
   readonly count: number
-  /** What `read` gives; undefined where it was refused, which is kept for the end. */
+  /** The result of `read`; undefined if it threw a RepriseError, which is kept. */
   try<T>(read: () => T): T | undefined
-  /** Something that means nothing here and is no mistake: said once, with all the places that have it. */
+  /** Adds a warning. The same warning is reported once, with its first place. */
   note(place: string, what: string, words: string): void
-  /** The one mistake as it is, or one error with all of them. */
+  /** The only error, or one that combines all. */
   readonly error: RepriseError | undefined
-  /** One sentence for each thing that was noted. */
+  /** One sentence per warning. */
   readonly notes: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export function newProblems(): Problems {
   }
 }
 
-/** When all is read: throws what is wrong, and tells the logger what means nothing here. */
+/** Throws the errors, if any, and logs the warnings. */
 export function reportProblems(problems: Problems, given: Logger | undefined): void {
   if (problems.error) throw problems.error
   const logger = given ? safeLogger(given) : quietLogger

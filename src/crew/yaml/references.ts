@@ -1,5 +1,5 @@
-// Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for
-// nothing is refused with what there is.
+// Names in a file that refer to a model, a tool, an agent or an earlier task. Errors about unknown names list the known
+// ones.
 import { check, type Check } from '../../base/checks.ts'
 import { knownProviders, readModelName } from '../../models/resolve/model-names.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
@@ -9,30 +9,30 @@ import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
 import { names, shown, text, scalarText, type FieldValue } from './yaml-values.ts'
 
-/** What the names in a file may stand for. */
+/** The objects that names in a file can refer to. */
 export interface NameScope {
   readonly models: Models
   readonly tools: ReadonlyMap<string, Tool>
-  /** Undefined stands for one that could not be made. */
+  /** Undefined for an invalid agent. */
   readonly agents: ReadonlyMap<string, Agent | undefined>
-  /** Where these agents are, in a message's words. */
+  /** Origin of the agents, for messages. */
   readonly agentsFrom: string
-  /** Those that come before this one; undefined for one that could not be made. */
+  /** Tasks before this one; undefined for an invalid one. */
   readonly earlier: ReadonlyMap<string, Task | undefined>
   readonly taskNames: readonly string[]
-  /** Tasks of the file that `order` does not name. */
+  /** Tasks of the file that aren't in `order`. */
   readonly leftOut: readonly string[]
-  /** Of the agent or task itself. */
+  /** Name of the current agent or task. */
   readonly self: string
 }
 
 export type Models = { readonly [name: string]: LanguageModel | string }
 
-/** CrewAI's ways of writing a model, as Reprise writes it. */
+/** Accepts CrewAI's model names too. */
 export function model(field: FieldValue, { models }: Pick<NameScope, 'models'>): LanguageModel | string | undefined {
   if (scalarText(field.value) === undefined) {
     throw field.refuse(
-      `is ${shown(field.value)}; write provider/model, and below settings what else there is to say: temperature, maxOutputTokens`,
+      `is ${shown(field.value)}; write provider/model, and put temperature, maxOutputTokens and the like below settings`,
     )
   }
   const written = text(field)
@@ -41,13 +41,13 @@ export function model(field: FieldValue, { models }: Pick<NameScope, 'models'>):
   const named = readModelName(written)
   if (named !== undefined) return named.name
   throw field.refuse(
-    `${describe(written)} names no provider that Reprise knows; write provider/model, where provider is ` +
-      `${knownProviders(written)}, or give a model by this name in the code: models: { ${JSON.stringify(written)}: … }${guess(written, Object.keys(models))}`,
+    `${describe(written)} has no known provider; write provider/model, where provider is ` +
+      `${knownProviders(written)}, or give a model with this name in the code: models: { ${JSON.stringify(written)}: … }${guess(written, Object.keys(models))}`,
   )
 }
 
 /**
- * An empty list is as none, as it is in CrewAI: a task then has its agent's tools. Of `custom:look_up` and
+ * As in CrewAI, an empty list counts as none: the task then has its agent's tools. In `custom:look_up` and
  * `crewai_tools:SerperDevTool`, the last part may be the name.
  */
 export function tools(field: FieldValue, known: NameScope): readonly Tool[] | undefined {
@@ -64,7 +64,7 @@ export function tools(field: FieldValue, known: NameScope): readonly Tool[] | un
     const one = missing.length === 1
     throw field.refuse(
       given.length === 0
-        ? `${words} ${one ? 'stands' : 'stand'} for nothing, since no tools are given; give ${one ? 'it' : 'them'} in the code: ${code}`
+        ? `${words} ${one ? 'is' : 'are'} unknown, since no tools are given; give ${one ? 'it' : 'them'} in the code: ${code}`
         : `${words} ${one ? 'is' : 'are'} not among the tools given (${given.join(', ')})${guess(first.short, given) || `; give ${code}`}`,
       first.at,
     )
@@ -78,44 +78,44 @@ export function agent(field: FieldValue, known: NameScope): Agent | undefined {
   return name === undefined ? undefined : agentNamed(name, known, (problem) => field.refuse(problem))
 }
 
-/** An empty list is none; a field that is left out, all earlier tasks. */
+/** An empty list: no tasks. Without the field: all earlier tasks. */
 export function context(field: FieldValue, known: NameScope): readonly Task[] {
   return names(field).flatMap(({ name, at }) => taskNamed(name, known, (problem) => field.refuse(problem, at)) ?? [])
 }
 
 type Refuse = (problem: string) => Error
 
-/** Undefined for one that is there and could not be made: what is wrong with it is said already. */
+/** Undefined for an invalid agent, whose problem is already reported. */
 export function agentNamed(name: string, { agents, agentsFrom, self }: NameScope, refuse: Refuse): Agent | undefined {
   if (agents.has(name)) return agents.get(name)
   const there = [...agents.keys()]
-  const instead = `write one of these, or in the code taskOptions: { ${self}: { agent: '${there[0]}' } }`
+  const instead = `write one of these, or give another in the code: taskOptions: { ${self}: { agent: '${there[0]}' } }`
   const meant =
     guess(name, there) || (there.length === 0 ? '; there are none' : `; there are ${there.join(', ')}; ${instead}`)
   throw refuse(`${describe(name)} is not in ${agentsFrom}${meant}`)
 }
 
-/** As `agentNamed`. */
+/** Undefined for an invalid task, whose problem is already reported. */
 export function taskNamed(
   name: string,
   { earlier, taskNames, leftOut, self }: NameScope,
   refuse: Refuse,
 ): Task | undefined {
   if (earlier.has(name)) return earlier.get(name)
-  if (name === self) throw refuse(`has the task itself; a task sees only earlier ones`)
+  if (name === self) throw refuse(`has the task itself; a task sees only earlier tasks`)
   if (taskNames.includes(name)) {
-    const words = `has ${name}, which comes later; a task sees only earlier ones`
-    throw refuse(`${words}, so move ${name} up, or give the order in the code: order: ['${name}', '${self}', …]`)
+    const words = `has ${name}, which comes later; a task sees only earlier tasks`
+    throw refuse(`${words}, so move ${name} up, or set the order in the code: order: ['${name}', '${self}', …]`)
   }
   if (leftOut.includes(name)) {
-    throw refuse(`has ${name}, which order leaves out; add it there, or give another context in the code`)
+    throw refuse(`has ${name}, which is not in order; add it there, or give another context in the code`)
   }
   const there = [...earlier.keys()]
   const meant = guess(name, taskNames) || `; before it there are ${there.join(', ') || 'none'}`
-  throw refuse(`${describe(name)} is no task of this file${meant}`)
+  throw refuse(`${describe(name)} is not a task of this file${meant}`)
 }
 
-/** By the names that the tools have, and by those that a record gives them. */
+/** Tools by their names, and by the keys of a record. */
 export function toolsByName(given: unknown): ReadonlyMap<string, Tool> {
   const list = given === undefined ? [] : toolList('tools', given)
   const keys = isRecord(given) ? Object.keys(given) : []

@@ -1,4 +1,4 @@
-// The names at the top of a file, and what the code says about them.
+// Entries at the top of a file, and options in code for them.
 import { isMap } from 'yaml'
 import { RepriseError } from '../../base/errors.ts'
 import { listOf, optional, wrong } from '../../base/checks.ts'
@@ -7,8 +7,8 @@ import type { YamlEntry, YamlDocument } from './document.ts'
 import { invalid } from './yaml-file.ts'
 
 /**
- * All but those that begin with `x-`: places for what others merge. They may stand below one `agents:` or `tasks:`.
- * CREW_INVALID when nothing is left.
+ * Agent or task entries, at the top or below a single `agents:` or `tasks:`. Names that begin with `x-` are skipped:
+ * they hold values for merges. CREW_INVALID if nothing is left.
  */
 export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): readonly YamlEntry[] {
   const top = document.top.filter(isNamed)
@@ -24,14 +24,14 @@ function isNamed({ name }: YamlEntry): boolean {
   return !name.startsWith('x-')
 }
 
-/** Those that the code names, in its order; all, where it names none. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Entries in the order given in the code. Default: all. OPTION_INVALID, OPTION_UNKNOWN. */
 export function inOrder<E extends { readonly name: string }>(
   order: readonly string[] | undefined,
   file: string,
   entries: readonly E[],
 ): readonly E[] {
   if (order === undefined) return entries
-  if (!Array.isArray(order) || order.length === 0) throw wrong('order', order, 'a list of at least one name of a task')
+  if (!Array.isArray(order) || order.length === 0) throw wrong('order', order, 'a list of at least one task name')
   return order.map((name, index) => {
     if (order.indexOf(name) !== index) throw new RepriseError('OPTION_INVALID', `order has ${name} twice; remove one`)
     const found = entries.find((entry) => entry.name === name)
@@ -42,7 +42,7 @@ export function inOrder<E extends { readonly name: string }>(
 
 const nameList = listOf<string>('a list of names', 'a name', (item) => typeof item === 'string')
 
-/** The names by which the code knows what is in a file. OPTION_INVALID; OPTION_UNKNOWN for one that is not there. */
+/** Checks that the file has the names that the code uses. OPTION_INVALID, OPTION_UNKNOWN. */
 export function checkThere(names: unknown, file: string, entries: readonly { readonly name: string }[]): void {
   const list = optional('names', names, nameList) ?? []
   const unknown = list.find((name) => entries.every((entry) => entry.name !== name))
@@ -52,8 +52,8 @@ export function checkThere(names: unknown, file: string, entries: readonly { rea
 type Options = { readonly [option: string]: unknown }
 
 /**
- * What the code says about one name. OPTION_INVALID; OPTION_UNKNOWN when it says something about a name that the file
- * does not have.
+ * Returns the options that the code gives for a name. OPTION_INVALID; OPTION_UNKNOWN for a name that the file doesn't
+ * have.
  */
 export function checkCode(
   option: string,

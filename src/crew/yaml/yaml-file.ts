@@ -1,4 +1,4 @@
-// The files themselves: where they are, what messages call them, and their text.
+// Locates and reads files.
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,11 +11,11 @@ export function invalid(message: string, cause?: unknown): RepriseError {
   return new RepriseError('CREW_INVALID', message, { cause })
 }
 
-/** The path to open, and its name in messages: a path as it was given, a URL relative to the working folder. */
+/** The path to open, and its name in messages: a path as given, a URL relative to the working folder. */
 export function locate(reference: unknown): { readonly path: string; readonly file: string; readonly isUrl: boolean } {
   const isUrl = reference instanceof URL || (typeof reference === 'string' && reference.startsWith('file:'))
   if (!isUrl && (typeof reference !== 'string' || reference === '')) {
-    throw invalid(`a YAML file is given as a path or a URL, such as 'config/agents.yaml'`)
+    throw invalid(`a YAML file needs a path or a URL, such as 'config/agents.yaml'`)
   }
   if (!isUrl) return { path: reference, file: reference, isUrl }
   try {
@@ -27,21 +27,21 @@ export function locate(reference: unknown): { readonly path: string; readonly fi
   }
 }
 
-/** CREW_INVALID: no such file, or one that is not text. */
+/** CREW_INVALID if the file doesn't exist or isn't UTF-8. */
 export function readText(path: string, file: string): string {
   let bytes: Uint8Array
   try {
     bytes = readFileSync(path)
   } catch (error) {
     const { code } = error as { readonly code?: string }
-    const where = `the working folder is ${resolve()}; for a path beside the module use new URL('…', import.meta.url)`
-    if (code === 'ENOENT') throw invalid(`there is no file ${file}; ${where}`, error)
+    const where = `the working folder is ${resolve()}; for a path relative to the module use new URL('…', import.meta.url)`
+    if (code === 'ENOENT') throw invalid(`${file} does not exist; ${where}`, error)
     throw invalid(`${file} cannot be read: ${messageOf(error)}`, error)
   }
   try {
-    // takes a byte order mark off
+    // removes a byte order mark
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    throw invalid(`${file} is not text in UTF-8; save it in that encoding`, error)
+    throw invalid(`${file} is not UTF-8 text; save it as UTF-8`, error)
   }
 }

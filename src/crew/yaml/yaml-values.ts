@@ -1,31 +1,29 @@
-// How the value of a field is read: a scalar becomes what its field needs. `yes` is true where a boolean is expected,
-// as in the YAML 1.1 that CrewAI reads, and a text where a text is; "3" is a number where a number is.
+// Converts field values to the type that the field needs: `yes` is true for a boolean, as in the YAML 1.1 that CrewAI
+// reads, and a text for a text; "3" is a number for a number.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
 import { describe, guess } from '../../base/options.ts'
 import type { YamlEntry, YamlValue, YamlDocument } from './document.ts'
 
-/** One field of an agent or task, and how to refuse it. */
+/** A field of an agent or task, and how to refuse it. */
 export interface FieldValue {
   readonly document: YamlDocument
   readonly value: NonNullable<YamlValue>
-  /** What the option takes, in words. */
+  /** Description of valid values. */
   readonly expected: string
-  /** Where the code says it instead: `taskOptions: { research: { … } }`. */
+  /** How to set the option in code: */
   inCode(option: string): string
   /** CREW_INVALID at the field, or at a node within it. */
   refuse(problem: string, at?: Node): Error
 }
 
-/**
- * Without white space at its ends, so that `>` and `>-` mean the same. A number or boolean is taken as it is written.
- */
+/** Trims the text, so that `>` and `>-` mean the same. Numbers and booleans are taken as written. */
 export function text(field: FieldValue): string | undefined {
   const found = scalarText(field.value)
   if (found !== undefined) return found === '' ? undefined : found
   const { value } = field
   const braces =
-    isMap(value) && value.flow ? '; put a text that begins with { in quotes, or on the lines below a >' : ''
+    isMap(value) && value.flow ? '; a text that begins with { needs quotes, or goes on the lines below a >' : ''
   throw field.refuse(`is ${shown(value)}, but must be a text${braces}`)
 }
 
@@ -35,20 +33,20 @@ export function boolean(field: FieldValue): boolean {
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
-/** A boolean that had several degrees in older versions of CrewAI: `verbose: 2`. */
+/** A boolean that was a number in older versions of CrewAI: `verbose: 2`. */
 export function degree(field: FieldValue): boolean {
   const found = scalarNumber(field.value)
   return found === undefined ? boolean(field) : found !== 0
 }
 
-/** Whether it is in its range, the option's own check says. */
+/** The option's own check checks the range. */
 export function number(field: FieldValue): number {
   const found = scalarNumber(field.value)
   if (found !== undefined) return found
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
-/** A list of names, or one name, each with the node to blame. */
+/** A list of names, or one name, each with its node for errors. */
 export function names(field: FieldValue): readonly { readonly name: string; readonly at: Node }[] {
   const { document, value } = field
   const single = scalarText(value)
@@ -57,7 +55,7 @@ export function names(field: FieldValue): readonly { readonly name: string; read
   return document.items(value).map(({ at, value: item }) => {
     const name = scalarText(item)
     if (name !== undefined && name !== '') return { name, at }
-    throw field.refuse(`has ${shown(item)} in its list; write names`, at)
+    throw field.refuse(`has ${shown(item)} in its list; write only names`, at)
   })
 }
 
@@ -77,8 +75,8 @@ export function sentences(field: FieldValue): readonly string[] | undefined {
 }
 
 /**
- * The members of a mapping that are wanted, as plain JSON; with `allowed`, others than these are refused. Aliases are
- * followed, so it is bounded: few lines could stand for billions of values.
+ * Wanted members of a mapping as plain JSON; with `allowed`, refuses all others. Size and depth are limited, since
+ * aliases are followed: a few lines could expand to billions of values.
  */
 export function mapping(
   field: FieldValue,
@@ -111,13 +109,13 @@ function plain(node: Scalar): Json {
   return typeof value === 'number' && Number.isFinite(value) ? value : (scalarText(node) ?? null)
 }
 
-/** Whether a value says that something is not wanted: false, no, 0, an empty text, list or mapping. */
+/** Whether a value turns something off: false, no, 0, an empty text, list or mapping. */
 export function isOff(value: NonNullable<YamlValue>): boolean {
   if (!isScalar(value)) return value.items.length === 0
   return scalarText(value) === '' || scalarNumber(value) === 0 || scalarBoolean(value) === false
 }
 
-/** A value as a message shows it. */
+/** Formats a value for messages. */
 export function shown(value: YamlValue): string {
   if (value === undefined) return 'nothing'
   if (isMap(value)) return 'a mapping'

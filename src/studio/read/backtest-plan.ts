@@ -1,5 +1,5 @@
 // What a backtest would execute, on which earlier runs, and what that may take. Nothing is written or spent.
-import { trialEstimate } from '../../crew/verbs/backtest-estimate.ts'
+import { trialEstimate } from '../../crew/verbs/backtest.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { readCase, storedCases } from '../../engine/history/backtest-case.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'

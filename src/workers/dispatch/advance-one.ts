@@ -1,5 +1,5 @@
-// Advances one run on request. The run is claimed as by any worker, so that crew limits hold and a run that crashes its
-// processes is eventually given up.
+// One run that somebody asks this process to advance. It is claimed as by any worker, if it is ready, so that the
+// limits of crews hold and a run that kills its processes is left alone after a while, whoever asks for it.
 import { recordedOutcome, type AdvanceOutcome } from '../../crew/advance/advance.ts'
 import { defined } from '../../base/defined.ts'
 import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
@@ -12,13 +12,13 @@ import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
 /** A run of one of the stores that a process serves. */
 export interface LocatedRun {
   readonly served: ServedStore
-  /** The root run. */
+  /** The one at the top. */
   readonly run: RunId
   readonly lane: Lane
   readonly crew: ServedCrew
 }
 
-/** Finds the root of a run; `other` if this process does not serve its crew. RUN_NOT_FOUND. */
+/** The run at the top, of what works for it; `other` where its crew isn't here. RUN_NOT_FOUND. */
 export async function locateRun(
   stores: readonly ServedStore[],
   runId: string,
@@ -32,11 +32,11 @@ export async function locateRun(
     other ??= row && { status: 'other', crew: row.crew, version: row.version }
   }
   if (other) return other
-  const urls = stores.map(({ store }) => store.url).join(' and ')
-  throw new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${urls}`, { runId: run })
+  const places = stores.map(({ store }) => store.url).join(' and ')
+  throw new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${places}`, { runId: run })
 }
 
-/** Undefined if the run isn't ready, or its crew is at its limit. */
+/** Undefined when it isn't ready, or its crew has as many runs as it may. `has`: what is in progress here. */
 export async function claimOne(
   { served, run, crew }: LocatedRun,
   inProgress: ReadonlySet<RunId>,
@@ -46,20 +46,20 @@ export async function claimOne(
   return lease
 }
 
-/** When to ask again for a run that was not given. */
-const retryMs = 1_000
+/** What isn't given now is asked for again after this time. */
+const laterMs = 1_000
 
-/** The outcome of a run that could not be claimed, from its journal. */
+/** What the journal says of a run that was not given. */
 export async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
   const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
-  // held by another process, at the limit of its crew, or pausing after a failed try
-  return outcome.status === 'more' ? { status: 'held', until: now + retryMs } : outcome
+  // somebody has it, its crew has as many runs as it may, or it was tried in vain just now
+  return outcome.status === 'more' ? { status: 'held', until: now + laterMs } : outcome
 }
 
-/** Whether a ready run waits only for the limit of its crew. */
+/** Whether it is the limit of its crew that keeps back a run which wants somebody. */
 export async function isAtCrewLimit({ served: { store }, run, crew }: LocatedRun): Promise<boolean> {
   if (crew.maxRuns === undefined || (await store.holder(run))) return false
-  // after two failed tries or a death, the run pauses for its own reasons
+  // one that was tried twice in vain, or whose holder died, is kept back for its own good
   const { tries, deaths } = await store.tries(run)
   return tries < 2 && deaths === 0
 }

@@ -1,4 +1,4 @@
-// The exports of `reprise/http`.
+// What `import { … } from 'reprise/http'` gives.
 import '../../base/node-version.ts'
 
 export { advanceHandler } from './advance-handler.ts'

@@ -1,4 +1,4 @@
-// The exports of `reprise/restate`.
+// What `import { … } from 'reprise/restate'` gives.
 import '../../base/node-version.ts'
 
 export { restateDispatcher } from './restate-dispatcher.ts'

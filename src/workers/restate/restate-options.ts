@@ -1,4 +1,4 @@
-// The options of `restateDispatcher`.
+// Where Restate is, and where it finds this worker.
 import { listOf, optional, seconds, text, whole, type Check } from '../../base/checks.ts'
 import { environment } from '../../base/environment.ts'
 import { checkKeys } from '../../base/options.ts'
@@ -6,28 +6,30 @@ import { remember } from '../../secrets/known.ts'
 import { readUrl } from '../http/read-address.ts'
 
 export interface RestateOptions {
-  /** Ingress URL, or several for a cluster. Default: RESTATE_INGRESS_URL, else http://127.0.0.1:8080. */
+  /** Where runs are handed over: the ingress, or several of a cluster. RESTATE_INGRESS_URL, else port 8080 here. */
   readonly ingress?: string | readonly string[]
   /**
-   * URL of the admin API, or several, where workers register. False: the worker does not register itself. Default:
-   * RESTATE_ADMIN_URL, else http://127.0.0.1:9070.
+   * Where workers are registered: the admin API, or several. RESTATE_ADMIN_URL, else port 9070 here. False: nobody
+   * registers them, since something else does.
    */
   readonly admin?: string | readonly string[] | false
-  /** Token for both APIs. Default: RESTATE_AUTH_TOKEN. */
+  /** For both, where they want one: RESTATE_AUTH_TOKEN. */
   readonly token?: string
-  /** Port of this worker. On Linux, several workers of a machine may share it. Default: 9080. */
+  /** Where this worker listens. Default 9080; on Linux several workers of a machine may listen on the same one. */
   readonly port?: number
-  /** Default: 127.0.0.1, reachable from this machine only. */
+  /** Default 127.0.0.1: only this machine. */
   readonly host?: string
-  /** Where Restate reaches this worker, or the load balancer before workers that serve the same. Default: host and port. */
+  /** Where Restate reaches this worker, and all that do the same: a load balancer. Left out, host and port. */
   readonly url?: string
-  /** Public keys of the Restate servers that may call this worker: `publickeyv1_…`. Default: any caller may. */
+  /**
+   * The public keys of the Restate that may call this worker: `publickeyv1_…`. Left out, whoever reaches it may.
+   */
   readonly identityKeys?: readonly string[]
-  /** How long one call advances a run. Default: 60. */
+  /** How long a run is held in one call. Default 60. */
   readonly sliceSeconds?: number
   /**
-   * How long Restate waits for a call after its slice. Set it longer than the longest step: a longer step is not lost,
-   * but the run does not continue until it ends. Default: 3600.
+   * How long Restate waits for a call that is past its slice: the longest step must fit into it. Default 3600. A step
+   * that takes longer is not lost, but nobody goes on with the run before it is over.
    */
   readonly abortSeconds?: number
 }
@@ -82,7 +84,7 @@ const keyList: Check<readonly string[]> = listOf(
   (value) => typeof value === 'string' && value.startsWith('publickeyv1_'),
 )
 
-/** Variables separate several URLs by commas. */
+/** In the environment, several are separated by commas. */
 function readUrls(name: string, given: string | readonly string[]): readonly string[] {
   const list = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given
   return list.map((one) => readUrl(`${name} of restateDispatcher`, one, 'http://127.0.0.1:8080').replace(/\/+$/, ''))

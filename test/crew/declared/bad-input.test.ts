@@ -135,7 +135,7 @@ const atOnce: readonly Refusal[] = [
     'OPTION_INVALID',
     /retries of task "a" is 1\.5; give a whole number of at least 0/,
   ],
-  ['a name that is a bigint', () => task({ name: 1n }), 'OPTION_INVALID', /name of a task is 1, which is not a text/],
+  ['a name that is a bigint', () => task({ name: 1n }), 'OPTION_INVALID', /name of a task is 1, which is not a string/],
   ['a name that is half a character', () => task({ name: 'x\ud800' }), 'OPTION_INVALID', /has half of a character/],
   [
     'an agent that was not made',
@@ -159,7 +159,7 @@ const atOnce: readonly Refusal[] = [
     'a context of a task that was made twice',
     () => crewOf({ tasks: [task(), task({ name: 'b', context: [task()] })] }),
     'CREW_INVALID',
-    /task b has a in its context, but not the one that is in the crew: make it once/,
+    /task b has a in its context, but not the object that is in the crew: create the task once/,
   ],
   [
     'null as a manager',
@@ -196,19 +196,19 @@ const atOnce: readonly Refusal[] = [
     'a version of a crew that not every store can find runs by',
     () => crewOf({ version: 'a\0' }),
     'OPTION_INVALID',
-    /version of crew "c" is "a\\u0000"; give a text of up to 100 characters/,
+    /version of crew "c" is "a\\u0000"; give up to 100 characters/,
   ],
   [
     'a version of a crew that is too long',
     () => crewOf({ version: 'v'.repeat(101) }),
     'OPTION_INVALID',
-    /version of crew "c" is "v+\.\.\."; give a text of up to 100 characters/,
+    /version of crew "c" is "v+\.\.\."; give up to 100 characters/,
   ],
   [
     'a version of a crew that is no text',
     () => crewOf({ version: 1n }),
     'OPTION_INVALID',
-    /version of crew "c" is 1; give a text/,
+    /version of crew "c" is 1; give up to 100 characters/,
   ],
   [
     'prices that are not there yet',
@@ -326,7 +326,7 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
     'a list before nothing',
     (crew) => crew.runs({ before: any(null) }).page(),
     'OPTION_INVALID',
-    /before is null; give a run of the page before, or its id/,
+    /before is null; give a run of the previous page, or its id/,
   ],
   [
     'a question by its number',
@@ -447,14 +447,16 @@ describe('what a function of the user gives wrongly is said by its name', () => 
 
   test('a guardrail without a name is counted, once', async () => {
     const crew = crewOf({ tasks: [task({ guardrails: [() => false] })] })
-    await assert.rejects(crew.kickoff(), { message: /^task a failed: guardrail 1 gave false; give true, a reason/ })
+    await assert.rejects(crew.kickoff(), {
+      message: /^task a failed: guardrail 1 returned false; return true, a reason/,
+    })
   })
 
   test('a guardrail that refuses without a reason', async () => {
     const crew = crewOf({ tasks: [task({ retries: 0, guardrails: [() => ''] })] })
     await assert.rejects(crew.kickoff(), {
       code: 'OUTPUT_REFUSED',
-      message: /in one try: guardrail 1 refused it without a reason/,
+      message: /in one try: guardrail 1 rejected it without a reason/,
     })
   })
 })
@@ -553,6 +555,6 @@ test('something else than a store or its URL is not opened', async () => {
 
 test('what an input is that JSON does not carry is said in good words', async () => {
   const inputs = (value: unknown): Promise<unknown> => crewOf().kickoff({ inputs: { x: any(value) } })
-  await assert.rejects(inputs([undefined]), { message: /inputs\.x\[0\] is undefined, which JSON does not carry/ })
+  await assert.rejects(inputs([undefined]), { message: /inputs\.x\[0\] is undefined, which is not valid JSON/ })
   await assert.rejects(inputs(new Error('x')), { message: /inputs\.x is an Error, which/ })
 })

@@ -108,7 +108,7 @@ describe('what Reprise does not have is said plainly', () => {
       [
         'agent',
         'functionCallingLlm',
-        'this version of Reprise does not have it; leave it out, and let its one model call the tools',
+        'this version of Reprise does not have it; leave it out, and use one model, which also calls the tools',
       ],
       ['agent', 'step_callback', 'this version of Reprise does not have it; leave it out, and use onStep of the crew'],
       ['crew', 'planning', 'this version of Reprise does not have it; leave it out'],

@@ -84,7 +84,7 @@ test('a date format without a code, or with one that is not known, is refused', 
   for (const dateFormat of ['today', '', '%Q', '%Y %', '100%%', 7 as never]) {
     assert.throws(() => new Agent({ role: 'Clerk', goal: 'g', dateFormat }), {
       code: 'OPTION_INVALID',
-      message: /^dateFormat of agent "Clerk" is .*; give a format such as `%d %B %Y`, of %Y, %y, /,
+      message: /^dateFormat of agent "Clerk" is .*; give a format such as `%d %B %Y`, made of %Y, %y, /,
     })
   }
 })

@@ -437,7 +437,7 @@ describe('refused before anything is spent', () => {
     const gone = join(claim.folder, 'gone.pdf')
     assert.equal(
       await refusedInput([{ deep: file(gone) }]),
-      `inputs.claim[0].deep is the file "${gone}", which is not there (${gone}); check the path and the working folder`,
+      `inputs.claim[0].deep is the file "${gone}", which does not exist (${gone}); check the path and the working folder`,
     )
     assert.match(await refusedInput(file(claim.folder)), /which is a folder; give a file/)
     assert.match(await refusedInput(file(claim.path)), /inputs\.claim is the file ".*claim\.pdf", which is empty/)
@@ -454,21 +454,18 @@ describe('refused before anything is spent', () => {
     await using claim = await claimFile(Buffer.alloc(20 * 1024 * 1024 + 1))
     assert.match(
       await refusedInput(file(claim.path)),
-      /has 20,971,521 bytes, more than the 20,971,520 that are allowed; give a smaller one, or raise its maxBytes/,
+      /has 20,971,521 bytes, more than the limit of 20,971,520; give a smaller file, or raise maxBytes/,
     )
-    assert.match(await refusedInput(file(pdf, { name: 'a.pdf', maxBytes: 5 })), /19 bytes, more than the 5/)
+    assert.match(await refusedInput(file(pdf, { name: 'a.pdf', maxBytes: 5 })), /19 bytes, more than the limit of 5;/)
   })
 
   test('one of an unknown kind, and a text that is none', async () => {
     await using claim = await claimFile(Buffer.from('???'), 'claim')
-    assert.match(
-      await refusedInput(file(claim.path)),
-      /of no kind that its name or its bytes tell; say it: file\(…, \{ mediaType/,
-    )
+    assert.match(await refusedInput(file(claim.path)), /has an unknown media type; give it: file\(…, \{ mediaType/)
     const latin = Buffer.from('caf\xe9', 'latin1')
     assert.match(
       await refusedInput(file(latin, { name: 'menu.txt' })),
-      /is to be a text \(text\/plain\), but is not UTF-8/,
+      /has the text type text\/plain, but is not UTF-8/,
     )
   })
 
@@ -476,7 +473,7 @@ describe('refused before anything is spent', () => {
     const { crew, calls } = fileCrew(newStore())
     const good = { claim: file(pdf, { name: 'claim.pdf' }) }
     const { message } = await refusal(() => crew.kickoffForEach([good, { claim: file('gone.pdf') }]))
-    assert.match(message, /^inputs\[1\]: inputs\.claim is the file "gone\.pdf", which is not there/)
+    assert.match(message, /^inputs\[1\]: inputs\.claim is the file "gone\.pdf", which does not exist/)
     assert.equal(calls.length, 0)
     assert.equal((await crew.kickoffForEach([good, good])).length, 2)
     assert.equal(calls.length, 4)
@@ -484,7 +481,7 @@ describe('refused before anything is spent', () => {
 
   test('a call of file() that cannot work', async () => {
     const bad = file as (source: unknown, options?: object) => unknown
-    assert.match((await refusal(() => bad('https://example.com/a.pdf'))).message, /fetch what is elsewhere first/)
+    assert.match((await refusal(() => bad('https://example.com/a.pdf'))).message, /fetch remote files first/)
     assert.match(
       (await refusal(() => bad(new URL('https://example.com/a.pdf')))).message,
       /give a path, a file: URL or bytes/,

@@ -160,7 +160,7 @@ describe('a crew with a schema of its inputs', () => {
     const crew = new Crew({ tasks: [task], inputs: since as never, store: newStore() })
     await assert.rejects(crew.kickoff({ inputs: { since: '2020-01-01' } }), {
       code: 'INPUT_INVALID',
-      message: /the schema of the inputs of crew .* gives what the journal cannot hold: .*since is a Date/,
+      message: /the input schema of crew .* returned what the journal cannot store: result\.since is a Date/,
     })
     assert.throws(() => new Crew({ tasks: [task], inputs: { id: 'string' } as never }), { code: 'SCHEMA_INVALID' })
   })

@@ -36,7 +36,7 @@ describe('an input that no text uses', () => {
       })
       await assert.rejects(async () => make(crew, { topic: 'x', audience: 'y' }), {
         code: 'INPUT_UNKNOWN',
-        message: /crew c has no input audience; it has topic; leave audience out, or give the crew a schema/,
+        message: /crew c has no input audience; it has topic; remove audience, or give the crew an input schema/,
       })
       assert.equal(model.calls.length, asked)
       assert.deepEqual(await crew.runs().page(), [])
@@ -133,7 +133,7 @@ describe('an input that is given to a run made from another', () => {
       await crew.kickoff({ id: 'r', inputs: { claim: 'x' } })
       await assert.rejects(async () => make(crew, { claims: 'y' }), {
         code: 'INPUT_UNKNOWN',
-        message: /did you mean claim\?.*give the crew a schema of its inputs/,
+        message: /did you mean claim\?.*give the crew an input schema/,
       })
       await make(crew, { claim: 'y', claims: 'y', reader: 'z' })
     })
@@ -143,7 +143,7 @@ describe('an input that is given to a run made from another', () => {
       await crew.kickoff({ id: 'r', inputs: { topic: 'x', topics: 'z' } })
       await assert.rejects(async () => make(crew, { topik: 'y' }), {
         code: 'INPUT_UNKNOWN',
-        message: /did you mean topic\?.*give the crew a schema of its inputs/,
+        message: /did you mean topic\?.*give the crew an input schema/,
       })
       // given with the other, it is no slip; nor is one that the old run had, or one that is like no other
       await make(crew, { topic: 'y', topik: 'y', topics: 'a', audience: 'b' })

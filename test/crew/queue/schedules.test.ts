@@ -91,7 +91,7 @@ const refused: readonly (readonly [given: object, code: string, words: RegExp])[
   [{ cron: '0 2 * *' }, 'OPTION_INVALID', /is "0 2 \* \*"; give five fields/],
   [{ cron: '0 0 2 * * *' }, 'OPTION_INVALID', /is "0 0 2 \* \* \*"; give five fields/],
   [{ cron: '2027-01-01T00:00:00' }, 'OPTION_INVALID', /is "2027-01-01T00:00:00"; give five fields/],
-  [{ cron: '0 0 30 2 *' }, 'OPTION_INVALID', /is "0 0 30 2 \*", which never comes/],
+  [{ cron: '0 0 30 2 *' }, 'OPTION_INVALID', /is "0 0 30 2 \*", which never matches/],
   [{ cron: '@reboot' }, 'OPTION_INVALID', /is "@reboot" \(/],
   [{ cron: undefined }, 'OPTION_INVALID', /cron of schedule "nightly" of crew reports is undefined; give five/],
   [{ cron: 5 }, 'OPTION_INVALID', /is 5; give five/],
@@ -167,6 +167,6 @@ test('two crews of one store whose schedules have one name are told so', async (
   await one['~enqueueNext']('nightly', now)
   await assert.rejects(
     other['~enqueueNext']('nightly', now),
-    /belongs to crew one; give one of their schedules another name/,
+    /belongs to crew one; rename the schedule of one of the two crews/,
   )
 })

@@ -86,7 +86,7 @@ describe('the result of a run that others execute', () => {
     assert.equal(String(await there), String(await call))
   })
 
-  test('rejects as the run did, and as abandoned when nobody executes it', async () => {
+  test('rejects as the run did, and as abandoned when no process executes it', async () => {
     const { crew, store } = diamond({ script: [{ when: 'Task: Join', error: 'down' }] })
     await assert.rejects(crew.kickoff({ id: 'failed', inputs }))
     await crew.kickoff({ id: 'cancelled', inputs, through: 'left' })

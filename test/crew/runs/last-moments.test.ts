@@ -311,7 +311,7 @@ describe('a handle of a run that was started', () => {
   })
 })
 
-test('a run whose store failed is abandoned, wherever it is shown, once nobody executes it', async () => {
+test('a run whose store failed is abandoned, wherever it is shown, once no process executes it', async () => {
   const store = newStore()
   let appends = 0
   const failing = new Proxy(store, {

@@ -422,7 +422,7 @@ describe('beforeKickoff', () => {
     const odd = reporting({ beforeKickoff: () => ({ topic: new Date() }) })
     await assert.rejects(odd.crew.kickoff({ inputs }), {
       code: 'INPUT_INVALID',
-      message: /what beforeKickoff gives\.topic is a Date/,
+      message: /beforeKickoff\(\)\.topic is a Date/,
     })
     assert.equal(model.calls.length + odd.model.calls.length, 0)
     assert.deepEqual(await crew.runs().page(), [])

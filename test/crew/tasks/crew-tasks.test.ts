@@ -442,7 +442,7 @@ describe('a task that is a crew', () => {
     const crewWith = (research: Task) => new Crew({ name: 'out', tasks: [first, research], store: memoryStore() })
     await assert.rejects(crewWith(new Task({ name: 'n', crew: child })).kickoff(), missing)
     await assert.rejects(crewWith(new Task({ name: 'n', crew: child, inputs: { other: 1 } })).kickoff(), missing)
-    const day = { code: 'INPUT_INVALID', message: /inputs of task n gives\.topic is a Date/ }
+    const day = { code: 'INPUT_INVALID', message: /inputs of task n\.topic is a Date/ }
     await assert.rejects(crewWith(new Task({ name: 'n', crew: child, inputs: { topic: new Date() } })).kickoff(), day)
     assert.equal(model.calls.length, 0)
     assert.equal((await crewWith(new Task({ name: 'n', crew: child, inputs: { topic: 1 } })).kickoff()).raw, 'x')

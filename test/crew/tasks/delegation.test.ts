@@ -196,7 +196,7 @@ describe('a hierarchical crew', () => {
     bad({ manager: undefined }, /needs a manager/)
     bad({ process: 'sequential' }, /has a manager, but its process is "sequential"/)
     const { researcher, writer } = managed()
-    bad({ agents: [researcher, writer], manager: writer }, /manager Writer is among the agents/)
+    bad({ agents: [researcher, writer], manager: writer }, /manager Writer is one of the agents/)
     bad({ agents: [writer], manager: researcher }, /manager Researcher has tools \(look_up\)/)
     bad({ agents: [] }, /needs agents/)
   })

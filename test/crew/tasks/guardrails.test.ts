@@ -154,11 +154,11 @@ describe('a guardrail that is a function', () => {
     })
     await assert.rejects(thrown.crew.kickoff(), {
       code: 'TASK_FAILED',
-      message: /^task note failed: guardrail checks threw: oops; to refuse/,
+      message: /^task note failed: guardrail checks threw: oops; to reject/,
     })
     assert.equal(thrown.model.calls.length, 1)
     const vague = noting({ task: { guardrails: (() => 7) as never } })
-    await assert.rejects(vague.crew.kickoff(), { message: /gave 7; give true, a reason, or \{ output \}/ })
+    await assert.rejects(vague.crew.kickoff(), { message: /returned 7; return true, a reason, or \{ output \}/ })
     assert.throws(() => noting({ task: { guardrails: [7 as never] } }), {
       code: 'OPTION_INVALID',
       message: /item 1 of guardrails of task "note" is 7; give a function, or a sentence/,

@@ -263,7 +263,7 @@ describe('a run over its budget', () => {
     const unknown = spending({ budget: { cost: 1 } })
     await assert.rejects(unknown.crew.kickoff(), {
       code: 'OPTION_INVALID',
-      message: /the price of model scripted\/script of task a is not known; give it: prices/,
+      message: /the price of model scripted\/script of task a is unknown; give it: prices/,
     })
     assert.equal(unknown.model.calls.length, 0)
   })

@@ -576,7 +576,7 @@ test('what is no telemetry is refused when the crew is made', () => {
     [false, /telemetry of crew "claims" is false; give true or/],
     [{ captureContents: true }, /telemetry has no option "captureContents"; did you mean captureContent\?/],
     [{ captureContent: 'yes' }, /captureContent of telemetry is "yes"; give true or false/],
-    [{ tracer: {} }, /tracer of telemetry is an object; give one of OpenTelemetry/],
+    [{ tracer: {} }, /tracer of telemetry is an object; give an OpenTelemetry tracer/],
     [{ tracer: null }, /tracer of telemetry is null/],
   ] as const) {
     assert.throws(() => claims({ telemetry: telemetry as never }), {

@@ -53,17 +53,20 @@ describe('replay', () => {
     assert.equal(model.calls.length, calls)
     await assert.rejects(crew.replay('join', { id: 'mine' }), {
       code: 'INPUTS_DIFFER',
-      message: /run mine was made from task end on; use another id/,
+      message: /run mine was forked from task end on; use another id/,
     })
     await assert.rejects(crew.replay('end', { id: 'mine', inputs: { reader: 'Bob' } }), {
       code: 'INPUTS_DIFFER',
       message: /reader was "Ada" and is "Bob"/,
     })
-    await assert.rejects(crew.replay('end', { id: 'first' }), { code: 'INPUTS_DIFFER', message: /from no other run/ })
+    await assert.rejects(crew.replay('end', { id: 'first' }), {
+      code: 'INPUTS_DIFFER',
+      message: /run first is not a fork/,
+    })
     await crew.fork({ id: 'given', runId: 'first', outputs: { left: 'A' } })
     await assert.rejects(crew.fork({ id: 'given', runId: 'first', outputs: { left: 'B' } }), {
       code: 'INPUTS_DIFFER',
-      message: /was made with other inputs, outputs or policies/,
+      message: /was forked with other inputs, outputs or policies/,
     })
     await crew.replay('end', { id: 'bob', runId: 'first', inputs: { reader: 'Bob' } })
     await assert.rejects(crew.replay('end', { id: 'bob', runId: 'first' }), { code: 'INPUTS_DIFFER' })
@@ -318,7 +321,7 @@ describe('a call with what cannot be', () => {
     await refused(
       () => crew.replay('end', { through: 'start' }),
       'OPTION_INVALID',
-      /through is start, which stands before end/,
+      /through is start, which comes before end/,
     )
     await refused(() => crew.fork({ by: 5 as never }), 'OPTION_INVALID', /by is 5; give a text/)
     await refused(

@@ -175,7 +175,10 @@ describe('estimates', () => {
     await crew.kickoff()
     const unseen = async (from: string) => (await crew.plan({ from })).warnings
     const [before = '', ...more] = await unseen('note')
-    assert.match(before, /^task fetch is a function without a version: a change of the code is not noticed; give/)
+    assert.match(
+      before,
+      /^task fetch is a function without a version: Reprise does not notice when the code changes; give/,
+    )
     assert.deepEqual(more, [])
     assert.deepEqual(await unseen('fetch'), [])
     assert.match((await crew.plan({ of: 'fork' })).warnings[0] ?? '', /^tasks fetch, pack\/zip are functions without/)

@@ -213,7 +213,7 @@ describe('a kickoff that cannot be a child run', () => {
     const plan = await crew.plan({ from: 'chapters' })
     assert.equal(plan.tasks[0]?.estimate, undefined)
     assert.deepEqual(plan.estimate.unknown, ['chapters'])
-    assert.match(String(plan), /chapters .*unknown, it began runs that are not counted/)
+    assert.match(String(plan), /chapters .*unknown, it started runs that are not counted/)
   })
 
   test('since a run of its id was there before continues that one', async () => {
@@ -222,7 +222,7 @@ describe('a kickoff that cannot be a child run', () => {
     await chapter.kickoff({ id: 'mine', inputs: { chapter: 'one' } })
     assert.equal((await crew.kickoff({ id: 'b' })).task('chapters').output, 'polished draft of one')
     assert.equal(asked('Task: Polish'), 1)
-    assert.match(warnings.join('\n'), /run mine, .* since a run of that id was there before/)
+    assert.match(warnings.join('\n'), /run mine, .* since a run with this id already exists/)
   })
 
   test('since it is another verb is warned of too, and its cost is unknown', async () => {
@@ -275,6 +275,6 @@ test('a tool and a guardrail that kick off a crew are warned about once each, an
     warnings.map((warning) => /executed by ([^,]*),/.exec(warning)?.[1]),
     ['tool dig of task note', 'guardrail reviewed of task note'],
   )
-  assert.match(warnings[1] ?? '', /^run n-review, .* since only what a task that is a function kicks off does/)
-  assert.match(String(await crew.plan({ from: 'note' })), /Expected: unknown: note began runs that are not counted/)
+  assert.match(warnings[1] ?? '', /^run n-review, .* since only kickoffs of function tasks start child runs/)
+  assert.match(String(await crew.plan({ from: 'note' })), /Expected: unknown: note started runs that are not counted/)
 })

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { Crew, RepriseError } from 'reprise'
 import { crewFromYaml, type YamlCrewOptions } from 'reprise/yaml'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
-import { blankComments } from '../../../src/crew/yaml/json/blank-comments.ts'
+import { blankComments } from '../../../src/crew/yaml/document.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { search } from './yaml-files.ts'
@@ -203,10 +203,10 @@ describe('a crew of JSON files', () => {
         }),
     )
     assert.deepEqual(warnings, [
-      'memory is true: there is no memory here; a run knows its inputs and the outputs of its tasks',
-      'cache is true: a result is used again only where its tool has cache: true',
+      'memory is true: Reprise has no memory; a run knows its inputs and the outputs of its tasks',
+      'cache is true: results are only cached for tools with cache: true',
       'output_log_file is "crew.log": give a logger in the code instead',
-      'a crew has no field "colour": it means nothing here; leave it out',
+      'a crew has no field "colour": it has no effect; remove it',
     ])
   })
 })
@@ -214,12 +214,12 @@ describe('a crew of JSON files', () => {
 const fieldErrors: { readonly [what: string]: readonly [object, RegExp] } = {
   'no agents': [
     { agents: undefined },
-    /^crew\.jsonc: agents is nothing; write a list of the names of files in agents\/$/,
+    /^crew\.jsonc: agents is nothing; write a list of the names of the files in agents\/$/,
   ],
   'no tasks': [{ tasks: [] }, /^crew\.jsonc: tasks is a list; write a list of tasks, each with name and description$/],
   'an agent without a file': [
     { agents: ['finder', 'writer', 'editor'] },
-    /^crew\.jsonc:6:5: agents has "editor"; write the name of a file: agents\/editor\.jsonc$/,
+    /^crew\.jsonc:6:5: agents has "editor", but agents\/editor\.jsonc does not exist; create it/,
   ],
   'an agent that is not a name': [
     { agents: ['finder', 'writer', 7, {}] },
@@ -232,7 +232,7 @@ const fieldErrors: { readonly [what: string]: readonly [object, RegExp] } = {
         { name: 'a', description: 'e' },
       ],
     },
-    /: there are two tasks a, first at crew\.jsonc:\d+:5; rename one$/,
+    /: two tasks have the name a, first at crew\.jsonc:\d+:5; rename one$/,
   ],
   'a task that is a text': [
     { tasks: ['find'] },
@@ -245,15 +245,15 @@ const fieldErrors: { readonly [what: string]: readonly [object, RegExp] } = {
   'a misspelt field': [{ proces: 'sequential' }, /: there is no field "proces"; did you mean process\?$/],
   'a callback': [
     { before_kickoff_callbacks: [{ python: 'a.b' }] },
-    /: before_kickoff_callbacks is a list, but what it needs cannot be written in a file; give it in the code: crewFromYaml\(…, \{ beforeKickoff: … \}\)$/,
+    /: before_kickoff_callbacks is a list, but a file cannot contain what it needs; give it in the code: crewFromYaml\(…, \{ beforeKickoff: … \}\)$/,
   ],
   'a manager that is Python': [
     { process: 'hierarchical', manager_agent: { python: 'a.b' } },
-    /: manager_agent is a mapping, but what it needs cannot be written in a file; give it in the code: crewFromYaml\(…, \{ manager: … \}\)$/,
+    /: manager_agent is a mapping, but a file cannot contain what it needs; give it in the code: crewFromYaml\(…, \{ manager: … \}\)$/,
   ],
   'a manager with settings': [
     { process: 'hierarchical', manager_llm: { model: 'gpt-4o', temperature: 1 } },
-    /: manager_llm has settings, which a manager has as an agent; give it in the code/,
+    /: manager_llm has settings, which need a manager that is an agent; give it in the code/,
   ],
   'what Reprise does not have': [
     { knowledge_sources: ['a'] },
@@ -282,7 +282,7 @@ describe('says where it is', () => {
       message.split('\n').map((line) => line.trim().split(': ').slice(0, 3).join(': ')),
       [
         'there are 4 mistakes:',
-        'agents/writer.json:1:11: this is not readable as YAML: Flow map must end with a }; the one that opens may stand lines above',
+        'agents/writer.json:1:11: invalid YAML: Flow map must end with a }; the opening character may be several lines above',
         'crew.jsonc:31:3: verbose is "loud"; give true or false',
         'agents/finder.jsonc:3:3: agent finder: there is no field "goals"; did you mean goal?',
         'agents/finder.jsonc:1:1: agent finder: goal is missing; every agent needs role and goal',

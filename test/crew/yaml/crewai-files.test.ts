@@ -98,7 +98,7 @@ describe('what crew.py says is said by name', () => {
     [
       'a task that is not there',
       { taskOptions: { ...options.taskOptions, write: { agent: 'writer', context: ['fnd'] } } },
-      /^taskOptions\.write\.context "fnd" is no task of this file; did you mean find\?$/,
+      /^taskOptions\.write\.context "fnd" is not a task of this file; did you mean find\?$/,
     ],
     [
       'a later task',
@@ -108,15 +108,15 @@ describe('what crew.py says is said by name', () => {
     [
       'a task that order leaves out',
       { taskOptions: { ...options.taskOptions, write: { agent: 'writer', context: ['check'] } } },
-      /^taskOptions\.write\.context has check, which order leaves out; add it there, or give another context/,
+      /^taskOptions\.write\.context has check, which is not in order; add it there, or give another context/,
     ],
     ['an order with a name twice', { order: ['find', 'find'] }, /^order has find twice; remove one$/],
     [
       'an order that is no list',
       { order: 'find' as never },
-      /^order is "find"; give a list of at least one name of a task$/,
+      /^order is "find"; give a list of at least one task name$/,
     ],
-    ['an empty order', { order: [] }, /^order is a list; give a list of at least one name of a task$/],
+    ['an empty order', { order: [] }, /^order is a list; give a list of at least one task name$/],
   ] as const) {
     test(`${what} is refused`, async () => {
       const { code, message } = await refusal(office, { ...options, ...changes })
@@ -145,13 +145,13 @@ describe('all mistakes come at once', () => {
     assert.equal(code, 'CREW_INVALID')
     assert.deepEqual(message.split('\n'), [
       'there are 7 mistakes:',
-      '  config/agents.yaml:8:1: a is there twice, first at config/agents.yaml:1:1; remove one',
+      '  config/agents.yaml:8:1: duplicate a, first at config/agents.yaml:1:1; remove one',
       '  config/agents.yaml:3:3: agent a: max_iter is "many"; give a whole number of at least 1',
       '  config/agents.yaml:4:3: agent a: verbose is "loud"; give true or false',
       '  config/agents.yaml:1:1: agent a: goal is missing; every agent needs role and goal',
-      '  config/tasks.yaml:2:3: task t: agent "c" is not in config/agents.yaml; there are a, b; write one of these, or in the code taskOptions: { t: { agent: \'a\' } }',
+      '  config/tasks.yaml:2:3: task t: agent "c" is not in config/agents.yaml; there are a, b; write one of these, or give another in the code: taskOptions: { t: { agent: \'a\' } }',
       '  config/tasks.yaml:1:1: task t: description is missing; every task needs description',
-      '  config/tasks.yaml:6:16: task u: context "v" is no task of this file; before it there are t',
+      '  config/tasks.yaml:6:16: task u: context "v" is not a task of this file; before it there are t',
     ])
   })
 
@@ -195,16 +195,20 @@ describe('all mistakes come at once', () => {
 
 describe('what a crew can do without is told to the logger', () => {
   for (const [kind, fields, says] of [
-    ['agents', '  memory: true\n', /^config\/agents\.yaml:4:3: memory is true: there is no memory here; a run knows/],
-    ['agents', '  planning: yes\n', /: planning is "yes": no plan is made before a task/],
+    ['agents', '  memory: true\n', /^config\/agents\.yaml:4:3: memory is true: Reprise has no memory; a run knows/],
+    ['agents', '  planning: yes\n', /: planning is "yes": Reprise has no planning step/],
     ['agents', '  reasoning: true\n', /: reasoning is true: .+ give settings: \{ reasoning: medium \}$/],
-    ['agents', '  cache: true\n', /: cache is true: a result is used again only where its tool has cache: true$/],
-    ['agents', '  allow_code_execution: true\n', /: no code is executed; give it a tool that does that$/],
-    ['agents', '  use_system_prompt: false\n', /: use_system_prompt is false: it is always on here; leave it out$/],
-    ['agents', '  function_calling_llm: gpt-4o\n', /: its one model calls the tools$/],
-    ['agents', '  colour: red\n', /: an agent has no field "colour": it means nothing here; leave it out$/],
-    ['tasks', '  priority: 1\n', /^config\/tasks\.yaml:3:3: a task has no field "priority": it means nothing here/],
-    ['tasks', '  name: Other\n', /: the name of task t is "Other": here its key is its name; leave name out$/],
+    ['agents', '  cache: true\n', /: cache is true: results are only cached for tools with cache: true$/],
+    ['agents', '  allow_code_execution: true\n', /: Reprise executes no code; give the agent a tool that does$/],
+    ['agents', '  use_system_prompt: false\n', /: use_system_prompt is false: it is always on; remove it$/],
+    ['agents', '  function_calling_llm: gpt-4o\n', /: the model of the agent calls the tools$/],
+    ['agents', '  colour: red\n', /: an agent has no field "colour": it has no effect; remove it$/],
+    ['tasks', '  priority: 1\n', /^config\/tasks\.yaml:3:3: a task has no field "priority": it has no effect/],
+    [
+      'tasks',
+      '  name: Other\n',
+      /: the name of task t is "Other": in Reprise, its key is its name; remove the field name$/,
+    ],
   ] as const) {
     test(fields.trim(), async () => {
       const { crew, warnings } = await told({ ...small, [kind]: `${small[kind]}${fields}` })
@@ -292,7 +296,7 @@ describe('loads as it is meant', () => {
       .agents
     assert.deepEqual([agent?.model, agent?.settings], [model, { seed: 3 }])
     const { message } = await refusal({ ...small, agents: `${small.agents}${llm}` })
-    assert.match(message, /llm has base_url, which only the code can say .+ models: \{ "own\/fast": … \}$/)
+    assert.match(message, /llm has base_url, which needs code; .+ models: \{ "own\/fast": … \}$/)
   })
 
   test('Ollama at the address where it is anyway', async () => {
@@ -311,7 +315,7 @@ describe('loads as it is meant', () => {
       [true, 3, { maxOutputTokens: 7, temperature: 1 }],
     )
     const { message } = await refusal({ ...small, agents: `${small.agents}  max_iter: 4\n${settings}` })
-    assert.match(message, /^config\/agents\.yaml:7:5: agent a: max_iter and max_iter say the same thing; keep one$/)
+    assert.match(message, /^config\/agents\.yaml:7:5: agent a: max_iter and max_iter set the same option; keep one$/)
   })
 
   test('a date for the agent', async () => {
@@ -337,7 +341,7 @@ test('all tools of a list that are not given are named together', async () => {
   const without = await refusal(files)
   assert.match(
     without.message,
-    /:4:11: agent a: tools "custom:look", "search", "ask" stand for nothing, .+: tools: \{ "look": …, "search": …, "ask": … \}$/,
+    /:4:11: agent a: tools "custom:look", "search", "ask" are unknown, .+: tools: \{ "look": …, "search": …, "ask": … \}$/,
   )
   const some = await refusal(files, { tools: [search] })
   assert.match(

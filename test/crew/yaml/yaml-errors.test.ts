@@ -18,7 +18,7 @@ const errors: {
 } = {
   'a missing file': {
     files: { agents: small.agents },
-    says: /^there is no file config\/tasks\.yaml; the working folder is .+; for a path beside the module use new URL\('…', import\.meta\.url\)$/,
+    says: /^config\/tasks\.yaml does not exist; the working folder is .+; for a path relative to the module use new URL\('…', import\.meta\.url\)$/,
   },
   'an empty file': {
     files: { ...small, agents: '' },
@@ -42,7 +42,7 @@ const errors: {
   },
   'bytes that are not UTF-8': {
     files: { ...small, agents: new Uint8Array([0xff, 0xfe, 0x61, 0]) },
-    says: /^config\/agents\.yaml is not text in UTF-8/,
+    says: /^config\/agents\.yaml is not UTF-8 text/,
   },
   'a second document': {
     files: { ...small, agents: `${small.agents}---\nb: 1\n` },
@@ -54,23 +54,23 @@ const errors: {
   },
   'fields out of line': {
     files: agent(' llm: x\n'),
-    says: /^config\/agents\.yaml:4:1: this is not readable as YAML: .+; give all fields/,
+    says: /^config\/agents\.yaml:4:1: invalid YAML: .+; give all fields/,
   },
   'a quote that does not end': {
     files: agent('  llm: "x\n'),
-    says: /^config\/agents\.yaml:5:1: this is not readable as YAML: Missing closing/,
+    says: /^config\/agents\.yaml:5:1: invalid YAML: Missing closing/,
   },
   'a text with a colon': {
     files: agent('  backstory: Note: this\n'),
-    says: /^config\/agents\.yaml:4:14: this is not readable .+; put a text that holds ": "/,
+    says: /^config\/agents\.yaml:4:14: invalid YAML: .+; a text that contains ": "/,
   },
   'a text that begins with a placeholder': {
     files: agent('  backstory: {topic} expert\n'),
-    says: /^config\/agents\.yaml:4:22: this is not readable .+ begins with a sign such as \{/,
+    says: /^config\/agents\.yaml:4:22: invalid YAML: .+ begins with a character such as \{/,
   },
   'a text that is a placeholder': {
     files: agent('  backstory: {topic}\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: backstory is a mapping, but must be a text; put a text that begins with \{ in quotes/,
+    says: /^config\/agents\.yaml:4:3: agent a: backstory is a mapping, but must be a text; a text that begins with \{ needs quotes/,
   },
   'a text that is not indented': {
     files: agent('  backstory: >\n  an expert\n  llm: gpt-4o\n'),
@@ -78,19 +78,19 @@ const errors: {
   },
   'a tag': {
     files: agent('  backstory: !env HOME\n'),
-    says: /^config\/agents\.yaml:4:14: this is not readable as YAML: Unresolved tag: !env; leave the tag out$/,
+    says: /^config\/agents\.yaml:4:14: invalid YAML: Unresolved tag: !env; remove the tag$/,
   },
   'a name that is there twice': {
     files: agent('a:\n  role: S\n'),
-    says: /^config\/agents\.yaml:4:1: a is there twice, first at config\/agents\.yaml:1:1; remove one$/,
+    says: /^config\/agents\.yaml:4:1: duplicate a, first at config\/agents\.yaml:1:1; remove one$/,
   },
   'a field that is there twice': {
     files: agent('  role: S\n'),
-    says: /^config\/agents\.yaml:4:3: role is there twice, first at config\/agents\.yaml:2:3/,
+    says: /^config\/agents\.yaml:4:3: duplicate role, first at config\/agents\.yaml:2:3/,
   },
   'a field under two names': {
     files: agent('  llm: gpt-4o\n  model: gpt-4o\n'),
-    says: /^config\/agents\.yaml:5:3: agent a: llm and model say the same thing; keep one$/,
+    says: /^config\/agents\.yaml:5:3: agent a: llm and model set the same option; keep one$/,
   },
   'a key that is no text': {
     files: { ...small, agents: '? [a]\n: b\n' },
@@ -98,11 +98,11 @@ const errors: {
   },
   'an alias of nothing': {
     files: agent('  llm: *fast\n'),
-    says: /^config\/agents\.yaml:4:8: \*fast stands for nothing; set the anchor &fast/,
+    says: /^config\/agents\.yaml:4:8: \*fast has no anchor; set &fast/,
   },
   'a merge of a text': {
     files: agent('  <<: text\n'),
-    says: /^config\/agents\.yaml:4:3: << merges mappings, and this is none/,
+    says: /^config\/agents\.yaml:4:3: << needs a mapping/,
   },
   'a merge into itself': {
     files: { ...small, agents: 'a: &a\n  <<: *a\n  role: R\n' },
@@ -122,7 +122,7 @@ const errors: {
   },
   'agents in groups': {
     files: { ...small, agents: 'desk:\n  clerk: { role: R, goal: G }\n  boss: { role: R, goal: G }\n' },
-    says: /^config\/agents\.yaml:1:1: agent desk: role and goal are missing; every agent needs role and goal; if there are agents below it \(clerk, boss\), move them to the top of the file$/,
+    says: /^config\/agents\.yaml:1:1: agent desk: role and goal are missing; every agent needs role and goal; if clerk, boss are agents, move them to the top of the file$/,
   },
   'an agent without a goal': {
     files: { ...small, agents: 'b:\n  role: R\n  goal:\n' },
@@ -159,7 +159,7 @@ const errors: {
   },
   'a list with a list in it': {
     files: task('  tools:\n    - [a]\n'),
-    says: /^config\/tasks\.yaml:4:7: task t: tools has a list in its list; write names$/,
+    says: /^config\/tasks\.yaml:4:7: task t: tools has a list in its list; write only names$/,
   },
   'an unknown field': {
     files: task('  expected_ouput: E\n'),
@@ -179,11 +179,11 @@ const errors: {
   },
   'an unknown task': {
     files: task('  context: [later]\n'),
-    says: /^config\/tasks\.yaml:3:13: task t: context "later" is no task of this file; before it there are none$/,
+    says: /^config\/tasks\.yaml:3:13: task t: context "later" is not a task of this file; before it there are none$/,
   },
   'a later task': {
     files: task('  context: [u]\nu:\n  description: D\n'),
-    says: /^config\/tasks\.yaml:3:13: task t: context has u, which comes later; a task sees only earlier ones, so move u up, or give the order in the code: order: \['u', 't', …\]$/,
+    says: /^config\/tasks\.yaml:3:13: task t: context has u, which comes later; a task sees only earlier tasks, so move u up, or set the order in the code: order: \['u', 't', …\]$/,
   },
   'the task itself': {
     files: task('  context: [t]\n'),
@@ -196,7 +196,7 @@ const errors: {
   },
   'a tool where none are given': {
     files: task('  tools: [SerperDevTool]\n'),
-    says: /tools "SerperDevTool" stands for nothing, since no tools are given; give it in the code: tools: \{ "SerperDevTool": … \}$/,
+    says: /tools "SerperDevTool" is unknown, since no tools are given; give it in the code: tools: \{ "SerperDevTool": … \}$/,
   },
   'a tool twice': {
     files: agent('  tools: [search, search]\n'),
@@ -205,17 +205,17 @@ const errors: {
   },
   'an unknown provider': {
     files: agent('  llm: acme/gpt-4o\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: llm "acme\/gpt-4o" names no provider that Reprise knows; write provider\/model, where provider is openai, .+ \(did you mean "openai\/gpt-4o"\?\), .+models: \{ "acme\/gpt-4o": … \}$/,
+    says: /^config\/agents\.yaml:4:3: agent a: llm "acme\/gpt-4o" has no known provider; write provider\/model, where provider is openai, .+ \(did you mean "openai\/gpt-4o"\?\), .+models: \{ "acme\/gpt-4o": … \}$/,
   },
-  'a model without a provider': { files: agent('  llm: mixtral\n'), says: /llm "mixtral" names no provider/ },
-  'a provider without a model': { files: agent('  llm: openai/\n'), says: /llm "openai\/" names no provider/ },
+  'a model without a provider': { files: agent('  llm: mixtral\n'), says: /llm "mixtral" has no known provider/ },
+  'a provider without a model': { files: agent('  llm: openai/\n'), says: /llm "openai\/" has no known provider/ },
   'a model that is a list': {
     files: agent('  llm: [gpt-4o]\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: llm is a list; write provider\/model, and below settings/,
+    says: /^config\/agents\.yaml:4:3: agent a: llm is a list; write provider\/model, and put temperature/,
   },
   'a model with an address': {
     files: agent('  llm:\n    model: ollama/llama3.3\n    base_url: http://127.0.0.1:1\n'),
-    says: /^config\/agents\.yaml:6:5: agent a: llm has base_url, which only the code can say of a model; give the model there: models: \{ "ollama\/llama3\.3": … \}$/,
+    says: /^config\/agents\.yaml:6:5: agent a: llm has base_url, which needs code; give the model there: models: \{ "ollama\/llama3\.3": … \}$/,
   },
   'a model without its name': {
     files: agent('  llm:\n    provider: ollama\n'),
@@ -223,7 +223,7 @@ const errors: {
   },
   'a setting of a model that it does not take': {
     files: agent('  llm:\n    model: gpt-4o\n    temperature: warm\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: llm is refused: settings\.temperature is "warm"; give a number of at least 0$/,
+    says: /^config\/agents\.yaml:4:3: agent a: llm is invalid: settings\.temperature is "warm"; give a number of at least 0$/,
   },
   'a guardrail that is a reference to Python': {
     files: task('  guardrail: { python: my.rules.check }\n'),
@@ -235,7 +235,7 @@ const errors: {
   },
   'a schema': {
     files: task('  output_pydantic: Report\n'),
-    says: /^config\/tasks\.yaml:3:3: task t: output_pydantic is "Report", but what it needs cannot be written in a file; give it in the code: taskOptions: \{ t: \{ output: z\.object\(\{ … \}\) \} \}$/,
+    says: /^config\/tasks\.yaml:3:3: task t: output_pydantic is "Report", but a file cannot contain what it needs; give it in the code: taskOptions: \{ t: \{ output: z\.object\(\{ … \}\) \} \}$/,
   },
   'a callback': {
     files: task('  callback: notify\n'),
@@ -305,9 +305,9 @@ test('a file is named as it was given, and a URL from the working folder on', ()
     }
     return 'nothing'
   }
-  assert.match(message('config/none.yaml'), /^there is no file config\/none\.yaml;/)
-  assert.match(message(new URL('none.yaml', import.meta.url)), /^there is no file test\/crew\/yaml\/none\.yaml;/)
-  assert.match(message(new URL('file:///none.yaml')), /^there is no file \/none\.yaml;/)
+  assert.match(message('config/none.yaml'), /^config\/none\.yaml does not exist;/)
+  assert.match(message(new URL('none.yaml', import.meta.url)), /^test\/crew\/yaml\/none\.yaml does not exist;/)
+  assert.match(message(new URL('file:///none.yaml')), /^\/none\.yaml does not exist;/)
   assert.match(message(import.meta.dirname), /cannot be read: EISDIR/)
 })
 
@@ -339,7 +339,7 @@ test('large files are read in time that grows with their size', async () => {
   const long = `a:\n  role: R\n  goal: >\n${'    some words\n'.repeat(100_000)}`
   assert.equal((await crewOf({ agents: long })).agents[0]?.goal.length, 11 * 100_000 - 1)
   const { message } = await refusal({ ...small, agents: `a: ${'['.repeat(20_000)}` })
-  assert.match(message, /^config\/agents\.yaml:1:\d+: this is not readable as YAML/)
+  assert.match(message, /^config\/agents\.yaml:1:\d+: invalid YAML/)
 })
 
 const fields = [

@@ -1,4 +1,4 @@
-// Fields that are not simply read: those that nobody knows, that Reprise lacks, or that only code can give.
+// Fields that aren't options: unknown fields, features that Reprise lacks, and options that need code.
 import type { Node } from 'yaml'
 import { RepriseError } from '../../../base/errors.ts'
 import {
@@ -20,7 +20,10 @@ interface FieldScope {
   readonly problems: Problems
 }
 
-/** What CrewAI ignores too is noted. A name that is nearly one of a field is more likely a mistake: that is thrown. */
+/**
+ * Warns about an unknown field, which CrewAI ignores too. A name close to a known field is probably a mistake, and is
+ * refused.
+ */
 export function unknownField(
   { document, table, problems }: FieldScope,
   { name, key }: YamlEntry,
@@ -30,16 +33,14 @@ export function unknownField(
   const meant = guess(name, [...words, ...Object.keys(table.lacks)])
   if (meant !== '') throw refuse(`there is no field ${JSON.stringify(name)}${meant}`, key)
   const one = `${table.object === 'agent' ? 'an' : 'a'} ${table.object}`
-  problems.note(
-    document.place(key),
-    `${one} has no field ${JSON.stringify(name)}`,
-    'it means nothing here; leave it out',
-  )
+  problems.note(document.place(key), `${one} has no field ${JSON.stringify(name)}`, 'it has no effect; remove it')
 }
 
 export type Lacking = FieldValue & { readonly name: string; readonly key: Node }
 
-/** Only a value that does not ask for it is taken, or one that a crew can do without: that is noted. */
+/**
+ * Accepts a value that turns the feature off. Warns if the crew works without the feature; otherwise refuses the field.
+ */
 export function refuseLack(lack: MissingFeature, field: Lacking, problems: Problems): void {
   const { document, name, key, value } = field
   if (lack.detail || (lack.alwaysOn ? scalarBoolean(value) === true : isOff(value))) return
@@ -49,18 +50,22 @@ export function refuseLack(lack: MissingFeature, field: Lacking, problems: Probl
 
 export function needsCode(field: FieldValue, code: string): void {
   if (isOff(field.value)) return
-  const words = `is ${shown(field.value)}, but what it needs cannot be written in a file; give it in the code`
+  const words = `is ${shown(field.value)}, but a file cannot contain what it needs; give it in the code`
   throw field.refuse(`${words}: ${field.inCode(code)}`)
 }
 
-/** CrewAI lets a task have another name than its key. Here the key is what everything refers to. */
+/** In CrewAI, a task's name may differ from its key. In Reprise, the key is the name. */
 export function otherName({ value }: FieldValue, { self }: NameScope, problems: Problems, place: string): void {
   const name = scalarText(value)
   if (name === '' || name === self) return
-  problems.note(place, `the name of task ${self} is ${shown(value)}`, 'here its key is its name; leave name out')
+  problems.note(
+    place,
+    `the name of task ${self} is ${shown(value)}`,
+    'in Reprise, its key is its name; remove the field name',
+  )
 }
 
-/** What the option's own check refuses, with the place of the field. */
+/** Applies the option's check, and adds the place of the field to its error. */
 export function checkOption(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
   try {
     row.takes.read(name, value)

@@ -1,5 +1,5 @@
-// The model of an agent and its settings. CrewAI's JSON files may give both below `llm`, and have fields of the agent
-// below `settings`.
+// The model of an agent and its settings. In CrewAI's JSON files, both may be below `llm`, and agent fields below
+// `settings`.
 import { isMap, Scalar } from 'yaml'
 import type { Json } from '../../../journal/json.ts'
 import type { LanguageModel } from '../../../models/resolve/resolve-model.ts'
@@ -13,7 +13,7 @@ export interface ModelField {
   readonly settings?: { readonly [name: string]: Json }
 }
 
-/** CrewAI's names for what a model may be told. */
+/** Model settings by CrewAI's names. */
 const settingByCrewaiName: { readonly [crewai: string]: string } = {
   temperature: 'temperature',
   max_tokens: 'maxOutputTokens',
@@ -28,42 +28,42 @@ const settingByCrewaiName: { readonly [crewai: string]: string } = {
 }
 
 /**
- * A text, or a mapping with `model`, perhaps its `provider`, and settings. Where it is reached and with which key, only
- * a model of the code can say, which is found by its name.
+ * A text, or a mapping with `model`, an optional `provider`, and settings. Addresses and keys need code: a model found
+ * by its name in `models`.
  */
 export function model(field: FieldValue, known: Pick<NameScope, 'models'>): ModelField {
   const { document, value } = field
   if (!isMap(value)) return { model: named(field, known) }
   const entries = document.entries(value)
-  const said = (name: string): string | undefined => {
+  const fieldText = (name: string): string | undefined => {
     const found = entries.find((entry) => entry.name === name)?.value
     return found && text({ ...field, value: found })
   }
-  const written = said('model') ?? said('deployment_name')
+  const written = fieldText('model') ?? fieldText('deployment_name')
   if (written === undefined) {
     throw field.refuse(`has no model; write provider/model, or give it in the code: ${field.inCode('model: …')}`)
   }
-  const provider = said('provider')
+  const provider = fieldText('provider')
   const name = provider === undefined || written.startsWith(`${provider}/`) ? written : `${provider}/${written}`
   const fromCode = ownMember(known.models, name)
-  const told: { [name: string]: Json } = {}
+  const modelSettings: { [name: string]: Json } = {}
   for (const { name: inner, key, value: given } of entries) {
     if (identity.includes(inner) || given === undefined) continue
     const setting = ownMember(settingByCrewaiName, inner)
     if (setting !== undefined) {
       const plain = plainValue(field, inner)
-      told[setting] = setting === 'stopSequences' && typeof plain === 'string' ? [plain] : plain
+      modelSettings[setting] = setting === 'stopSequences' && typeof plain === 'string' ? [plain] : plain
     } else if (fromCode === undefined && !isOff(given) && !isUsualAddress(name, inner, scalarText(given))) {
-      const words = `has ${inner}, which only the code can say of a model; give the model there`
+      const words = `has ${inner}, which needs code; give the model there`
       throw field.refuse(`${words}: models: { ${JSON.stringify(name)}: … }`, key)
     }
   }
-  return { model: fromCode ?? named({ ...field, value: new Scalar(name) }, known), settings: told }
+  return { model: fromCode ?? named({ ...field, value: new Scalar(name) }, known), settings: modelSettings }
 }
 
 const identity = ['model', 'deployment_name', 'provider']
 
-/** Ollama on this machine: where it is asked anyway. */
+/** True for Ollama's default address, which needs no code. */
 function isUsualAddress(name: string, field: string, value = ''): boolean {
   if (!name.startsWith('ollama') || !['base_url', 'api_base'].includes(field)) return false
   return /^http:\/\/(localhost|127\.0\.0\.1):11434\/?(v1\/?)?$/.test(value)
@@ -73,7 +73,7 @@ function plainValue(field: FieldValue, name: string): Json {
   return mapping(field, (inner) => inner === name)[name] ?? null
 }
 
-/** Those that are for the model. `isField` says which of the others are fields of the agent. */
+/** Model settings. `isField` excludes fields of the agent. */
 export function settings(
   field: FieldValue,
   isField: (name: string) => boolean,

@@ -1,5 +1,5 @@
-// From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under
-// CrewAI's names or ours, and what CrewAI has beside them. What CrewAI would ignore is noted; the rest is refused.
+// Reads an entry of a file as the options of an agent or task. Fields may have CrewAI's names or ours. Fields that
+// CrewAI would ignore cause a warning; other unknown fields are refused.
 import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../../base/errors.ts'
 import type { Json } from '../../../journal/json.ts'
@@ -19,7 +19,7 @@ type Row = Option & { readonly yaml: FromYaml }
 export interface EntryReader {
   readonly document: YamlDocument
   readonly table: OptionNames & { readonly object: string; readonly options: { readonly [name: string]: Row } }
-  /** The name of the option of crewFromYaml that holds what is given in TypeScript. */
+  /** Name of the crewFromYaml option with options given in TypeScript. */
   readonly inCode: string
   readonly problems: Problems
 }
@@ -35,8 +35,8 @@ const readers: {
 } = { text, flag: boolean, degree, number, sentences, tools, agent, context }
 
 /**
- * The options, with those of the code in place of the file's; undefined when something is wrong with them. The problems
- * then have everything that is, with file, line, field and value.
+ * The options, where those from code override the file's. Undefined if there are problems, which are reported with
+ * file, line, field and value.
  */
 export function readFields(
   reading: EntryReader,
@@ -51,13 +51,13 @@ export function readFields(
   if (key) problems.try(() => checkOption(key, 'name', entry.name, (problem) => refuse(problem, entry.key)))
   const fields = problems.try(() => entryFields(reading, entry, refuse))
   if (fields === undefined) return undefined
-  const said = Object.fromEntries(Object.entries(code).filter(([, given]) => given !== undefined))
+  const fromCode = Object.fromEntries(Object.entries(code).filter(([, given]) => given !== undefined))
   const read: FieldsSoFar = { options: {}, settings: {}, seen: new Map() }
-  for (const field of fields) problems.try(() => readField(reading, field, { known, said, refuse }, read))
+  for (const field of fields) problems.try(() => readField(reading, field, { known, fromCode, refuse }, read))
   const file = { ...read.options }
   if (Object.keys(read.settings).length > 0)
     file['settings'] = { ...read.settings, ...(file['settings'] as object | undefined) }
-  const all: Options = { ...file, ...said }
+  const all: Options = { ...file, ...fromCode }
   problems.try(() => checkRequired(reading, entry, { all, seen: read.seen, broken: problems.count > before }, refuse))
   return problems.count === before ? all : undefined
 }
@@ -65,7 +65,7 @@ export function readFields(
 interface FieldSearch {
   readonly all: Options
   readonly seen: FieldsSoFar['seen']
-  /** Something was wrong with a field: what is missing may be that one. */
+  /** A field has a problem: the missing option may be that one. */
   readonly broken: boolean
 }
 
@@ -84,7 +84,7 @@ function checkRequired(
   const inner = isMap(entry.value) ? document.entries(entry.value) : []
   const deeper = inner.length > 0 && inner.every(({ value }) => isMap(value))
   const names = inner.map(({ name }) => name).join(', ')
-  const up = deeper ? `; if there are ${table.object}s below it (${names}), move them to the top of the file` : ''
+  const up = deeper ? `; if ${names} are ${table.object}s, move them to the top of the file` : ''
   throw refuse(
     `${without.join(' and ')} ${are} missing; every ${table.object} needs ${required.join(' and ')}${up}`,
     entry.key,
@@ -95,7 +95,7 @@ function requiredOptions(table: EntryReader['table']): readonly string[] {
   return Object.keys(table.options).filter((name) => table.options[name]?.required)
 }
 
-/** The fields of an entry. Those of an agent may also stand below `settings`, as in CrewAI's JSON files. */
+/** Fields of an entry. Fields of an agent may also be below `settings`, as in CrewAI's JSON files. */
 function entryFields({ document, table }: EntryReader, entry: YamlEntry, refuse: Refuse): readonly YamlEntry[] {
   const { value } = entry
   if (!isMap(value)) {
@@ -114,26 +114,26 @@ function entryFields({ document, table }: EntryReader, entry: YamlEntry, refuse:
 
 interface FieldsSoFar {
   readonly options: { [option: string]: unknown }
-  /** Those of the model that stand in other fields than `settings`. */
+  /** Model settings from other fields than `settings`. */
   readonly settings: { [name: string]: Json }
-  /** The field that an option was found in. */
+  /** The field that set each option. */
   readonly seen: Map<string, YamlEntry>
 }
 
 interface FieldContext {
   readonly known: NameScope
-  /** What the code says. */
-  readonly said: Options
+  /** Options from code. */
+  readonly fromCode: Options
   readonly refuse: Refuse
 }
 
 function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext, read: FieldsSoFar): void {
   const { document, table, problems } = reading
-  const { known, said, refuse } = around
+  const { known, fromCode, refuse } = around
   const { name, key, value } = entry
   const found = findOption(table, name)
   if (found === undefined) return unknownField(reading, entry, refuse)
-  // all that says nothing is as if it were left out
+  // an empty field counts as left out
   if (value === undefined) return
   const field: FieldValue = {
     document,
@@ -145,9 +145,9 @@ function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext,
   if ('lack' in found) return readLack(reading, found.lack, { ...field, name, key }, read)
   const row = table.options[found.name] as Row
   const twin = read.seen.get(found.name)
-  if (twin) throw refuse(`${twin.name} and ${name} say the same thing; keep one`, key)
-  // what the code says is not read from the file, so it need not be right there
-  if (said[found.name] !== undefined) return
+  if (twin) throw refuse(`${twin.name} and ${name} set the same option; keep one`, key)
+  // options from code are not read from the file, so they may be invalid there
+  if (fromCode[found.name] !== undefined) return
   if (typeof row.yaml === 'string') read.seen.set(found.name, entry)
   const keep = (option: string, kept: unknown): void => {
     if (kept === undefined) return
@@ -165,8 +165,8 @@ function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext,
       settings(given, (inner) => isAgentField(table, inner)),
     )
   if (row.yaml !== 'model') return keep(found.name, readers[row.yaml](given, known))
-  const { settings: more = {}, ...spoken } = model(given, known)
-  keep(found.name, spoken.model)
+  const { settings: more = {}, model: named } = model(given, known)
+  keep(found.name, named)
   addSettings(reading, given, more, read)
 }
 
@@ -182,7 +182,7 @@ function addSettings(
   more: FieldsSoFar['settings'],
   read: FieldsSoFar,
 ): void {
-  checkOption(table.options['settings'] as Row, 'settings', more, (problem) => field.refuse(`is refused: ${problem}`))
+  checkOption(table.options['settings'] as Row, 'settings', more, (problem) => field.refuse(`is invalid: ${problem}`))
   Object.assign(read.settings, more)
 }
 
@@ -190,7 +190,7 @@ function isAgentField(table: OptionNames, name: string): boolean {
   return !settingNames.includes(name) && name !== 'settings' && findOption(table, name) !== undefined
 }
 
-/** What the classes themselves refuse, with the place of the agent or task in the file. */
+/** Adds the place of the entry to errors of the classes. */
 export function withPlace<T>({ document }: EntryReader, entry: YamlEntry, make: () => T): T {
   try {
     return make()

@@ -1,5 +1,4 @@
-// What crew.jsonc says of the crew itself: its options, under CrewAI's names or ours, and the inputs that a run has
-// where its caller gives none.
+// The crew's own fields in crew.jsonc: options, under CrewAI's names or ours, and default inputs.
 import type { Node } from 'yaml'
 import type { Json } from '../../../journal/json.ts'
 import { findOption, type Option, ownMember } from '../../../base/options.ts'
@@ -14,7 +13,7 @@ import { invalid } from '../yaml-file.ts'
 
 export interface CrewFields {
   readonly options: Partial<CrewOptions>
-  /** Those of a run whose caller gives none of that name. */
+  /** Default inputs. */
   readonly inputs: { readonly [name: string]: Json }
 }
 
@@ -33,10 +32,10 @@ const readers: { readonly [option: string]: Reader } = {
   retries: (field) => mapping(field, undefined, ['times', 'backoff']),
 }
 
-/** What the code says (`said`) is not read from the file, so it need not be right there. */
+/** Options from code are not read from the file, so they may be invalid there. */
 export function readCrewFields(
   document: YamlDocument,
-  said: Partial<CrewOptions>,
+  fromCode: Partial<CrewOptions>,
   models: Models,
   problems: Problems,
 ): CrewFields {
@@ -50,11 +49,11 @@ export function readCrewFields(
     const field = toFieldValue(document, entry, refuse)
     if (field === undefined) return
     if ('lack' in found) return refuseLack(found.lack, { ...field, name, key }, problems)
-    if (said[found.name as keyof CrewOptions] !== undefined) return
+    if (fromCode[found.name as keyof CrewOptions] !== undefined) return
     const row = ownMember<Option>(crewTable.options, found.name) as Option
     const read = readOption(found.name, name, { ...field, expected: row.takes.expected }, models)
     if (read === undefined) return
-    // a manager may be the name of an agent, which is looked up when there are agents
+    // the manager may be an agent's name, which is resolved when the agents are known
     if (name !== 'manager_agent') checkOption(row, name, read, (problem) => refuse(problem, key))
     options[found.name] = read
   }
@@ -64,7 +63,7 @@ export function readCrewFields(
   return { options, inputs: (inputs && problems.try(() => mapping(inputs))) ?? {} }
 }
 
-/** Undefined for one that says nothing. */
+/** Undefined for an empty field. */
 function toFieldValue(
   document: YamlDocument,
   { name, key, value }: YamlEntry,
@@ -89,10 +88,10 @@ function readOption(option: string, name: string, field: FieldValue, models: Mod
     const manager = scalarText(field.value)
     if (manager !== undefined) return manager === '' ? undefined : manager
   } else if (option === 'manager') {
-    const spoken = model(field, { models })
-    if (Object.keys(spoken.settings ?? {}).length === 0) return spoken.model
-    throw field.refuse(`has settings, which a manager has as an agent; ${code}`)
+    const named = model(field, { models })
+    if (Object.keys(named.settings ?? {}).length === 0) return named.model
+    throw field.refuse(`has settings, which need a manager that is an agent; ${code}`)
   }
   if (isOff(field.value)) return undefined
-  throw field.refuse(`is ${shown(field.value)}, but what it needs cannot be written in a file; ${code}`)
+  throw field.refuse(`is ${shown(field.value)}, but a file cannot contain what it needs; ${code}`)
 }

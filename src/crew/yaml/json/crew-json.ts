@@ -1,5 +1,5 @@
-// crew.jsonc, as `crewai create crew` writes it today: the crew's own fields, its tasks as a list, and the names of its
-// agents, each of which has a file in agents/ beside it.
+// crew.jsonc, as `crewai create crew` writes it: the crew's own fields, a list of tasks, and the names of its agents,
+// each with a file in agents/.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -22,7 +22,7 @@ export function isJson(reference: FileReference): boolean {
   return /\.jsonc?$/i.test(locate(reference).file)
 }
 
-/** `crew.jsonc`, else `crew.json`, in that folder; undefined where there is none. */
+/** `crew.jsonc` or `crew.json` in the folder; undefined if there is none. */
 export function crewJsonIn(folder: FileReference): FileReference | undefined {
   const { path, isUrl } = locate(folder)
   return jsonFile(join(path, 'crew'), isUrl)
@@ -33,13 +33,13 @@ function jsonFile(path: string, isUrl: boolean): FileReference | undefined {
   return found !== undefined && isUrl ? pathToFileURL(found) : found
 }
 
-/** CREW_INVALID when the file cannot be read, or has no agents or tasks; what else is wrong, the problems have. */
+/** CREW_INVALID if the file cannot be read, or has no agents or tasks. Other errors are added to the problems. */
 export function openCrewJson(reference: FileReference, problems: Problems): JsonCrew {
   const document = openYaml(reference, 'crew', problems)
   return { document, agents: jsonAgents(document, reference, problems), tasks: jsonTasks(document, problems) }
 }
 
-/** Those that it names, and the manager, who may have a file and not be named among them. */
+/** The listed agents, and the manager, whose file need not be listed. */
 function jsonAgents(document: YamlDocument, reference: FileReference, problems: Problems): AgentSource {
   const listed = document.top.find(({ name }) => name === 'agents')
   const manager = document.top.find(({ name }) => name === 'manager_agent')
@@ -47,7 +47,9 @@ function jsonAgents(document: YamlDocument, reference: FileReference, problems: 
     return { from: document.file, entries: document.entries(listed.value).map((entry) => ({ ...entry, document })) }
   }
   if (!isSeq(listed?.value) || listed.value.items.length === 0) {
-    throw invalid(`${document.file}: agents is ${shown(listed?.value)}; write a list of the names of files in agents/`)
+    throw invalid(
+      `${document.file}: agents is ${shown(listed?.value)}; write a list of the names of the files in agents/`,
+    )
   }
   const { path, isUrl } = locate(reference)
   const names = [...document.items(listed.value), ...(manager ? [{ at: manager.key, value: manager.value }] : [])]
@@ -55,7 +57,7 @@ function jsonAgents(document: YamlDocument, reference: FileReference, problems: 
   const missing: string[] = []
   for (const { at, value } of names) {
     const name = scalarText(value) ?? ''
-    // of a manager that is not a name, the fields of the crew say what is wrong
+    // an invalid manager is reported by the crew's fields
     if (name === '' && at === manager?.key) continue
     if (entries.some((entry) => entry.name === name) || missing.includes(name)) continue
     const found = problems.try(() =>
@@ -70,10 +72,11 @@ function jsonAgents(document: YamlDocument, reference: FileReference, problems: 
 
 function agentFile(document: YamlDocument, at: Node, name: string, found: FileReference | undefined): FileReference {
   if (name !== '' && found !== undefined) return found
-  const words = name === '' ? 'has something that is not a name' : `has ${describe(name)}`
-  throw invalid(
-    `${document.place(at)}: agents ${words}; write the name of a file: agents/${name || 'researcher'}.jsonc`,
-  )
+  const words =
+    name === ''
+      ? 'has something that is not a name; write names of files in agents/, such as researcher'
+      : `has ${describe(name)}, but agents/${name}.jsonc does not exist; create it, or write the name of another file in agents/`
+  throw invalid(`${document.place(at)}: agents ${words}`)
 }
 
 function jsonTasks(document: YamlDocument, problems: Problems): TaskSource {
@@ -93,7 +96,7 @@ function jsonTasks(document: YamlDocument, problems: Problems): TaskSource {
     else {
       problems.try(() => {
         throw invalid(
-          `${document.place(at)}: there are two tasks ${name}, first at ${document.place(twin.key)}; rename one`,
+          `${document.place(at)}: two tasks have the name ${name}, first at ${document.place(twin.key)}; rename one`,
         )
       })
     }

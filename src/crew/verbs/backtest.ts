@@ -1,12 +1,14 @@
-// How a change of a task would have done on real history: old and new outputs side by side, with what they cost.
+// Backtests: execute a changed task on recorded inputs, and compare outputs and cost.
 import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
 import { readStateIfExists } from '../../engine/read/read-run.ts'
 import { parsedOutput } from '../../engine/run/task-context.ts'
-import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
+import { abortSignal, optional, whole } from '../../base/checks.ts'
+import { checkKeys } from '../../base/options.ts'
 import { asRepriseError, RepriseError } from '../../base/errors.ts'
-import type { StoredOutput, Usage } from '../../journal/entries.ts'
+import type { Estimate, StoredOutput, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
@@ -16,42 +18,46 @@ import { nextWords } from '../../base/next.ts'
 import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
-import { mapConcurrently } from './pool.ts'
+import type { Crew } from '../crew.ts'
+import type { BacktestOptions } from '../options/verb-options.ts'
+import { findDefinition } from '../result/result.ts'
+import type { Task } from '../task.ts'
+import { mapConcurrently, readConcurrency } from './pool.ts'
 
 export interface Backtest<Output = unknown> {
   readonly task: string
-  /** Give it again to go on with a backtest that was cut off: what is done is not paid again. */
+  /** Pass this id again to continue an interrupted backtest; finished cases are not paid twice. */
   readonly id: string
-  /** Newest run first. A case is that of the run which made the output. */
+  /** Newest run first. A case belongs to the run that executed the task. */
   readonly cases: readonly BacktestCase<Output>[]
-  /** Runs without what the task needs, and why they were passed over. */
+  /** Skipped runs, with the reason. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
   readonly equal: number
   readonly different: number
   readonly failed: number
-  /** Cases that a signal kept from being tried, or cut off: the same id continues them. */
+  /** Cases that the signal interrupted or prevented; the same id continues them. */
   readonly pending: number
   readonly usage: { readonly old: Usage; readonly new: Usage }
-  /** In dollars; undefined where a price is not known. */
+  /** In dollars; undefined if a price is unknown. */
   readonly cost: { readonly old: number | undefined; readonly new: number | undefined }
   toString(): string
 }
 
 export interface BacktestCase<Output = unknown> {
-  /** The earlier run, and the one that tried the task on it. */
+  /** The earlier run; `trial` is the run that executed the task on its inputs. */
   readonly runId: string
   readonly trial: string
   readonly inputs: Inputs
   readonly old: BacktestOutput<Output>
-  /** Undefined when the task failed. */
+  /** Undefined if the task failed. */
   readonly new: BacktestOutput<Output> | undefined
   readonly equal: boolean
   readonly error: RepriseError | undefined
-  /** What the trial took, also when it failed. */
+  /** Usage of the trial, even if it failed. */
   readonly spent: { readonly usage: Usage; readonly cost: number | undefined }
-  /** What has changed since, in words: "description changed". */
+  /** Changes since then, such as "description changed". */
   readonly changes: readonly string[]
-  /** Tools that were not called, since a backtest changes nothing. */
+  /** Tools that were not called, since a backtest has no side effects. */
   readonly withheld: readonly string[]
 }
 
@@ -70,14 +76,29 @@ export interface BacktestRequest {
   readonly signal: AbortSignal | undefined
 }
 
-/** RUN_NOT_FOUND when no run has what is needed. A case that fails fails no other. */
+/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+export function readBacktest(crew: CrewDefinition, task: Task | string, options: BacktestOptions): BacktestRequest {
+  checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
+  const { runs = 20, id, signal } = options
+  if (Array.isArray(runs)) runs.forEach(checkRunId)
+  else whole(1, 10_000).read('runs', runs)
+  return {
+    task: findDefinition(crew, task),
+    runs,
+    concurrency: readConcurrency(options.concurrency),
+    id: id === undefined ? undefined : checkNewRunId(id),
+    signal: optional('signal', signal, abortSignal),
+  }
+}
+
+/** RUN_NOT_FOUND if no run has the inputs and an output of the task. A failing case doesn't affect the others. */
 export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
   const { task, signal } = request
   const id = request.id ?? engine.world.newRunId()
   const { runs, passed } = await storedCases(engine, crew, task, request.runs)
   if (runs.length === 0) {
     const why = passed.map(({ runId, reason }) => `${runId}: ${reason}`).slice(0, 3)
-    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given`
+    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and its complete context`
     throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { act: 'kickoff' } })
   }
   const tried = await mapConcurrently(
@@ -90,7 +111,7 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
   return summarizeBacktest(task.name, id, cases, passed, runs.length - cases.length)
 }
 
-/** Undefined when it was cut off by the signal. */
+/** Undefined if the signal interrupted the trial. */
 async function tryCase(
   engine: Engine,
   crew: CrewDefinition,
@@ -99,7 +120,7 @@ async function tryCase(
   { id, trials, signal }: { readonly id: string; readonly trials: number; readonly signal: AbortSignal | undefined },
 ): Promise<BacktestCase | undefined> {
   const stored = await readCase(engine.store, run, crew, task)
-  // a moment ago it was there
+  // deleted in the meantime
   if (typeof stored === 'string') return undefined
   const { state: then, changes } = stored
   const trial = trialId(id, run)
@@ -130,10 +151,12 @@ async function trialSpending(state: RunState, { prices }: CrewDefinition): Promi
   return { usage: { ...state.spent }, cost: await costOfRun(state, prices) }
 }
 
-/** Both ids together may be longer than an id can be, or look like that of a run which works for another. */
+/** Falls back to a hash if the combined id is too long, or looks like that of a child run. */
 function trialId(id: string, run: string): string {
-  const whole = `${id}:${run}`
-  return whole.length <= 200 && parentRunId(whole) === undefined ? whole : checkNewRunId(`${id}:${digest(run)}`)
+  const combined = `${id}:${run}`
+  return combined.length <= 200 && parentRunId(combined) === undefined
+    ? combined
+    : checkNewRunId(`${id}:${digest(run)}`)
 }
 
 async function backtestOutput(
@@ -142,7 +165,7 @@ async function backtestOutput(
   task: TaskDefinition,
   crew: CrewDefinition,
 ): Promise<BacktestOutput> {
-  // what an output cost that another run had made is in that run; a person's value cost nothing that is known
+  // the cost of an inherited output is in the run that executed it; a person's value has no known cost
   const here = state.tasks.get(task.name)?.source === 'executed'
   const cost = here ? await costOfTask(state, task.name, crew.prices) : undefined
   return { raw: stored.raw, output: await parsedOutput(stored, task), usage: stored.usage, cost }
@@ -154,7 +177,7 @@ export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
   return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)
 }
 
-/** Also by the runs that worked for it. */
+/** Tools not called in the run and its child runs. */
 export async function withheldCalls(store: Store, state: RunState): Promise<string[]> {
   const attempts = [...state.attempts.values()]
   const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
@@ -174,7 +197,7 @@ function summarizeBacktest(
   pending: number,
 ): Backtest {
   const done = cases.filter((one) => one.new)
-  // also of trials that failed: they were paid for
+  // failed trials count too: they cost money
   const side = (pick: (one: BacktestCase) => BacktestCase['spent']) => ({
     usage: cases.reduce((sum, one) => addUsage(sum, pick(one).usage), noUsage),
     cost: cases.reduce((sum: number | undefined, one) => addCost(sum, pick(one).cost), 0),
@@ -198,7 +221,7 @@ function summarizeBacktest(
   return data
 }
 
-/** A line for people; each surface indents and colours it in its own way. */
+/** One line of the report; each surface indents and colours it. */
 export interface BacktestLine {
   readonly type: 'title' | 'case' | 'old' | 'new' | 'sum' | 'pending'
   readonly text: string
@@ -210,13 +233,13 @@ export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] 
   const lines = cases.flatMap((one): BacktestLine[] => {
     const verdict = one.error ? `failed: ${one.error.facts}` : one.equal ? 'equal' : 'different'
     const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
-    const whole: BacktestLine = { type: 'case', text: `${one.runId}  ${oneLine(verdict)}${withheld}` }
-    if (one.equal || !one.new) return [whole]
-    return [whole, { type: 'old', text: oneLine(one.old.raw) }, { type: 'new', text: oneLine(one.new.raw) }]
+    const first: BacktestLine = { type: 'case', text: `${one.runId}  ${oneLine(verdict)}${withheld}` }
+    if (one.equal || !one.new) return [first]
+    return [first, { type: 'old', text: oneLine(one.old.raw) }, { type: 'new', text: oneLine(one.new.raw) }]
   })
   const counts = `${equal} equal, ${different} different, ${failed} failed`
   const spent = `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now`
-  const over = `Passed over: ${plural(passed.length, 'run')} without an output of its own that could be compared`
+  const over = `Skipped: ${plural(passed.length, 'run')} without a comparable output of the task`
   return [
     { type: 'title', text: `Backtest of ${task} on ${plural(cases.length, 'run')}: ${counts}` },
     ...lines,
@@ -226,7 +249,7 @@ export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] 
   ]
 }
 
-/** What stands before the text of a line. */
+/** Indent of each type of line. */
 export const backtestIndents: { readonly [type in BacktestLine['type']]: string } = {
   title: '',
   case: '  ',
@@ -238,13 +261,22 @@ export const backtestIndents: { readonly [type in BacktestLine['type']]: string 
 
 function backtestText(data: Omit<Backtest, 'toString'>): string {
   const advice = `; ${nextWords({ act: 'backtest', task: data.task, id: data.id })}`
-  const whole = ({ type, text }: BacktestLine): string =>
+  const lineText = ({ type, text }: BacktestLine): string =>
     backtestIndents[type] + text + (type === 'pending' ? advice : '')
-  return backtestLines(data).map(whole).join('\n')
+  return backtestLines(data).map(lineText).join('\n')
 }
 
-/** What a model said must not steer a terminal, nor fill it. */
+/** Makes model output safe and short for a terminal. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}
+
+/**
+ * Estimate for one trial, from the latest executions of the task. Undefined if the task never completed, or if there is
+ * no run, which the backtest itself reports.
+ */
+export async function trialEstimate(crew: Crew, task: string): Promise<Estimate | undefined> {
+  const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)
+  return plan?.tasks.find((planned) => planned.task === task)?.estimate
 }
