@@ -1,5 +1,4 @@
-// A command: what it takes, and what it does with one call. A command gets an Invocation; it does not read argv or
-// streams itself.
+// A command: its options, and what it does. It gets an Invocation, and does not read argv or streams itself.
 import type { Command as Program } from 'commander'
 import type { Terminal } from './output/terminal.ts'
 import type { Commands } from './write-command.ts'

@@ -1,5 +1,5 @@
-// What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said
-// at the end.
+// Executes a run for run, resume, fork and its presets: opens the crew's store, shows progress, stops on Ctrl-C, and
+// prints the result or the next step.
 import type { Crew } from '../crew/crew.ts'
 import { sayFailures } from './output/run-words.ts'
 import { openCrewStore } from '../crew/verbs/default-store.ts'
@@ -26,14 +26,11 @@ export interface Execution {
   readonly crew: Crew
   readonly store: Store
   readonly signal: AbortSignal
-  /** Options with which a run asks whoever is at the terminal; none where nobody is. */
+  /** Asks the person at the terminal; empty without a terminal. */
   readonly asking: { readonly onQuestion?: OnQuestion }
 }
 
-/**
- * A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is
- * made.
- */
+/** Opens the command's store without executing anything. A missing store is not created. */
 export async function withCrewStore(
   { options, commands }: Invocation,
   crew: Crew,
@@ -54,8 +51,8 @@ export async function withCrewStore(
 }
 
 /**
- * Executes what `work` starts on a copy of the crew whose store is watched, and prints what came of it; undefined when
- * nothing was started.
+ * Executes the run that `work` starts on a copy of the crew with an observed store, and prints the outcome. `work`
+ * returns undefined if nothing was started.
  */
 export async function execute(
   invocation: Invocation,
@@ -91,7 +88,7 @@ export async function execute(
     await store.close()
   }
 
-  /** What is shown while it works is gone when this is over, however it ends. */
+  /** Progress is cleared when this returns or throws. */
   async function watched(): Promise<Run | undefined> {
     using progress = openProgress(terminal, { store, prices: crew.prices })
     const observed = observe(store, (entry, run) => {
@@ -111,8 +108,8 @@ export async function execute(
 }
 
 /**
- * Questions of a run that is executed at a terminal, one after another. One that is left stays open, and the run goes
- * as far as it can.
+ * Asks the questions of a run one after another. A question that the person leaves stays open, and the run continues as
+ * far as it can.
  */
 function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal): OnQuestion {
   let before: Promise<unknown> = Promise.resolve()
@@ -127,7 +124,7 @@ function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal):
   }
 }
 
-/** The first Ctrl-C or SIGTERM suspends the run; one more ends the process at once. */
+/** The first Ctrl-C or SIGTERM suspends the run; a second one ends the process at once. */
 export function stopOnInterrupt(channel: Channel): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   let first = 0
@@ -138,7 +135,7 @@ export function stopOnInterrupt(channel: Channel): Disposable & { readonly signa
       controller.abort()
       return
     }
-    // npx and npm pass a Ctrl-C on that the terminal has already sent: that is not a second one
+    // npx and npm repeat a Ctrl-C that the terminal has already sent: that is not a second one
     if (performance.now() - first > 300) process.exit(exitCodes.interrupted)
   }
   const signals = ['SIGINT', 'SIGTERM'] as const

@@ -1,13 +1,13 @@
-// What the process says to its caller when it ends. Documented in docs/reference/cli.md; a test holds the two equal.
+// The exit codes, as documented in docs/reference/cli.md; a test compares the two.
 import { RepriseError, type ErrorCode } from '../base/errors.ts'
 import type { CommandNext } from './write-command.ts'
 
 export const exitCodes = {
-  /** Done: the run is completed, or what was asked for was printed. */
+  /** The run is completed, or the command printed what it was asked for. */
   done: 0,
   /** The run failed, or something else went wrong. */
   failed: 1,
-  /** The command was not understood, what it was given cannot be used, or the answer was no; nothing was started. */
+  /** The command was not understood, its arguments cannot be used, or the answer was no; nothing was started. */
   usage: 2,
   /** The run is suspended: it waits for an answer, or was stopped. It can be resumed. */
   suspended: 3,
@@ -17,14 +17,14 @@ export const exitCodes = {
   notFound: 5,
   /**
    * Stopped by a second Ctrl-C, without waiting for the journal; the run can still be resumed. Or `tail` was left by
-   * the first.
+   * the first Ctrl-C.
    */
   interrupted: 130,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** The codes of the library's errors that end with something else than `failed`. */
+/** Errors of the library that do not exit with `failed`. */
 const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   ANSWER_INVALID: exitCodes.usage,
   CREW_INVALID: exitCodes.usage,
@@ -47,16 +47,13 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
 }
 
 export interface UsageDetails {
-  /** Where one of the library's codes says what is missing. */
+  /** A code of the library, if one fits. */
   readonly code?: ErrorCode
   readonly next?: CommandNext
   readonly cause?: unknown
 }
 
-/**
- * The command line was given something that it cannot use. The message says what to give instead, `next` with which
- * command.
- */
+/** The arguments of the command cannot be used. The message says what to give instead, `next` with which command. */
 export class UsageError extends Error {
   readonly code: ErrorCode | 'USAGE'
   readonly next: CommandNext | undefined

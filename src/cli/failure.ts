@@ -1,5 +1,5 @@
-// How a command says that it could not do what it was asked: one line, which ends with what to type next, and below it
-// where the user's own code threw, if that is why.
+// Reports a failed command: one line that ends with the next command to type, and below it the stack of the user's own
+// code, if it threw.
 import { messageOf, RepriseError, type ErrorCode } from '../base/errors.ts'
 import { redact } from '../secrets/redact.ts'
 import { thrownStack } from '../secrets/thrown-stack.ts'
@@ -8,14 +8,14 @@ import type { Invocation } from './command.ts'
 import { printStack } from './output/print-block.ts'
 import { seeTasks, type CommandNext } from './write-command.ts'
 
-/** For errors of the library that leave open what can be done next: here there is a command, or a file, for it. */
+/** Next steps for errors of the library that have none: the command line knows a command, or a file. */
 const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
   MODEL_KEY_MISSING: 'put it into the environment, or into a .env file in this folder',
   RUN_NOT_FOUND: { act: 'runs' },
   TASK_NOT_FOUND: seeTasks,
 }
 
-/** Prints the error and gives the code to exit with. */
+/** Prints the error and returns the exit code. */
 export function reportFailure(error: unknown, { terminal, commands }: Invocation): ExitCode {
   const facts = redact(messageOf(error))
   const known = RepriseError.isInstance(error) ? error : undefined
@@ -34,7 +34,7 @@ export function reportFailure(error: unknown, { terminal, commands }: Invocation
   return exitCodeOf(error)
 }
 
-/** Of what nobody foresaw, and of what a crew's file threw when it was loaded: where and why is only said there. */
+/** The stack of an unexpected error, or of an error that the crew's file threw while it was loaded. */
 function stackOf(error: unknown): string | undefined {
   const unforeseen = error instanceof UsageError ? error.cause : error
   return unforeseen instanceof Error && !RepriseError.isInstance(unforeseen)

@@ -278,7 +278,7 @@ function addReplaced(program: Program, name: string, { runner, words }: Pick<Cal
     })
 }
 
-/** Runs the command that argv names and ends the process: handles that a crew's module left open must not keep it. */
+/** Runs the command that argv names and exits, even if a crew's module left handles open. */
 export async function main(argv: readonly string[]): Promise<void> {
   endWithReader()
   const code = await runCommand(argv)
@@ -295,7 +295,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     code = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    // people have read it on the standard error output
+    // it has been printed on the standard error output
     if (code !== exitCodes.done && argv.includes('--json')) recordUsageError(error)
   }
   return code
@@ -319,9 +319,9 @@ function callOf(command: Command<never>['action'], { onExit, runner, words }: Ca
     const options: GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
     // after the positional arguments commander passes the options and itself
     const args = values.slice(0, -2).flat() as (string | undefined)[]
-    // commands that need only a store take the name of a crew, and load none
+    // a command that needs only a store takes the name of a crew, and loads none
     const loads = this.options.some(({ flags }) => flags === '--crew <crew>')
-    // of several files, each command has its own
+    // if several files are given, each printed command names its own
     const named = takesFile(this.name()) ? args.filter((path) => path !== undefined) : []
     const file = named.length > 1 ? undefined : (named[0] ?? options.file)
     const place = { store: options.store, file, ...(loads ? { crew: options.crew } : {}) }
@@ -347,7 +347,7 @@ function callOf(command: Command<never>['action'], { onExit, runner, words }: Ca
   }
 }
 
-/** The inputs of a crew as they were typed; `--input` of an answer is a text, and not among them. */
+/** The crew's inputs as they were typed. `--input` of `answer` is a single text, and not among them. */
 function inputWords({ input, inputs }: { readonly input?: unknown; readonly inputs?: string }): string[] {
   const pairs = Array.isArray(input) ? (input as string[]).flatMap((pair) => ['--input', pair]) : []
   return [...pairs, ...(inputs === undefined ? [] : ['--inputs', inputs])]

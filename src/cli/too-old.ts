@@ -1,4 +1,4 @@
-// What an older Node is told by the command: what it needs, and the same command under a Node that has it.
+// The error for an older Node: the version that is needed, and the same command with a Node that has it.
 import { readFileSync } from 'node:fs'
 import { shellWord } from '../text/shell-word.ts'
 

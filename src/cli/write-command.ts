@@ -1,5 +1,5 @@
-// What can be done next, as commands that work as printed: with what this program was started by, and the options that
-// this call needed to find its store and crew.
+// Words next steps as commands that work as printed: they begin with what this program was started by, and have the
+// options that this call needed to find its store and crew.
 import { environment } from '../base/environment.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
@@ -10,31 +10,31 @@ import { ownMember } from '../base/options.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from '../text/shell-word.ts'
 
-/** What only the command line can say: the same command with more words, or any other. */
+/** A next step of the library, or of the command line alone: this call with other words, or any command. */
 export type CommandNext =
   | NextStep
-  /** `instead`: an option of this call that is left out, or given again in `words`. */
+  /** `instead`: an option of this call that is left out, or given another value in `words`. */
   | { readonly act: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
-  /** The same command with the crew of the run that it is about. */
+  /** This call, with the crew of the run that it is about. */
   | { readonly act: 'module'; readonly to: string; readonly module: CrewModule }
   | ({ readonly act: 'command'; readonly to: string } & Typed)
 
-/** For those who name no task, or one that isn't there. */
+/** For a missing or unknown task. */
 export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['show', '--tasks'], values: ['latest'] }
 
 interface Typed {
-  /** The command's name, and options. */
+  /** The command's name and its options. */
   readonly words: readonly string[]
-  /** What it is called on. */
+  /** Its positional arguments. */
   readonly values?: readonly string[]
   /**
-   * Which of this call's options it takes: those of its crew and its store, of its file with all crews and its store,
-   * of its store alone (the default), or none.
+   * Which options of this call it takes: those for its crew and store, for its file (all crews) and store, for its
+   * store alone (the default), or none.
    */
   readonly takes?: 'crew' | 'file' | 'store' | 'nothing'
 }
 
-/** The options that say where a crew and its store are, as they were given. */
+/** The options that locate a crew and its store, as they were given. */
 export interface Place {
   readonly file?: string | undefined
   readonly crew?: string | undefined
@@ -42,15 +42,15 @@ export interface Place {
 }
 
 export interface Call extends Place {
-  /** What commands begin with here: `npx reprise`. */
+  /** How commands begin here: `npx reprise`. */
   readonly runner: string
   /** The words of this call, the command's name first. */
   readonly words: readonly string[]
-  /** Those of them that give inputs. */
+  /** The words that give inputs. */
   readonly inputs: readonly string[]
 }
 
-/** What says where runs are: the URL of their store, or, for one that has none that can be opened, the crew's file. */
+/** Where runs are kept: the URL of the store, or the crew's file for a store that only that file can open. */
 export type Kept = { readonly store: string } | 'file'
 
 export interface Commands {
@@ -60,11 +60,11 @@ export interface Commands {
   advice(next: CommandNext): string
   /** The file of the crew that this call was given. */
   readonly file: string | undefined
-  /** Where the runs of this call's crew are, when that isn't where commands look that load no crew. */
+  /** Sets where the runs of this call's crew are, if commands that load no crew would look elsewhere. */
   keptIn(kept: Kept | undefined): void
-  /** Where the crew is that made the run which this call is about. Undefined where nobody has noted it. */
+  /** Sets the crew of the run that this call is about. Undefined if the run has not recorded it. */
   madeIn(module: CrewModule | undefined): void
-  /** What can be done with another run than the one that this call is about. */
+  /** Words next steps for another run than the one that this call is about. */
   about(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
 }
 
@@ -72,7 +72,7 @@ export function writeCommands(typedCall: Call): Commands {
   const call = withoutPassword(typedCall)
   let kept: Kept | undefined
   let made: CrewModule | undefined
-  /** `instead`: the option whose value is another one this time. */
+  /** `instead`: an option that gets another value. */
   function again(
     more: readonly string[],
     instead?: string,
@@ -82,7 +82,7 @@ export function writeCommands(typedCall: Call): Commands {
     return [call.runner, ...words.toSpliced(bar < 0 ? words.length : bar, 0, ...more).map(shellWord)].join(' ')
   }
 
-  /** What was typed for these inputs is left out: a text that the crew doesn't take is given as JSON. */
+  /** What was typed for these inputs is left out. An input that must not be a text is given as JSON. */
   function give({ inputs, types = {} }: NextStep<'give'>): string {
     const typed = new Map(call.inputs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair]))
     const words = inputs.reduce((left, name) => withoutPair(left, typed.get(name)), call.words)
@@ -106,12 +106,12 @@ export function writeCommands(typedCall: Call): Commands {
     const crew = takes === 'crew' ? flag('--crew', named) : []
     const options = [...rest.map(shellWord), ...module, ...crew, ...storeWords(name, takes)]
     const given = values.map(shellWord)
-    // a name that begins with a dash is no option
+    // a value that begins with a dash would be read as an option
     const after = values.some((value) => value.startsWith('-')) ? [...options, '--', ...given] : [...given, ...options]
     return [call.runner, name, ...after].join(' ')
   }
 
-  /** What this call was given, or else where the run's own crew is, if it is still there. */
+  /** The options of this call, or else the location of the run's own crew, if it still exists. */
   function crewPlace(): Pick<Place, 'file' | 'crew'> {
     if (call.file !== undefined || call.crew !== undefined || !made) return call
     return placeOf(made) ?? call
@@ -119,7 +119,7 @@ export function writeCommands(typedCall: Call): Commands {
 
   function storeWords(name: string, takes: Typed['takes']): string[] {
     if (takes === 'nothing') return []
-    // the crew's own file says where its runs are
+    // the crew's file locates its runs
     const hasFile = takes === 'crew' || takes === 'file'
     if (call.store !== undefined || hasFile || kept === undefined) return flag('--store', call.store)
     return kept === 'file' ? fileWords(name, call.file) : flag('--store', kept.store)
@@ -162,14 +162,14 @@ export function writeCommands(typedCall: Call): Commands {
   }
 }
 
-/** Where a run's crew is, if it is still there. Without a file: where commands look by themselves. */
+/** Where a run's crew is, if the file still exists. Without `file`: in the usual file. */
 export function placeOf(module: CrewModule): Pick<Place, 'file' | 'crew'> | undefined {
   const path = resolve(projectFolder(process.cwd()), module.file)
   if (!existsSync(path)) return undefined
   return { file: usualFileHere() === path ? undefined : relative(process.cwd(), path), crew: module.export }
 }
 
-/** A command is printed where others may read it: whoever uses it puts the password in again. */
+/** Printed commands may be seen by others, so a password in the URL is replaced. */
 function withoutPassword(call: Call): Call {
   const { store } = call
   const clean = (url: string): string => url.replace(/^([a-z][a-z+.-]*:\/\/[^:@/]*):[^/]*@/i, '$1:<password>@')
@@ -187,7 +187,7 @@ function withoutPair(words: readonly string[], pair: string | undefined): readon
     : words.filter((word, at) => word !== pair && words[at + 1] !== pair && word !== `--input=${pair}`)
 }
 
-/** Of values that are JSON. */
+/** Placeholders for JSON values. */
 const examples: { readonly [type: string]: string } = { array: '[…]', object: '{…}' }
 
 function isJson(text: string): boolean {
@@ -215,7 +215,7 @@ const typed: { readonly [A in Plain]: (next: NextStep<A>) => Typed } = {
   replay: ({ runId, task }) => ({ words: ['replay', '--run', runId, '-t', task], takes: 'crew' }),
   refresh: ({ runId }) => ({ words: ['refresh', '--run', runId], takes: 'crew' }),
   retry: ({ runId }) => ({ words: ['fork', '--run', runId, '--retry', 'failed'], takes: 'crew' }),
-  // asks at a terminal; with one of the decisions in it, somebody would give that as the answer
+  // opens a question at a terminal; a decision in the printed command would likely be taken as the answer
   answer: ({ runId, question }) => ({ words: ['answer'], values: [runId, question] }),
   invalidate: ({ runId, task }) => ({ words: ['invalidate'], values: [runId, task] }),
   cancel: ({ runId }) => ({ words: ['cancel'], values: [runId] }),
@@ -225,7 +225,7 @@ const typed: { readonly [A in Plain]: (next: NextStep<A>) => Typed } = {
   runs: () => ({ words: ['runs'] }),
   kickoff: () => ({ words: ['run'], takes: 'crew' }),
   backtest: ({ task, id }) => ({ words: ['backtest', '-t', task, '--id', id], takes: 'crew' }),
-  // for whoever may run it
+  // prints the SQL, for a role that may change tables
   migrate: () => ({ words: ['migrate', '--print'] }),
 }
 
@@ -233,14 +233,14 @@ function typedFor<A extends Plain>(next: NextStep<A>): Typed {
   return typed[next.act](next)
 }
 
-/** Where nobody has said it and no usual place has one, a file has to be put in. */
+/** If no file was given and no usual file exists, the command has a placeholder. */
 function fileWords(command: string, given: string | undefined): string[] {
   if (given === undefined && hasUsualFile()) return []
   const file = given === undefined ? '<file>' : shellWord(given)
   return takesFile(command) ? [file] : ['--file', file]
 }
 
-/** Whether the file of the crew is an argument of the command; of others it is an option. */
+/** Whether the crew's file is an argument of the command; other commands take --file. */
 export function takesFile(command: string): boolean {
   return ['run', 'enqueue', 'worker', 'schedule', 'check', 'doctor', 'studio'].includes(command)
 }
@@ -249,7 +249,7 @@ function hasUsualFile(): boolean {
   return usualFileHere() !== undefined
 }
 
-/** Its whole path; empty when package.json is wrong, which is said by the command that needs it. */
+/** Its whole path; empty if package.json is wrong, which the printed command will report. */
 function usualFileHere(): string | undefined {
   try {
     const file = usualFile()
@@ -267,7 +267,10 @@ function wordsFor(name: string, value: string | undefined): string[] {
   return value === undefined ? [] : [name, value]
 }
 
-/** `script`: what Node was given to run, links not followed; a name alone stands for the installed command. */
+/**
+ * How to start this program again. `script`: the path that Node was started with, links not followed, or the name of
+ * the installed command.
+ */
 export function runnerOf(script: string): string {
   if (!script.includes(sep)) return script
   if (script.split(sep).includes('node_modules')) return 'npx reprise'

@@ -1,5 +1,5 @@
-// `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a
-// terminal.
+// `reprise answer`: a person's decision on an open question, whichever process executes the run. At a terminal, the
+// person is asked for what the options leave out.
 import { runArgument, withStore } from '../options.ts'
 import { answerQuestion, findQuestion } from '../../engine/inbox/send-message.ts'
 import { answerStep, decisions } from '../../engine/inbox/questions.ts'
@@ -68,7 +68,7 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
   await answerQuestion(engine, run, question.id, given)
   const { questions } = await readRunTree(engine.store, run)
-  // an answer to a run that another process executes is recorded by that process, in its own time
+  // the process that executes the run records the answer later
   const open = questions.filter(({ id }) => id !== question.id)
   if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
@@ -80,11 +80,11 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   return exitCodes.done
 }
 
-/** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
+/** QUESTION_NOT_FOUND, QUESTION_ANSWERED. A usage error if no question is named without a terminal. */
 async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<AskedQuestion> {
   const { questions: open } = await readRunTree(store, run)
   const [first] = open
-  // what is not open is looked up to say why
+  // a question that is not open is looked up to say why
   if (id !== undefined)
     return open.find((question) => question.id === id) ?? { ...(await findQuestion(store, run, id)), asking: [] }
   if (!first) {
@@ -94,7 +94,7 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
     throw new UsageError(`no question is named; open in run ${run} are ${words}`, { next: answerStep(run, first) })
-  // one needs no list: it is shown with its decisions, and can still be left open
+  // a single question needs no list: it is shown with its decisions, and can still be left open
   if (open.length === 1) return first
   const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))
   const picked = await pick('Which question?', choices, thePerson())
@@ -118,7 +118,7 @@ async function askFor(
   return askQuestion(terminal, question)
 }
 
-/** The fields that were given. Whether they fit the question is for the library to say. */
+/** The given fields. The library checks whether they fit the question. */
 function fieldsOf({ reason, result, input, feedback, output, to }: AnswerOptions): {
   readonly [field: string]: unknown
 } {

@@ -1,4 +1,4 @@
-// `reprise backtest`: one task, with the code as it is now, on what it was given in earlier runs.
+// `reprise backtest`: executes one task, with today's code, on the inputs that it had in earlier runs.
 import { collect, runArgument, taskArgument, wholeNumber, withCrew } from '../options.ts'
 import {
   backtestIndents,
@@ -64,7 +64,7 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
   const observed = observe(store, (entry, trial) => {
     if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
     if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
-    // one that works for a trial is not what was asked for
+    // child runs of trials are not shown
     if (parentRunId(trial) !== undefined) return
     const words = `${entry.type === 'run.completed' ? 'done' : 'failed'} on run ${origins.get(trial) ?? trial}`
     terminal.err.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
@@ -113,7 +113,7 @@ function expectation(task: string, count: number, latest: boolean, estimate: Est
   return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
 }
 
-/** An error's message is not among what JSON carries of it. */
+/** JSON leaves out the message of an Error. */
 function asData(report: Backtest): object {
   const cases = report.cases.map(({ error, ...one }) => ({
     ...one,

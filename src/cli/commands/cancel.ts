@@ -1,4 +1,4 @@
-// `reprise cancel`: ends a run for good, in whatever process it is executed.
+// `reprise cancel`: ends a run for good, whichever process executes it.
 import { runArgument, signerOption, withStore } from '../options.ts'
 import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -32,7 +32,7 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
   await aboutRun(commands, engine.store, row)
   const { run, crew } = row
   const status = await rowStatus(engine.store, row)
-  // of a run that is over the library says so
+  // the library refuses to cancel a run that has ended
   if (
     !isEnded(row.status) &&
     !(await confirm(`Cancel run ${run} of crew ${crew} (${status}) for good?`, { yes, err: terminal.err }))

@@ -1,4 +1,4 @@
-// `reprise check`: what the code at hand would do with every unfinished run, for a deployment to decide by.
+// `reprise check`: what the loaded code would do with every unfinished run. A deployment decides by its exit code.
 import { Crew } from '../../crew/crew.ts'
 import type { CheckOutcome, RunCheck } from '../../crew/verbs/check-runs.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -59,7 +59,7 @@ const columns: readonly Column<RunCheck>[] = [
   { title: 'why', value: ({ reasons }) => reasons.join('; '), shrinkTo: 30 },
 ]
 
-/** What is still to be spent. */
+/** The cost of the tasks that are left. */
 function costOf(estimate: RunCheck['estimate']): string {
   if (!estimate) return ''
   if (estimate.usage === undefined) return 'unknown'

@@ -1,6 +1,5 @@
-// `reprise copy`: the runs of a store, or some, into another one, so that a team moves with one command. A run that is
-// being executed, or that cannot be copied, is named with the reason and keeps no other from being copied: the same
-// command copies it when that is gone.
+// `reprise copy`: copies all or some runs of a store into another one. A run that is being executed or cannot be copied
+// is named with the reason, and the others are copied; the same command copies it later.
 import { runArgument, statusesOption, timeOption, wholeNumber } from '../options.ts'
 import { mapConcurrently, readConcurrency } from '../../crew/verbs/pool.ts'
 import { defined } from '../../base/defined.ts'
@@ -79,7 +78,7 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   const { dryRun = false } = options
   await using opened = await openPlace(from)
   const source = opened.store
-  // what is wrong with the choice is known before the other store is made
+  // options are checked before the second store is created
   const chosen = await choose(source)
   const unmade = dryRun ? await missingStore(to) : undefined
   await using other = await openPlace(unmade === undefined ? to : 'memory:')
@@ -111,7 +110,7 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   return report(terminal, { runs, from: source.url, to: unmade ?? target.url, dryRun })
 }
 
-/** Before anything is opened. A usage error; RUN_NOT_FOUND when there is nothing to copy from. */
+/** Called before a store is opened. A usage error; RUN_NOT_FOUND if the first store does not exist. */
 async function checkPlaces(from: string, to: string, store: string | undefined): Promise<void> {
   if (store !== undefined)
     throw new UsageError('copy has no --store: name the store to copy from, then the one to copy to')
@@ -144,7 +143,7 @@ async function copyChosen(
   }
 }
 
-/** Anything else is wrong with a store, and ends it all. */
+/** Any other error is about a store, and stops the command. */
 const aboutOneRun: ReadonlySet<string> = new Set([
   'BLOB_MISSING',
   'JOURNAL_DAMAGED',
@@ -158,7 +157,7 @@ const aboutOneRun: ReadonlySet<string> = new Set([
   'SEQ_CONFLICT',
 ])
 
-/** The rows of the runs to copy, oldest first: of equal outputs the newest is found in the other store, too. */
+/** The rows of the runs to copy, oldest first: of equal outputs, the newest must be found in the second store too. */
 function chooser({ crew, status, since, until }: CopyOptions, names: readonly string[]) {
   const createdFrom = since === undefined ? undefined : readMoment('--since', since)
   const createdTo = until === undefined ? undefined : readMoment('--until', until)
@@ -181,7 +180,7 @@ function chooser({ crew, status, since, until }: CopyOptions, names: readonly st
   }
 }
 
-/** A line for each run that is copied; on a terminal, one that counts them. Records, for programs. */
+/** Prints a line per copied run; on a terminal, one line that counts them; with --json, a record per run. */
 function openProgress(
   terminal: Terminal,
   total: number,

@@ -59,7 +59,7 @@ async function create({ args, options, terminal }: Invocation<CreateOptions>): P
   return options.install === true && !installed ? exitCodes.failed : exitCodes.done
 }
 
-/** What was said on the command line, refused before anything is asked. */
+/** Checks what was typed before anything is asked. */
 function givenOf(name: string | undefined, { model, yaml }: CreateOptions): Partial<ProjectOptions> {
   if (name !== undefined) checkNewName(name)
   if (model !== undefined) checkModelName(model)
@@ -75,7 +75,7 @@ function install(folder: string, err: Channel): boolean {
   const { status, error } = spawnSync('npm', ['install'], {
     cwd: folder,
     stdio: ['ignore', 2, 2],
-    // npm is a script there
+    // npm is a script on Windows
     shell: process.platform === 'win32',
   })
   if (status === 0) return true

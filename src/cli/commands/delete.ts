@@ -1,4 +1,4 @@
-// `reprise delete`: removes a run for good. The runs that were made from it miss nothing.
+// `reprise delete`: deletes a run for good. Its forks lose nothing.
 import { runArgument, withStore } from '../options.ts'
 import { deleteRun as remove } from '../../engine/history/delete-run.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -31,7 +31,7 @@ async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Pr
   return exitCodes.done
 }
 
-/** A run that cannot be read any more can still be deleted, by its whole id. */
+/** A run that can no longer be read can still be deleted by its whole id. */
 async function nameOf(store: Store, name: string | undefined, asked: boolean): Promise<{ run: string; words: string }> {
   try {
     const row = await findWhole(store, name, asked)

@@ -1,4 +1,4 @@
-// `reprise diff`: what differs between two runs, as their journals tell it.
+// `reprise diff`: the differences between two runs, computed from their journals.
 import { runArgument, withStore } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { costOfRun } from '../../engine/plan/estimate.ts'
@@ -30,7 +30,7 @@ export const diffCommand: Command = {
 async function diff(invocation: Invocation): Promise<number> {
   const { terminal, args } = invocation
   await using engine = await openRuns(invocation)
-  // one after the other: a person may have to pick both
+  // one after the other, since the person may have to pick both
   const a = await readSide(engine, args[0], 'first run')
   const b = await readSide(engine, args[1], 'second run')
   const found = diffRuns(a.state, b.state, { a, b })

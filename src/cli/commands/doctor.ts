@@ -1,5 +1,5 @@
-// `reprise doctor`: looks at all that a crew needs to run here, and says what to do about what is missing. No model is
-// asked, and nothing is written.
+// `reprise doctor`: checks everything that a crew needs to run here, and prints what to do about each problem. No model
+// is called, and nothing is written.
 import { fileArgument, withCrew } from '../options.ts'
 import { checkCrews } from '../doctor/check-crew.ts'
 import { checkStores } from '../doctor/check-store.ts'

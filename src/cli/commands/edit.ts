@@ -1,5 +1,5 @@
-// `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is
-// loaded: its schema says what fits.
+// `reprise edit`: replaces a task's output in an unfinished run. The crew's code is loaded for the schema of the
+// output.
 import { runArgument, signerOption, taskArgument, withCrew } from '../options.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { editOutput, keptWords } from '../input/editor.ts'

@@ -47,14 +47,14 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const inputs = inputsOf(options)
   const found = await loadCrew(args[0], options.crew)
   const values = commands.file === undefined ? [] : [commands.file]
-  // written before the place of the store is known: a worker loads the file of the crew, which says it
+  // composed before the store is known: a worker loads the crew's file, which names the store
   const work = commands.advice({ act: 'command', to: 'execute it', words: ['worker'], values })
   commands.keptIn(storeOutside(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   try {
     const crew = found.with({ store })
     const run = await askingForMissing(terminal, crew, inputs, (all) =>
-      // which inputs a crew takes is known to its file; here it is for the library to check
+      // only the crew's file has the type of its inputs; the library checks them
       crew.enqueue({
         ...defined({ id, priority, delay }),
         ...(all === undefined ? {} : { inputs: all }),

@@ -1,4 +1,4 @@
-// `reprise export`: one run as one text, for a file or a pipe.
+// `reprise export`: writes one run as text into a file or a pipe.
 import { runArgument, withStore } from '../options.ts'
 import { existsSync } from 'node:fs'
 import { exportRun as linesOf, exportRunToFile } from '../../engine/history/export-run.ts'

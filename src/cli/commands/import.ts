@@ -1,4 +1,4 @@
-// `reprise import`: an exported run becomes one of this store, and is looked at, resumed and replayed like any other.
+// `reprise import`: puts an exported run into this store, where it can be shown, resumed and replayed like any other.
 import { withStore } from '../options.ts'
 import { existsSync } from 'node:fs'
 import { importRun as take, importRunFromFile } from '../../engine/history/import-run.ts'

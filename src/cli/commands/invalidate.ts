@@ -1,4 +1,4 @@
-// `reprise invalidate`: has a task of an unfinished run executed again.
+// `reprise invalidate`: marks a task of an unfinished run to be executed again.
 import { runArgument, signerOption, taskArgument, withStore } from '../options.ts'
 import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'

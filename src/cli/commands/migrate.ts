@@ -1,4 +1,4 @@
-// `reprise migrate`: brings a store up to date with this version, or prints the SQL for those who do that by hand.
+// `reprise migrate`: brings a store up to date with this version, or prints the SQL for doing so by hand.
 import { withStore } from '../options.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, splitUrl, storePath } from '../../stores/open-store.ts'
@@ -13,13 +13,13 @@ export interface MigrateOptions {
   readonly print?: boolean
 }
 
-/** What was done about a store. */
+/** What was done with a store. */
 interface Migrated {
   /** Its URL, without a password. */
   readonly store: string
-  /** The number of the layout that it had; null where it was not there. */
+  /** The layout number before; null if the store did not exist. */
   readonly before: number | null
-  /** The one that it has now; null where it still is not there. */
+  /** The layout number now; null if the store still does not exist. */
   readonly layout: number | null
 }
 
@@ -58,7 +58,7 @@ function wordsFor({ store, before, layout }: Migrated): string {
     : `${store} had layout ${before}, and now has ${layout}`
 }
 
-/** Nothing but the SQL is on the standard output, so that it can go into a file or to psql. */
+/** Only the SQL goes to the standard output, for a file or psql. */
 async function printMissing({ out, err, json, record }: Terminal, url: string): Promise<void> {
   const sql = await onServer(url, async (pool, schema) => {
     const { pendingMigrations, printedMigrations } = await import('../../stores/postgres/migrate.ts')
@@ -90,7 +90,7 @@ async function onServer<T>(url: string, work: (pool: PostgresPool, schema: strin
   }
 }
 
-/** Opening it is all that there is to do. */
+/** Opening the store brings it up to date. */
 async function migrateHere(url: string): Promise<Migrated> {
   const { scheme } = splitUrl(url)
   const path = storePath(url)

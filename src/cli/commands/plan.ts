@@ -1,4 +1,4 @@
-// `reprise plan`: what a fork, a resume or a kickoff would execute, and why. Nothing is written and no model is asked.
+// `reprise plan`: what a fork, a resume or a kickoff would execute, and why. Nothing is written and no model is called.
 import { InvalidArgumentError, Option } from 'commander'
 import {
   changedOption,
@@ -53,7 +53,7 @@ export const planCommand: Command<PlanCommandOptions> = {
   action: plan,
 }
 
-/** A replay and a refresh are named with the command that plans them. */
+/** For `replay` and `refresh`, the error names the command that plans them. */
 function ofOption(): Option {
   const kinds = ['fork', 'resume', 'kickoff']
   const option = new Option('--of <kind>', 'of what (default: fork, or kickoff if the crew has no run)')

@@ -1,4 +1,4 @@
-// `reprise prune`: deletes old runs, of one crew or of all.
+// `reprise prune`: deletes old runs of one crew or of all.
 import { Option } from 'commander'
 import { statusesOption, wholeNumberOrZero, withStore } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'

@@ -1,4 +1,4 @@
-// `reprise requeue`: has a worker continue a run that otherwise only a resume would. It needs no code of the crew.
+// `reprise requeue`: has a worker continue a run that otherwise waits for `resume`. It does not load the crew's code.
 import { runArgument, signerOption, withStore } from '../options.ts'
 import { requeue } from '../../engine/inbox/requeue.ts'
 import { canRequeue } from '../../runs/find.ts'

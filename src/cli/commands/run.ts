@@ -1,4 +1,4 @@
-// `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
+// `reprise run`: kicks off a crew. At a terminal, the person is asked for missing inputs.
 import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts'
 import type { KickoffOptions } from '../../crew/options/verb-options.ts'
 import type { Run } from '../../crew/run.ts'
@@ -52,7 +52,7 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
       signal,
     }
     return askingForMissing(terminal, crew, inputs, (all): Promise<Run> => {
-      // which inputs a crew takes is known to its file; here it is for the library to check
+      // only the crew's file has the type of its inputs; the library checks them
       return crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
     })
   })

@@ -67,7 +67,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
     await showWaiting(terminal, commands, engine?.store, options.crew)
     return exitCodes.done
   }
-  // data always has it; a table is for people who want it at once, and prices take longer to load than all runs
+  // JSON always has the cost; a table leaves it out, since loading prices takes longer than listing runs
   const unpriced = !terminal.json && !options.cost
   const { found, more } = engine
     ? await matching({ ...engine, unpriced }, await filterOf(engine, options), options)
@@ -95,7 +95,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   return exitCodes.done
 }
 
-/** The largest number that an option takes. */
+/** The largest number that --limit takes. */
 const mostListed = 999_999
 
 async function print(
@@ -108,7 +108,7 @@ async function print(
   const withWorker = found.some((summary) => summary.holder?.name !== undefined)
   const now = new Date()
   const time = (at: string): string => shortTime(at, now)
-  // a shorter time is a smaller loss than an id that is cut
+  // rather shorten the time than cut an id
   const withFailed = found.some(({ failed }) => failed > 0)
   const columns = { withCost, withFailed, withParent, withWorker }
   const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, ...columns }))
@@ -127,10 +127,10 @@ interface Shapes {
   readonly id: (run: string) => string
   readonly time: (at: string) => string
   readonly withCost: boolean
-  /** Whether a run continued without a task. */
+  /** Whether a run continued after a failed task. */
   readonly withFailed: boolean
   readonly withParent: boolean
-  /** Whether a run is in progress in a worker that has a name. */
+  /** Whether a run is in progress in a named worker. */
   readonly withWorker: boolean
 }
 
@@ -166,7 +166,7 @@ async function filterOf(engine: Engine, options: RunsOptions): Promise<RunsFilte
   }
 }
 
-/** Also of a run that was deleted since: those made from it still name it. */
+/** The id may belong to a deleted run: its forks still name it. */
 async function parentId({ store }: Engine, name: string): Promise<string> {
   const { findRun } = await import('../find/find-run.ts')
   try {
@@ -179,11 +179,11 @@ async function parentId({ store }: Engine, name: string): Promise<string> {
 
 interface Found {
   readonly found: readonly RunSummary[]
-  /** Whether others fit that are older than these. */
+  /** Whether older runs match too. */
   readonly more: boolean
 }
 
-/** Being a backtest isn't a column of a store: so runs are read until there are enough. */
+/** Stores cannot filter by backtest, so runs are read until there are enough. */
 async function matching(engine: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<Found> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []

@@ -1,4 +1,4 @@
-// `reprise schedule`: the schedules of a file's crews, when they come next, and whether that run is in the queue.
+// `reprise schedule`: the schedules of a file's crews, their next times, and whether each next run is queued.
 import { fileArgument, withRemoved } from '../options.ts'
 import type { Crew } from '../../crew/crew.ts'
 import type { Store } from '../../stores/store.ts'
@@ -24,7 +24,7 @@ interface Row {
   /** In ISO 8601. */
   readonly next: string | null
   readonly runId: string | null
-  /** Of that run; null when it isn't in the queue. */
+  /** The status of the next run; null if it is not queued. */
   readonly status: string | null
 }
 

@@ -1,4 +1,4 @@
-// `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
+// `reprise show`: one run from its journal, one task of it in full, or the prompts that were sent to its models.
 import { Option } from 'commander'
 import { runArgument, withStore } from '../options.ts'
 import { canRetry, formatOf } from '../output/run-words.ts'
@@ -98,7 +98,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   if (steps) printSteps(terminal.out, chosen)
   if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
   const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
-  // what this run was given and has come to stands above
+  // the inputs and outputs of this run are printed above
   for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
   const next = nextOf(view, await outermost(engine.store, run), task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
@@ -111,12 +111,12 @@ export const logTasksOutputsCommand: Command = {
   action: logTasksOutputs,
 }
 
-/** An option with which the command shows something else than the run and its tasks. */
+/** An option that replaces what the command shows. */
 function instead(flags: string, words: string, others: readonly string[]): Option {
   return new Option(flags, `instead, ${words}`).conflicts(['task', 'steps', 'prompts', ...others])
 }
 
-/** `reprise log-tasks-outputs`, as CrewAI calls it: of the latest run, where none is named. */
+/** `reprise log-tasks-outputs`, CrewAI's name. Defaults to the latest run. */
 async function logTasksOutputs(invocation: Invocation): Promise<number> {
   const { args, options } = invocation
   return show({ ...invocation, args: [args[0] ?? 'latest'], options: { ...options, tasks: true } })
@@ -140,7 +140,7 @@ function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
   )
 }
 
-/** The newest of the runs that were made from it. */
+/** The newest forks of the run. */
 async function madeFrom(store: Store, run: string): Promise<string[]> {
   const { rows } = await store.list({ forkedFrom: run }, { limit: 20 })
   return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
@@ -163,7 +163,7 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
   if (count === 0) err.line('no model was asked')
 }
 
-/** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
+/** For a completed run: a replay from the shown task, or from the last one, which costs least. */
 function nextOf(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,
@@ -175,7 +175,7 @@ function nextOf(
       if (task === undefined && canRetry(failures)) return { act: 'retry', runId }
       return replayOf(runId, task ?? tasks.at(-1)?.name)
     case 'queued':
-      // one that nobody has begun was left to workers on purpose
+      // a run that was never started was left to workers on purpose
       return lives > 0 ? { act: 'resume', runId: root } : undefined
     case 'abandoned':
     case 'stopped':

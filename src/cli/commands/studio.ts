@@ -1,4 +1,4 @@
-// `reprise studio`: the page that shows all runs, until it is stopped.
+// `reprise studio`: serves the page that shows all runs, until it is stopped.
 import type { Role, Tokens } from '../../studio/index.ts'
 import { spawn } from 'node:child_process'
 import { collect, wholeNumberOrZero } from '../options.ts'
@@ -62,7 +62,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
     args.filter((path) => path !== undefined),
     options.crews ?? true,
   )
-  // with code, the store is that of the crews, and is made when it is not there yet
+  // with code, the store is that of the crews, and is created if missing
   const store = crews.length > 0 ? options.store : await storeOfStudio(invocation)
   setAdvice(commands.advice)
   await using closing = new AsyncDisposableStack()
@@ -83,7 +83,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   return exitCodes.done
 }
 
-/** Those of the named modules; of the usual one, where none is named and it is there. */
+/** The crews of the named modules; without names, of the usual file, if it exists. */
 async function crewsFor(paths: readonly string[], wanted: boolean): Promise<readonly Crew[]> {
   if (!wanted || (paths.length === 0 && usualFile() === undefined)) return []
   return loadServed(paths)
@@ -104,12 +104,12 @@ const programs: { readonly [platform: string]: readonly [string, ...string[]] } 
 function openInBrowser(url: string): void {
   const [program, ...words] = programs[process.platform] ?? ['xdg-open']
   const opened = spawn(program, [...words, url], { stdio: 'ignore', detached: true })
-  // where there is no browser, the address is printed all the same
+  // without a browser, the printed address is enough
   opened.on('error', () => {})
   opened.unref()
 }
 
-/** Undefined where there are none. What is wrong with one is said by the studio. */
+/** Undefined without tokens. The studio checks them. */
 function readTokens(typed: readonly string[] | undefined): Tokens | undefined {
   const list = typed ?? (process.env['REPRISE_STUDIO_TOKEN'] ?? '').split(/\s+/).filter((token) => token !== '')
   if (list.length === 0) return undefined

@@ -1,4 +1,4 @@
-// `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
+// `reprise tail`: prints a run's entries as they are recorded, whichever process executes it. It never changes the run.
 import { runArgument, wholeNumberOrZero, withStore } from '../options.ts'
 import { outermost } from '../find/root-run.ts'
 import { describeEntry } from '../../crew/result/log.ts'
@@ -20,7 +20,7 @@ import { sayWaiting } from '../output/print-question.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { clock } from '../output/words.ts'
 
-/** A process that is gone writes no more entries, and nobody says so: it is looked for every so often. */
+/** A process that died leaves no message, so its lease is polled. */
 const lookMs = 500
 
 type End = 'left' | 'abandoned' | undefined
@@ -38,7 +38,7 @@ async function tail(invocation: Invocation<{ readonly after: number }>): Promise
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
   const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
-  // from the first one, so that what it came to is known without reading it again
+  // from the first entry, so that the final state is known without reading the run again
   const entries = follow(engine, run)
   const state = emptyState(run)
   let end: End
@@ -74,11 +74,11 @@ function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeou
   return setInterval(() => {
     const look = async (): Promise<void> => {
       const alone = await isAbandoned(store, run)
-      // a process may just be handing it over
+      // a process may be handing the run over
       misses = alone ? misses + 1 : 0
       if (misses > 1) gone()
     }
-    // a store that cannot be read is told of by what follows the run
+    // following the run reports a store that cannot be read
     look().catch(() => undefined)
   }, lookMs)
 }

@@ -1,4 +1,4 @@
-// What `reprise create` asks a person: what no option has said, each with the answer that Enter gives.
+// Asks for what the options of `reprise create` leave out. Enter takes the default.
 import { messageOf } from '../../base/errors.ts'
 import { askLine, type Person } from '../input/ask-line.ts'
 import { pick } from '../input/pick.ts'
@@ -12,7 +12,7 @@ const languages = [
   { value: true, label: 'YAML', note: 'config/agents.yaml and config/tasks.yaml, as CrewAI has them' },
 ]
 
-/** Undefined when the person left. What cannot be used is asked again, with the reason. */
+/** Undefined if the person left. An unusable answer is refused with the reason, and asked for again. */
 export async function askProject(
   given: Partial<ProjectOptions>,
   defaults: ProjectOptions,
@@ -26,7 +26,7 @@ export async function askProject(
   return yaml === undefined ? undefined : { name, model, yaml }
 }
 
-/** A usage error for a name that npm does not take, or that something else has here. */
+/** A usage error for a name that npm does not accept, or that is taken in this folder. */
 export function checkNewName(name: string): void {
   checkName(name)
   checkPlace(name)
@@ -41,7 +41,7 @@ async function askUntil(
   for (;;) {
     const answer = await askLine(`${question} (${fallback}): `, person)
     if (answer === undefined) {
-      // the key that closed it did not end the line
+      // the key that ended the input did not end the line
       person.output.write('\n')
       return undefined
     }

@@ -1,20 +1,20 @@
-// Where npm got this package from, for the package.json of a new project: a version that is not on npm, because it was
-// installed from a tarball or a repository, is found there by the new project too.
+// Where npm got this package from, for the package.json of a new project. A version that was installed from a tarball
+// or a repository may not be on npm; the new project then installs it from the same place.
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 
 export interface PackageSource {
-  /** As it stands among the dependencies. */
+  /** The version or address in `dependencies`. */
   readonly spec: string
-  /** Where nobody knows whether npm has this version: the installed package, which can be installed from its folder. */
+  /** The folder of the installed package, if npm may not have this version: it can be installed from there. */
   readonly folder?: string
 }
 
-/** `root`: the folder of this package; `project`: that of the new one. */
+/** `root`: the folder of this package; `project`: the folder of the new project. */
 export function packageSource(root: string, version: string, project: string): PackageSource {
   const modules = dirname(root)
   const spec = `^${version}`
-  // a checkout, in which somebody works on this package
+  // a checkout of this package
   if (basename(modules) !== 'node_modules') return { spec }
   const resolved = resolvedIn(join(modules, '.package-lock.json'))
   if (resolved === undefined) return { spec, folder: root }
@@ -24,7 +24,7 @@ export function packageSource(root: string, version: string, project: string): P
   return { spec: `file:${relative(resolve(project), tarball).replaceAll(sep, '/')}` }
 }
 
-/** What npm writes down in every folder of packages but the global one. */
+/** npm writes this lockfile into every node_modules but the global one. */
 function resolvedIn(lockfile: string): string | undefined {
   try {
     const { packages } = JSON.parse(readFileSync(lockfile, 'utf8')) as Lockfile
@@ -39,7 +39,7 @@ interface Lockfile {
   readonly packages?: { readonly [path: string]: { readonly resolved?: unknown } }
 }
 
-/** Registries have the tarballs of a package below its name; any other address is one that somebody gave. */
+/** Registries serve the tarballs of a package below its name; any other address was given by a person. */
 function ofRegistry(resolved: string): boolean {
   return /^https?:\/\/.+\/reprise\/-\/[^/]+\.tgz$/.test(resolved)
 }

@@ -1,5 +1,5 @@
-// The files of a new project: those of templates/, as they are but for the name, and the ones that depend on the model
-// and on the version of Reprise that makes them.
+// The files of a new project: those of templates/ with the project's name, and those that depend on the model and the
+// version of Reprise.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,9 +20,9 @@ export interface ProjectFile {
   readonly text: string
 }
 
-/** Sorted by path; no two have the same. */
+/** Sorted by path, without duplicates. */
 export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
-  // what is in YAML takes the place of the same in TypeScript
+  // YAML files replace the same in TypeScript
   const templates = new Map([...readTemplates('typescript'), ...(options.yaml ? readTemplates('yaml') : [])])
   const named = [...templates].map(([path, text]) => ({ path, text: text.replaceAll(defaultName, options.name) }))
   const variables = environmentFile(options.model)
@@ -35,34 +35,33 @@ export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
   ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The texts by path. The folder is as far above src/, in the checkout, as above dist/, in the package. */
+/** The texts by path. The folder is equally far from src/ in the checkout and dist/ in the package. */
 function readTemplates(kind: 'typescript' | 'yaml'): [path: string, text: string][] {
   const folder = fileURLToPath(new URL(`../../../templates/${kind}`, import.meta.url))
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.map((file) => {
     const place = join(file.parentPath, file.name)
     const path = relative(folder, place).replaceAll(sep, '/')
-    // npm packs no file of that name
+    // npm does not pack a file named .gitignore
     return [path === 'gitignore' ? '.gitignore' : path, readFileSync(place, 'utf8')]
   })
 }
 
-/** MODEL_INVALID for a provider that Reprise does not know; a usage error for what a .env file cannot hold as it is. */
+/** MODEL_INVALID for an unknown provider; a usage error for a name that needs quotes in a .env file. */
 export function checkModelName(model: string): string {
   parseModel(model)
   if (/^[\w./:@+-]+$/.test(model)) return model
   throw new UsageError(`the model is ${JSON.stringify(model)}; write provider/model, such as openai/gpt-5-mini`)
 }
 
-/** What a person still has to put into .env: the variable of the key, where the provider wants one, and others. */
+/** The variables to set in .env: that of the key, if the provider needs one, and others. */
 export function variablesToSet(model: string): readonly string[] {
   const { provider } = parseModel(model)
   return provider.toSet ?? provider.keys.slice(0, 1)
 }
 
 /**
- * What this reads of Reprise's own package.json: the versions that a project is to have are those that Reprise is
- * tested with.
+ * The fields of Reprise's own package.json that are used here: a project gets the versions that Reprise is tested with.
  */
 interface Manifest {
   readonly version: string
@@ -71,7 +70,7 @@ interface Manifest {
   readonly devDependencies: { readonly [name in '@types/node' | 'typescript' | 'zod']: string }
 }
 
-/** Of this package, for a project in this folder. */
+/** Where a project in this folder installs Reprise from. */
 export function sourceFor(project: string): PackageSource {
   return packageSource(fileURLToPath(new URL('../../..', import.meta.url)), ownManifest().version, project)
 }
@@ -123,7 +122,7 @@ const compilerSettings = {
   include: ['**/*.ts'],
 }
 
-/** Of the providers that can be somewhere else than on their own servers. */
+/** For providers that can be served from another address. */
 const addresses: { readonly [provider: string]: string } = {
   openai: 'OPENAI_BASE_URL=http://127.0.0.1:8000/v1',
   ollama: 'OLLAMA_BASE_URL=http://127.0.0.1:11434/v1',

@@ -1,12 +1,12 @@
-// The name of a new project: of its package, its folder and its crew.
+// The name of a new project, its package, its folder and its crew.
 import { UsageError } from '../exit-codes.ts'
 
 export const defaultName = 'my-crew'
 
-/** npm installs no package that has a dependency of its own name. */
+/** npm refuses a package that depends on a package of its own name. */
 const taken = ['reprise', 'zod', 'typescript', 'node_modules', 'favicon.ico']
 
-/** A usage error unless npm takes the name for a package. No such name leads out of the working folder. */
+/** A usage error unless npm accepts the name for a package. An accepted name stays in the working folder. */
 export function checkName(name: string): string {
   const rule = 'a name has lower-case letters, digits and - . _, and begins with a letter or digit'
   if (taken.includes(name)) throw new UsageError(`a project cannot be named ${name}; choose another name`)

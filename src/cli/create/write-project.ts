@@ -1,12 +1,11 @@
-// Writing a project all or nothing: its files are put into a folder beside the place, which is moved there when all are
-// written.
+// Writes a project all or nothing: into a temporary folder, which is renamed when all files are written.
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { ProjectFile } from './project-files.ts'
 
-/** A usage error that says what is there, unless nothing is, or an empty folder. */
+/** A usage error unless the folder is empty or does not exist. */
 export function checkPlace(folder: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return
@@ -19,19 +18,19 @@ export function checkPlace(folder: string): void {
   )
 }
 
-/** A usage error when the folder cannot be made; then nothing is left. */
+/** A usage error if the folder cannot be created; nothing is left then. */
 export function writeProject(folder: string, files: readonly ProjectFile[]): void {
   checkPlace(folder)
   let beside: string | undefined
   try {
     beside = mkdtempSync(join(dirname(folder), '.reprise-create-'))
-    // a folder in it, since one that mkdtemp makes is closed to everybody else
+    // a folder inside, since mkdtemp makes one that only this user can read
     const draft = join(beside, 'project')
     for (const { path, text } of files) {
       mkdirSync(dirname(join(draft, path)), { recursive: true })
       writeFileSync(join(draft, path), text)
     }
-    // Windows puts no folder in place of another; one that is not empty any more is not removed
+    // Windows cannot rename onto an existing folder; rmdir leaves a folder that has files by now
     if (lstatSync(folder, { throwIfNoEntry: false })) rmdirSync(folder)
     renameSync(draft, folder)
   } catch (error) {

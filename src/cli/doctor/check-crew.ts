@@ -1,4 +1,4 @@
-// Whether the crews of this folder can be loaded, and have what their models and telemetry need. No model is asked.
+// Whether the crews of this folder can be loaded, and have what their models and telemetry need. No model is called.
 import type { Crew } from '../../crew/crew.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'

@@ -1,5 +1,5 @@
-// What a PostgreSQL store is like: whether it can be reached and written, whether its tables are those of this version,
-// and what its server's settings mean for what it keeps.
+// Checks a PostgreSQL store: whether it can be reached and written, whether its tables are those of this version, and
+// whether its server's settings lose data.
 import { messageOf } from '../../base/errors.ts'
 import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/inspect.ts'
 import { plural } from '../output/words.ts'
@@ -9,7 +9,7 @@ import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 const migrate: CommandNext = { act: 'command', to: 'bring it up to date', words: ['migrate'] }
 
-/** `instead`: what to do about a store that cannot be used. */
+/** `instead`: what to do if the store cannot be used. */
 export async function checkPostgres(
   url: string,
   from: string,
@@ -19,7 +19,7 @@ export async function checkPostgres(
   try {
     return checked(await inspectPostgres(url), from, commands)
   } catch (error) {
-    // it names the store, without the password
+    // the error names the store without the password
     return { checks: [fail('store', `${from}: ${messageOf(error)}`, instead)], isOpen: false }
   }
 }

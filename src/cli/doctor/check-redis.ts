@@ -1,17 +1,16 @@
-// What a Redis store is like: whether it can be reached and written, and what its server's settings mean for what it
-// keeps.
+// Checks a Redis store: whether it can be reached and written, and whether its server's settings lose data.
 import { messageOf } from '../../base/errors.ts'
 import { inspectRedis, type RedisInspection } from '../../stores/redis/inspect.ts'
 import { plural } from '../output/words.ts'
 import { sizeWords } from '../output/words.ts'
 import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
-/** `instead`: what to do about a store that cannot be used. */
+/** `instead`: what to do if the store cannot be used. */
 export async function checkRedis(url: string, from: string, instead: string): Promise<CheckedStore> {
   try {
     return checked(await inspectRedis(url), from)
   } catch (error) {
-    // it names the store, without the password
+    // the error names the store without the password
     return { checks: [fail('store', `${from}: ${messageOf(error)}`, instead)], isOpen: false }
   }
 }

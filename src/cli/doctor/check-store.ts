@@ -1,5 +1,5 @@
-// Whether runs can be kept and found: where the store is and who says so, whether it can be written, and what is in it.
-// Nothing is made, and nothing is left behind.
+// Checks where runs are kept: which setting names the store, whether it can be written, and the state of its runs.
+// Nothing is created.
 import type { Crew } from '../../crew/crew.ts'
 import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
 import { environment } from '../../base/environment.ts'
@@ -23,7 +23,7 @@ import { ok, warn, fail, type Check, type CheckedStore } from './check.ts'
 
 const instead = 'name another with --store, REPRISE_STORE or the store of the crew'
 
-/** Each store of the crews once; without a crew, the usual one. */
+/** Each store of the crews once; without a crew, the default store. */
 export async function checkStores(
   given: string | undefined,
   crews: readonly Crew[],
@@ -76,7 +76,7 @@ async function checkPlace(url: string, from: string, commands: Commands): Promis
   return { checks: [found, ok('layout', `${layout}, as this version writes it`)], isOpen: true }
 }
 
-/** Its runs cannot be looked at. */
+/** A store whose runs cannot be read. */
 function closed(...checks: readonly Check[]): CheckedStore {
   return { checks, isOpen: false }
 }
@@ -160,7 +160,7 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
   }
 }
 
-/** Why runs stay in the queue though workers are there. */
+/** Explains why runs stay in the queue although workers are running. */
 async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check[]> {
   const maxRuns = crew['~maxRuns']
   if (maxRuns === undefined || held < maxRuns) return []
@@ -171,7 +171,7 @@ async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check
     : [ok('limit', `${words}: ${plural(waiting, 'more run')} ${waiting === 1 ? 'waits' : 'wait'}`)]
 }
 
-/** Runs that only a person can do something about. */
+/** Runs that need a person's decision. */
 function checkThese(name: string, what: string, found: readonly RunRow[], commands: Commands): Check[] {
   const [first] = found
   if (first === undefined) return []
@@ -181,7 +181,7 @@ function checkThese(name: string, what: string, found: readonly RunRow[], comman
   return [warn(name, `${plural(found.length, 'run')} ${what}: ${names}`, next.join(', or '))]
 }
 
-/** Runs with recorded work that the crew at hand has no task for. */
+/** Runs with recorded work that the loaded crew has no task for. */
 async function checkTasks(url: string, crews: readonly Crew[], commands: Commands): Promise<Check[]> {
   const found: RunCheck[] = []
   for (const crew of crews) {
@@ -205,7 +205,7 @@ function checkMoves(cutOff: readonly RunRow[]): Check[] {
   return [warn('moved', words, `repeat the copy: ${first.run} was being moved to ${move.to}`)]
 }
 
-/** Not for workers that have this code of its crew. */
+/** Whether workers with this code of the crew would not claim the run. */
 function isUnserved(crew: Crew, { version }: RunRow): boolean {
   return !crew['~lanes'].some((lane) => lane.version === version)
 }

@@ -1,4 +1,4 @@
-// What there is around the project: Node, the package, the terminal, the environment. Keys are told by name alone.
+// Checks Node, the package, the terminal and the environment. Only the names of keys are printed.
 import { existsSync, readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { environment, firstSet } from '../../base/environment.ts'
@@ -10,7 +10,7 @@ import { ok, warn, fail, type Check } from './check.ts'
 
 export function checkSurroundings(): Check[] {
   return [
-    // an older one is told so before any command is loaded
+    // main.ts has refused an older Node
     checkRuntime(),
     ok('reprise', version()),
     checkTerminal(),
@@ -20,7 +20,7 @@ export function checkSurroundings(): Check[] {
   ]
 }
 
-/** Bun and Deno call themselves a version of Node too. */
+/** Bun and Deno have a version of Node too. */
 function checkRuntime(): Check {
   const { versions, platform, arch } = process
   const name = ['bun', 'deno'].find((other) => versions[other] !== undefined) ?? 'node'
@@ -61,7 +61,7 @@ function checkEnvFile(): Check {
 
 function checkVariables(): Check[] {
   try {
-    // read for the error that a mistake in it gives
+    // reading it throws if the variable is wrong
     void environment().leaseSeconds
     return []
   } catch (error) {
@@ -71,7 +71,7 @@ function checkVariables(): Check[] {
 
 function checkKeys(): Check {
   const set = providers.flatMap((provider) => provider.keys).filter((name) => firstSet([name]) !== undefined)
-  // whether one is missed is for the crew's models to say
+  // the check of the crew's models reports a missing key
   if (set.length === 0) return ok('keys', 'no provider of models has one set')
   return ok('keys', `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set`)
 }

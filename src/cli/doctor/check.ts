@@ -1,8 +1,8 @@
-// One thing that `reprise doctor` has looked at. What it says may quote an address, and people paste it into issues.
+// One check of `reprise doctor`. Its text is redacted: it may quote an address, and people paste it into issues.
 import { redact } from '../../secrets/redact.ts'
 
 export interface Check {
-  /** What was looked at: `node`, `store`, `crew`. */
+  /** The subject: `node`, `store`, `crew`. */
   readonly check: string
   readonly state: 'ok' | 'warn' | 'fail'
   readonly says: string
@@ -10,10 +10,10 @@ export interface Check {
   readonly next?: string
 }
 
-/** What was found out about a store. */
+/** The checks of a store. */
 export interface CheckedStore {
   readonly checks: readonly Check[]
-  /** Its runs can be looked at. */
+  /** Whether its runs can be read. */
   readonly isOpen: boolean
 }
 

@@ -1,5 +1,4 @@
-// What is said of many runs when they end: a line for each, as data for those who asked for it, and the sum with what
-// can be done next.
+// How many runs ended: a line or a JSON record for each, then the sum and the next steps.
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
 import { messageOf } from '../../base/errors.ts'
 import { viewRun } from '../../runs/run-view.ts'
@@ -16,11 +15,11 @@ export interface EndedLine {
   readonly number: number
   /** The columns of the widest number and run id. */
   readonly widths: { readonly number: number; readonly id: number }
-  /** What was seen of its run; undefined when that had nothing to do. */
+  /** The progress that was seen; undefined if the run had nothing to do. */
   readonly run: LiveRun | undefined
 }
 
-/** How many runs ended how, in the words of `wordOf`. */
+/** Number of runs by outcome, in the words of `outcomeWord`. */
 export type Counts = Map<string, number>
 
 export function countWord(counts: Counts, word: string): void {
@@ -44,7 +43,7 @@ const widestWord = 'completed'.length
 const timeWidth = 7
 const tokensWidth = 14
 
-/** Data, unless that is asked for as JSON. */
+/** The line goes to the standard output, unless that carries JSON. */
 export function printEnded(terminal: Terminal, { number, widths, run }: EndedLine, result: ForEachResult): void {
   const channel = terminal.json ? terminal.err : terminal.out
   const before = result.status === 'completed' && !run
@@ -78,7 +77,7 @@ function textOf(result: ForEachResult): string {
   }
 }
 
-/** As `reprise show --json` has it, with the number of its line. */
+/** The record of `reprise show --json`, with the number of the line. */
 export async function recordEnded(
   terminal: Terminal,
   store: Store,
@@ -88,7 +87,7 @@ export async function recordEnded(
   const { runId, status } = result
   const error = 'error' in result ? { code: result.error.code, message: result.error.facts } : undefined
   try {
-    // what was refused may be no run, or that of somebody else
+    // a refused run may not exist, or belong to another crew
     const refused = error !== undefined && (await store.row(runId ?? ''))?.status !== status
     terminal.record(
       refused || runId === undefined ? { line, runId, status, error } : { line, ...(await viewRun({ store }, runId)) },
@@ -119,7 +118,7 @@ export function saySum(
   err.line(`${plural(total, 'run')}: ${parts.join(', ')}${spent}`)
   if (counts.has('waiting'))
     loud.line(commands.advice({ act: 'command', to: 'see what is asked', words: ['runs', '--waiting'] }))
-  // what stopped as asked would stop there again
+  // a run that stopped after --through would stop there again
   const asked = options.through !== undefined && counts.has('stopped')
   if (left)
     err.line(

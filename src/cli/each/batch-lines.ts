@@ -1,5 +1,5 @@
-// What of many runs is under way, as lines for a terminal of a given size: a line per run, and a sum. Those that have
-// ended are printed above, and stay.
+// The runs in progress, as lines for a terminal of a given size: a line per run, and a sum. Ended runs are printed
+// above, and stay.
 import { columns } from '../../text/columns.ts'
 import { shorten } from '../../text/plain-text.ts'
 import { amount, dollars, duration, plural } from '../output/words.ts'
@@ -10,7 +10,7 @@ export interface LiveBatch {
   readonly total: number
   readonly ended: number
   readonly ms: number
-  /** Of the runs that have ended, and of those under way. */
+  /** Sums over ended runs and runs in progress. */
   readonly tokens: number
   readonly cost: number | undefined
   readonly running: readonly { readonly name: string; readonly run: LiveRun }[]
@@ -28,7 +28,7 @@ export function batchLines(batch: LiveBatch, size: Size, frame: number): Line[] 
   const lines = shown.map((one): Line => {
     const head = `  ${turning} ${one.name.padStart(name)}  `
     const tokens = one.run.tokens === 0 ? '' : `${amount(one.run.tokens)} tokens`
-    // on a narrow one there is room for the names only
+    // a narrow terminal has room for the names only
     const numbers = width >= 60 ? `${duration(one.run.ms).padStart(8)}${tokens.padStart(13)}` : ''
     const space = Math.max(1, width - 1 - columns(head) - numbers.length)
     const id = shorten(one.run.runId, space)
@@ -41,7 +41,7 @@ export function batchLines(batch: LiveBatch, size: Size, frame: number): Line[] 
   return [...lines, ...more, footLine(batch, width)]
 }
 
-/** The first of its tasks that is under way, also within a crew that is a task. */
+/** The first task in progress, also within a nested crew. */
 function doingOf({ tasks }: Pick<LiveRun, 'tasks'>): string {
   const busy = tasks.find(({ status }) => status === 'running' || status === 'waiting')
   if (!busy) return ''

@@ -1,5 +1,5 @@
-// What a person sees of many runs while this process executes them: a line for each that has ended, and on a terminal
-// below them those that are under way.
+// Progress of many runs while this process executes them: a line for each ended run, and on a terminal the runs in
+// progress below.
 import { rootRunId } from '../../journal/paths.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { addCost } from '../../models/cost.ts'
@@ -13,16 +13,16 @@ export interface BatchRuns {
   readonly store: Store
   readonly prices: Prices | undefined
   readonly total: number
-  /** What a run is called here; undefined for one of somebody else. */
+  /** The name of the run's line; undefined for other runs of the store. */
   nameOf(runId: string): string | undefined
 }
 
 export interface BatchProgress extends Disposable {
-  /** An entry of one of the runs, or of one that works for it, that is on disk. */
+  /** Receives a recorded entry of one of the runs or of a child run. */
   hear(entry: Entry, run: string): Promise<void>
-  /** Gives what was seen of it; undefined where it had nothing to do. */
+  /** Returns the progress that was seen; undefined if the run had nothing to do. */
   ended(runId: string | undefined): LiveRun | undefined
-  /** Of all that were seen. */
+  /** The sums over all ended runs. */
   sum(): Sum
 }
 

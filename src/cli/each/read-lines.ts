@@ -1,5 +1,5 @@
 // The inputs of many runs, from a file or the standard input: JSON Lines, an object of inputs on each line. Empty lines
-// are passed over, and count for the numbers of the others.
+// are skipped, but counted.
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 import { readText } from '../input/inputs.ts'
@@ -12,7 +12,7 @@ export interface InputLine {
 
 const mostNamed = 5
 
-/** A usage error that names the lines that are not such objects. */
+/** A usage error names the lines that are not objects. */
 export async function readInputLines(file: string): Promise<InputLine[]> {
   const text = file === '-' ? await standardInput() : readText(file, '--each', 'name a file that is there')
   const lines = text.split('\n').map((line, index) => ({ number: index + 1, text: line.trim() }))
@@ -32,12 +32,12 @@ export async function readInputLines(file: string): Promise<InputLine[]> {
   throw new UsageError(`${words}; write one object of inputs on each line: { "name": value, … }`)
 }
 
-/** `claims.jsonl`, or where else the lines come from. */
+/** `claims.jsonl`, or `the standard input`. */
 export function placeOf(file: string): string {
   return file === '-' ? 'the standard input' : file
 }
 
-/** The object, or what is wrong. */
+/** The object, or the problem. */
 function parsed(line: string): { readonly [name: string]: unknown } | string {
   let value: unknown
   try {

@@ -1,5 +1,5 @@
-// `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, a run is
-// known by its crew and its inputs, so that a line gives the same run wherever it stands; with --id, by its line.
+// `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, the id
+// of a run is derived from crew and inputs, so that lines can move; with --id, from the number of the line.
 import type { Crew } from '../../crew/crew.ts'
 import { usableInputs } from '../../crew/arguments/input-names.ts'
 import { openCrewStore } from '../../crew/verbs/default-store.ts'
@@ -62,14 +62,14 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   return codeOf(counts)
 }
 
-/** What all lines share is under a line's own inputs when a file gives it, and over them when it was typed. */
+/** A line's own inputs override those of --inputs, and --input overrides both. */
 function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) => object {
   const shared = inputsOf(defined({ inputs }))
   const typed = inputsOf(defined({ input }))
   return (line) => ({ ...shared, ...line, ...typed })
 }
 
-/** Such a file is often made elsewhere, and has more than the crew uses: that is left out, with a warning. */
+/** Such files often come from elsewhere and have more fields than the crew uses: these are left out, with a warning. */
 function usedInputs(
   { terminal }: Invocation<RunOptions>,
   crew: Crew,
@@ -86,7 +86,7 @@ function usedInputs(
   return lines.map(({ inputs }) => Object.fromEntries(Object.entries(inputs).filter(([name]) => names.includes(name))))
 }
 
-/** Made when the inputs are read, in the order of the lines. */
+/** The ids of the runs, in the order of the lines. */
 function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined) {
   const names = new Map<string, string>()
   const equal = new Map<string, number>()
@@ -113,7 +113,7 @@ function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined)
   }
 }
 
-/** What needs somebody's attention most. */
+/** The most urgent outcome decides. */
 function codeOf(counts: Counts): ExitCode {
   const any = (...words: readonly string[]): boolean => words.some((word) => counts.has(word))
   if (any('failed', 'cancelled')) return exitCodes.failed

@@ -1,4 +1,4 @@
-// The crew of a command about a run. Where a file exports several crews, it is the one that the run belongs to.
+// Finds the crew of a command about a run. If a file exports several crews, it is the crew of the run.
 import type { Crew } from '../../crew/crew.ts'
 import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -16,13 +16,13 @@ interface Place {
 
 export interface CrewOfRun {
   readonly crew: Crew
-  /** What the person typed, or the whole id of the run that was found by it. */
+  /** What the person typed, or the whole id of the run if that was found already. */
   readonly name: string | undefined
 }
 
 /**
- * `name` is what a person typed for the run; without one, as for `latest`, the newest run that fits counts.
- * CREW_NOT_FOUND where the runs don't say which crew it is, RUN_NOT_FOUND for a run of a crew that the file doesn't
+ * `name` is what a person typed for the run; without it, or for `latest`, the newest run that fits decides.
+ * CREW_NOT_FOUND if the runs don't tell which crew it is, RUN_NOT_FOUND for a run of a crew that the file doesn't
  * export.
  */
 export async function loadCrewOfRun(
@@ -65,7 +65,7 @@ export async function loadCrewOfRun(
   }
 }
 
-/** Of several crews with one name, the one whose export the run has noted. */
+/** If several crews have the run's name, the run's recorded export decides. */
 function crewOf(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   const named = crews.filter(({ name }) => name === row.crew)
   if (named.length <= 1) return named[0]

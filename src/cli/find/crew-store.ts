@@ -1,6 +1,6 @@
-// The store that the crew of a file names for itself, for commands that need only the store. Loading a crew's code
-// takes longer than most of these commands, and may do anything. So a file that nobody has named is loaded only where
-// its text, or that of a file which it imports from beside it, says something of a store.
+// The store that a crew's file names, for commands that need only the store. Loading a crew's code takes longer than
+// most of these commands, and may have side effects. So a file that was found by default is loaded only if its text, or
+// that of a file it imports by a relative path, mentions a store.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
@@ -9,7 +9,7 @@ import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import { usualFile } from './usual-file.ts'
 
-/** A usage error when the file cannot be loaded, or its crews are kept in several stores. */
+/** A usage error if the file cannot be loaded, or its crews have several stores. */
 export async function crewStore(named: string | undefined): Promise<string | Store | undefined> {
   const file = named ?? usualFile()
   if (file === undefined || (named === undefined && !mentionsStore(resolve(file), new Set()))) return undefined
@@ -20,13 +20,13 @@ export async function crewStore(named: string | undefined): Promise<string | Sto
   throw new UsageError(`the crews of ${file} are kept in ${places.join(' and in ')}; say which with --store`)
 }
 
-/** Whether commands that are not told this file find another, which may name a store. */
+/** Whether commands without this file would load another file, which may name a store. */
 export function anotherNamesStore(file: string): boolean {
   try {
     const usual = usualFile()
     return usual !== undefined && resolve(usual) !== resolve(file) && mentionsStore(resolve(usual), new Set())
   } catch {
-    // what is wrong with package.json is said by them, unless they are told the store
+    // those commands report what is wrong with package.json, unless they get --store
     return true
   }
 }
@@ -44,7 +44,7 @@ async function crewsOf(file: string): Promise<{ readonly store: string | Store |
   }
 }
 
-/** As a member of an object, however that is written: `store: …`, `{ store }`, `["store"]`, `options.store = …`. */
+/** A member of an object, however it is written: `store: …`, `{ store }`, `["store"]`, `options.store = …`. */
 const member = /\bstore["'`]?\s*[:,}=\]]/
 const imported = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g
 
@@ -55,7 +55,7 @@ function mentionsStore(path: string, seen: Set<string>): boolean {
   try {
     text = readFileSync(path, 'utf8')
   } catch {
-    // whoever needs the file says that it isn't there
+    // loading the file reports that it is missing
     return false
   }
   if (member.test(text)) return true

@@ -1,5 +1,5 @@
-// From what a person types to a run: its id, the beginning of its id, or `latest`. Where that is missing or fits
-// several, the person at the terminal picks one.
+// Finds the run that a person names by its id, the beginning of its id, or `latest`. If the name is missing or
+// ambiguous, the person at the terminal picks a run.
 import { defined } from '../../base/defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -13,21 +13,21 @@ import { placeOf } from '../write-command.ts'
 import { canAsk, thePerson } from '../input/ask-line.ts'
 import { plural, shortTime } from '../output/words.ts'
 
-/** More than anybody looks through. */
+/** More than a person looks through. */
 const mostListed = 500
 
 type Fits = (row: RunRow) => boolean | Promise<boolean>
 
 export interface Choice {
-  /** Which runs are in the list that a person picks from. */
+  /** Filters the list to pick from. */
   readonly fits?: Fits
-  /** Where there are several to name: `first run`. */
+  /** Which run is meant, if the command takes several: `first run`. */
   readonly which?: string
 }
 
 /**
- * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs when several begin like
- * that and nobody can be asked. `crew` narrows down `latest`, and with `fits` the runs of the list.
+ * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs if the beginning is
+ * ambiguous without a terminal. `crew` narrows down `latest`, and with `fits` the list to pick from.
  */
 export async function findRun(
   store: Store,
@@ -44,7 +44,7 @@ export async function findRun(
   return row
 }
 
-/** RUN_NOT_FOUND for a run of a crew that isn't among those that were loaded. */
+/** RUN_NOT_FOUND for a run whose crew was not loaded. */
 export function ofOtherCrew(row: RunRow, loaded: string): UsageError {
   const words = `run ${row.run} belongs to crew ${row.crew}, not to ${loaded}`
   const { module } = readSummary(row)
@@ -69,7 +69,7 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
   })
 }
 
-/** A usage error where nobody can be asked; RUN_NOT_FOUND when there is none to pick. */
+/** A usage error without a terminal; RUN_NOT_FOUND if there is no run to pick. */
 async function anyRun(store: Store, crew: string | undefined, { fits = () => true, which }: Choice): Promise<RunRow> {
   if (!canAsk()) {
     const what = which === undefined ? 'no run is named' : `the ${which} isn't named`
@@ -81,10 +81,7 @@ async function anyRun(store: Store, crew: string | undefined, { fits = () => tru
   return pickRun(store, which === undefined ? 'Which run?' : `Which is the ${which}?`, rows)
 }
 
-/**
- * One of the crew's unfinished runs, where there are several and somebody can be asked; else undefined, which means the
- * latest.
- */
+/** One of the crew's unfinished runs, if there are several and a terminal; undefined means the latest. */
 export async function pickUnfinished(store: Store, crew: string): Promise<string | undefined> {
   if (!canAsk()) return undefined
   const rows = await someRows(store, crew, isUnfinished)
@@ -100,7 +97,7 @@ async function someRows(store: Store, crew: string | undefined, fits: Fits): Pro
   return rows
 }
 
-/** A usage error when none is picked. */
+/** A usage error if the person picks none. */
 async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Promise<RunRow> {
   const now = new Date()
   const choices: { value: RunRow; label: string; note: string }[] = []
@@ -116,9 +113,7 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
   throw new UsageError('no run was picked; name one', { next: { act: 'runs' } })
 }
 
-/**
- * For what cannot be undone: the beginning of an id is enough only where a person is asked whether that run is meant.
- */
+/** For commands that cannot be undone: the beginning of an id is enough only if the person confirms the run. */
 export async function findWhole(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row

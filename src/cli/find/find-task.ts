@@ -1,5 +1,5 @@
-// From what a person types to a task: its name, its id, or the beginning of either that no other task has. Where that
-// is missing or fits several, the person at the terminal picks one.
+// Finds the task that a person names by its name, its id, or the beginning of either. If the name is missing or
+// ambiguous, the person at the terminal picks a task.
 import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
@@ -15,7 +15,7 @@ interface Named {
   readonly description?: string
 }
 
-/** TASK_NOT_FOUND, with a suggestion; a usage error when several fit, or none is named, and nobody can be asked. */
+/** TASK_NOT_FOUND, with a suggestion; a usage error if the name is missing or ambiguous without a terminal. */
 export async function chooseTask<T extends Named>(
   tasks: readonly T[],
   reference: string | undefined,
@@ -41,24 +41,24 @@ export async function chooseTask<T extends Named>(
   throw new UsageError(`no task was picked; name one: ${names}`)
 }
 
-/** As `chooseTask` does. */
+/** Like `chooseTask`. */
 export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
   return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
 }
 
-/** Whether a task of the crew is named so, or begins like that. */
+/** Whether a name or id of the crew's tasks begins like this. */
 export function hasTask(crew: Crew, reference: string | undefined): boolean {
   return (
     reference !== undefined && crew.tasks.some(({ name, id }) => name.startsWith(reference) || id.startsWith(reference))
   )
 }
 
-/** The whole name, for an option that may be left out. */
+/** The whole name, for an optional task. */
 export async function taskNameOf(crew: Crew, reference: string | undefined): Promise<string | undefined> {
   return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name
 }
 
-/** The task of `backtest note` or `replay -t note`. A usage error, before a crew is loaded, for none or two. */
+/** The task of `backtest note` or `replay -t note`. A usage error, before a crew is loaded, for none or several. */
 export function namedTask({ args, options }: Invocation<{ task?: string; taskId?: string }>): string | undefined {
   const given = [args[0], options.task, options.taskId].filter((each) => each !== undefined)
   if (given.length > 1) throw new UsageError(`two tasks are named, ${given.join(' and ')}; name one`)

@@ -1,4 +1,4 @@
-// Finding the crew that a command is about: the module, and the one export of it that is a crew.
+// Loads the crew that a command is about: the module, and its export that is a crew.
 import { statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,7 +11,7 @@ import type { CommandNext } from '../write-command.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
 /**
- * `fits` chooses between several crews. CREW_NOT_FOUND says what there is instead; a usage error when the module itself
+ * `fits` chooses between several crews. CREW_NOT_FOUND names what the file exports instead; a usage error if the module
  * cannot be loaded.
  */
 export async function loadCrew(
@@ -43,12 +43,12 @@ export async function loadCrew(
   })
 }
 
-/** The one that is named, else the usual one. CREW_NOT_FOUND. */
+/** The named file, else the usual one. CREW_NOT_FOUND. */
 export function crewFile(named: string | undefined): string {
   return named ?? usualFile() ?? nowhere()
 }
 
-/** All crews that a file exports, each once. A usage error when it cannot be loaded. */
+/** All crews that a file exports, without duplicates. A usage error if it cannot be loaded. */
 export async function loadCrews(path: string): Promise<Crew[]> {
   return [...new Set(Object.values(await load(path)).filter((value) => Crew.isInstance(value)))]
 }
@@ -80,7 +80,7 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   }
 }
 
-/** For the commands that are printed about the runs that its crews make. */
+/** Notes the file and export of each crew: printed commands about its runs name them. */
 function noteWhere(path: string, module: { readonly [name: string]: unknown }): void {
   const file = relative(projectFolder(process.cwd()), resolve(path)).replaceAll(sep, '/')
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
@@ -89,8 +89,8 @@ function noteWhere(path: string, module: { readonly [name: string]: unknown }): 
 }
 
 /**
- * A module that ends the process, or waits for what never comes, would end the command without a word and with a code
- * of its own.
+ * A module that exits the process, or waits forever, would otherwise end the command without a message and with an exit
+ * code of its own.
  */
 async function importWhole(url: string): Promise<{ readonly [name: string]: unknown }> {
   const { promise: stuck, reject } = Promise.withResolvers<never>()
@@ -111,7 +111,7 @@ async function importWhole(url: string): Promise<{ readonly [name: string]: unkn
 function exportNamed(module: { readonly [name: string]: unknown }, wanted: string, path: string): Crew {
   const found = Object.hasOwn(module, wanted) ? module[wanted] : undefined
   if (Crew.isInstance(found)) return found
-  // lists and hints show a crew by its name
+  // lists and hints show a crew's name
   const named = Object.values(module).find((value): value is Crew => Crew.isInstance(value) && value.name === wanted)
   if (named) return named
   if (found !== undefined)
@@ -149,7 +149,7 @@ function notFound(message: string, next?: CommandNext): UsageError {
   return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })
 }
 
-/** Which import of which file leads nowhere, and what to do; undefined for any other error. */
+/** Which import of which file cannot be resolved, and what to do; undefined for any other error. */
 function missingImport(error: unknown): string | undefined {
   const [, kind, wanted = '', importer = ''] =
     /^Cannot find (module|package) '(.*?)' imported from (.*)$/m.exec(messageOf(error)) ?? []
@@ -168,7 +168,10 @@ function shown(file: string): string {
   return relative(process.cwd(), file.startsWith('file:') ? fileURLToPath(file) : file)
 }
 
-/** CREW_NOT_FOUND for a module that exports none, or where none is named and there is no usual one. */
+/**
+ * The crews of all these modules, or of the usual file. CREW_NOT_FOUND if a module exports none, or there is no usual
+ * file.
+ */
 export async function loadServed(paths: readonly string[]): Promise<Crew[]> {
   const found = new Set<Crew>()
   for (const path of paths.length > 0 ? paths : [crewFile(undefined)]) {

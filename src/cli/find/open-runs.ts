@@ -1,5 +1,5 @@
-// The store that a command works on: `--store`, else the one that the crew's file names, else REPRISE_STORE, else the
-// default beside package.json.
+// Opens the command's store: `--store`, else the store that the crew's file names, else REPRISE_STORE, else the default
+// beside package.json.
 import { resolve } from 'node:path'
 import { defaultStoreUrl, openCrewStore } from '../../crew/verbs/default-store.ts'
 import type { Engine } from '../../engine/definition.ts'
@@ -17,7 +17,7 @@ import { anotherNamesStore, crewStore } from './crew-store.ts'
 
 export type OpenEngine = Engine & AsyncDisposable
 
-/** Of a command that needs only a store: which one it was told, or whose. */
+/** The options of a command that needs only a store. */
 export interface StoreOptions {
   readonly store?: string
   readonly file?: string
@@ -26,29 +26,29 @@ export interface StoreOptions {
 interface Call {
   readonly options: StoreOptions
   readonly commands?: Commands
-  /** Where somebody hears that a store is away. Without it, nobody waits for one. */
+  /** Gets a warning while the store is away. Without a terminal, the command doesn't wait for the store. */
   readonly terminal?: Pick<Terminal, 'err'>
 }
 
-/** For commands that look at runs. RUN_NOT_FOUND where there was never a run. */
+/** For commands that read runs. RUN_NOT_FOUND if the store does not exist. */
 export async function openRuns(call: Call): Promise<OpenEngine> {
   const place = await storeOf(call)
   await checkRuns(place)
   return openEngine(place, call)
 }
 
-/** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
+/** Undefined if the store does not exist: listing must not leave an empty store in every folder. */
 export async function openExistingRuns(call: Call): Promise<OpenEngine | undefined> {
   const place = await storeOf(call)
   return (await missingStore(place)) === undefined ? openEngine(place, call) : undefined
 }
 
-/** For commands that put a run there: the store is made when it is not there yet. */
+/** For commands that add runs: the store is created if missing. */
 export async function openStoreFor(call: Call): Promise<OpenEngine> {
   return openEngine(await storeOf(call), call)
 }
 
-/** Of the store itself, which is not opened. A usage error where a crew has opened its store by itself. */
+/** The URL of the store, which is not opened. A usage error if the crew's store is an object. */
 export async function storeUrlOf(call: Call): Promise<string> {
   const place = await storeOf(call)
   if (typeof place !== 'object') return storeUrl(place)
@@ -56,8 +56,8 @@ export async function storeUrlOf(call: Call): Promise<string> {
 }
 
 /**
- * For a studio, which opens it itself and may be started before the first worker. RUN_NOT_FOUND for a file or folder
- * that has no runs and that `--store` does not name: it is likelier the wrong one.
+ * For the studio, which opens the store itself and may be started before the first worker. RUN_NOT_FOUND for a default
+ * file or folder that does not exist: it is likely the wrong one.
  */
 export async function storeOfStudio(call: Call): Promise<string | Store | undefined> {
   const place = await storeOf(call)
@@ -66,7 +66,7 @@ export async function storeOfStudio(call: Call): Promise<string | Store | undefi
   return place
 }
 
-/** Undefined where the environment or the default decides. What is printed from here on names the same store. */
+/** Undefined if the environment or the default decides. Commands printed from now on name the same store. */
 async function storeOf({ options, commands }: Call): Promise<string | Store | undefined> {
   if (options.store !== undefined) return options.store
   const found = await crewStore(options.file)
@@ -84,7 +84,7 @@ export function noRunsYet(place: string): RepriseError {
   return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet`, { next: { act: 'kickoff' } })
 }
 
-/** For commands that go on from a run: RUN_NOT_FOUND where there was never one, before a store is made. */
+/** For commands that continue or fork a run. RUN_NOT_FOUND, before a store is created. */
 export async function checkRuns(given: string | Store | undefined): Promise<void> {
   const missing = await missingStore(given)
   if (missing !== undefined) throw noRunsYet(missing)
@@ -95,22 +95,22 @@ function storeUrl(store: string | undefined): string {
 }
 
 /**
- * How commands that are not told the file of the crew find its store, where they might look in another one. `store` is
- * what the crew names, `file` what this call was given.
+ * How printed commands that don't load the crew's file find its store, if they would use another one. `store` is what
+ * the crew names, `file` what this call was given.
  */
 export function storeOutside(store: string | Store | undefined, file: string | undefined): Kept | undefined {
   const url = typeof store === 'object' ? store.url : storeUrl(store)
-  // one without a place is gone with its process
+  // a store in memory ends with its process
   if (/^memory:/i.test(url)) return undefined
   const path = storePath(url)
-  // a store of somebody's own, which only the crew's file can open, or a server, whose URL may have a password in it
+  // a custom store, which only the crew's file can open, or a server, whose URL may contain a password
   if (path === undefined) return typeof store === 'object' || url !== storeUrl(undefined) ? 'file' : undefined
   const found = storePath(storeUrl(undefined))
   const sameByDefault = found !== undefined && resolve(found) === resolve(path)
   return sameByDefault && (file === undefined || !anotherNamesStore(file)) ? undefined : { store: url }
 }
 
-/** What a store is called in which a run would be the first: nothing is made by asking. STORE_INVALID. */
+/** The name of a store that does not exist yet. STORE_INVALID. */
 export async function missingStore(store: string | Store | undefined): Promise<string | undefined> {
   return missingStoreAt(typeof store === 'object' ? store : storeUrl(store))
 }

@@ -1,11 +1,11 @@
-// Where the crew of a folder is looked for when nobody names its file.
+// Where the crew's file is looked for by default.
 import { existsSync, readFileSync } from 'node:fs'
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
 
 export const usualPlaces: readonly string[] = ['crew.ts', 'crew.mts', 'crew.js', 'src/crew.ts', 'src/crew.js']
 
-/** What package.json says, else the first usual place that has a file. */
+/** The file in package.json, else the first usual place that exists. */
 export function usualFile(): string | undefined {
   return declaredFile() ?? usualPlaces.find((place) => existsSync(place))
 }

@@ -8,7 +8,7 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { askLine, canAsk, thePerson, type Person } from './ask-line.ts'
 import { parsePair, type inputsOf } from './inputs.ts'
 
-/** Undefined when the person would rather not say. Only where `canAsk()`. */
+/** Undefined if the person leaves. Needs `canAsk()`. */
 export async function askInputs(
   err: Channel,
   { inputs: names, types = {} }: Pick<NextStep<'give'>, 'inputs' | 'types'>,
@@ -27,7 +27,7 @@ export async function askInputs(
   return Object.fromEntries(inputs)
 }
 
-/** Asks again until it is something that can be used. */
+/** Asks again until the value can be used. */
 async function askInput(
   err: Channel,
   name: string,
@@ -48,7 +48,7 @@ async function askInput(
 
 type Inputs = ReturnType<typeof inputsOf>
 
-/** `start` is called again with those that were asked for. */
+/** Calls `start` again with the missing inputs. */
 export async function askingForMissing<Begun>(
   { loud }: Terminal,
   crew: Crew,
@@ -62,7 +62,7 @@ export async function askingForMissing<Begun>(
     const next = known ? inputsToGive(crew['~open'].definition, inputs ?? {}) : undefined
     if (!known || !next) throw error
     const more = canAsk() ? await askInputs(loud, next) : undefined
-    // the library names the first one that it comes upon; a command is to be typed once
+    // the library names only the first missing input; the printed command names all
     if (!more) throw reworded(error, error.facts, { next })
     return start({ ...inputs, ...more })
   }

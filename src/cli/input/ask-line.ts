@@ -1,15 +1,15 @@
-// The person at the terminal, and one line of what they type.
+// The person at the terminal, and one line of their input.
 import { plain } from '../../text/plain-text.ts'
 
-/** Keys come from one stream, what is asked goes to the other: the standard output is for data. */
+/** Keys are read from one stream, questions go to the other: the standard output is for data. */
 export interface Person {
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WriteStream
-  /** Aborted, the asking ends as if it was cancelled. */
+  /** Aborting it cancels the question. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Whether somebody can be asked, and will see the question. */
+/** Whether a person can answer, and will see the question. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
@@ -18,7 +18,7 @@ export function thePerson(signal?: AbortSignal): Person {
   return { input: process.stdin, output: process.stderr, signal }
 }
 
-/** What was typed behind `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which leave the cursor on that line. */
+/** What the person typed after `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which leave the cursor on that line. */
 export async function askLine(prompt: string, { input, output, signal }: Person): Promise<string | undefined> {
   if (signal?.aborted) return undefined
   const { createInterface } = await import('node:readline/promises')
@@ -31,7 +31,7 @@ export async function askLine(prompt: string, { input, output, signal }: Person)
   signal?.addEventListener('abort', close)
   try {
     const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)))
-    // a reader that is closed refuses its question: that is a cancel too
+    // a closed reader rejects its question: that is a cancel too
     return await Promise.race([reader.question(plain(prompt)).catch(() => undefined), closed])
   } finally {
     signal?.removeEventListener('abort', close)

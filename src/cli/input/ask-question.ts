@@ -1,5 +1,5 @@
-// A run's question, put to the person at the terminal: what it is about, the decisions that it takes, and what each
-// decision needs.
+// Asks the person at the terminal a run's question: its subject, the decisions to choose from, and the fields of the
+// decision.
 import { decisions } from '../../engine/inbox/questions.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
@@ -15,8 +15,8 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
 /**
- * Undefined when the person would rather not say (Esc, Ctrl-C) or `person.signal` was aborted: the question stays open.
- * The answer fits the question; who gave it is for the caller to add. Only where `canAsk()`.
+ * Undefined if the person leaves (Esc, Ctrl-C) or `person.signal` is aborted: the question stays open. The answer fits
+ * the question; the caller adds who gave it. Needs `canAsk()`.
  */
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,
@@ -50,7 +50,7 @@ export async function askQuestion(
 /** No decision of any question. */
 const look = 'look'
 
-/** Whether all that there is to see was shown. */
+/** Whether everything was shown. */
 function printQuestion(channel: Channel, question: AskedQuestion): boolean {
   const width = Math.min(channel.width, 120)
   channel.line()
@@ -85,7 +85,8 @@ const meanings: { readonly [K in Question['kind']]: { readonly [decision: string
 }
 
 /**
- * Asks again until it fits. Undefined: cancelled. `given` is left out where nothing was typed and nothing is needed.
+ * Asks again until the value fits. Undefined: cancelled. `given` is left out if the person typed nothing and nothing is
+ * needed.
  */
 async function askField(
   channel: Channel,
@@ -121,7 +122,7 @@ interface Reader {
 }
 
 function readerOf(question: Question, field: string): Reader {
-  // the output of a task without a schema is a text, whatever it looks like
+  // the output of a task without a schema is always a text
   const text =
     field === 'reason' || field === 'feedback' || (question.kind === 'result' && typeof question.output === 'string')
   if (text) return { hint: '', read: (typed) => typed }
@@ -129,7 +130,7 @@ function readerOf(question: Question, field: string): Reader {
   return { hint: 'JSON, or a text', read: readJson }
 }
 
-/** What is no JSON is a text, unless it was meant to be JSON. */
+/** Text that is not JSON is taken as it is, unless it was meant to be JSON. */
 function readJson(typed: string): Json {
   try {
     return JSON.parse(typed) as Json

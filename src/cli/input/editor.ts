@@ -1,4 +1,4 @@
-// A task's output in the person's own editor. What was typed is never lost: the file stays until the text is in use.
+// Edits a task's output in the person's editor. The text is never lost: the file stays until the text is in use.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,18 +14,18 @@ import { canAsk } from './ask-line.ts'
 export interface Edited {
   readonly text: string
   readonly path: string
-  /** To be called once the text is in use. */
+  /** Call it when the text is in use. */
   discard(): void
 }
 
-/** A usage error without a terminal or an editor, and when nothing was changed. */
+/** A usage error without a terminal or an editor, or if nothing was changed. */
 export async function editOutput(store: Store, run: string, task: Task): Promise<Edited> {
   const editor = editorCommand(task)
   const before = await outputText(store, run, task)
   const path = join(mkdtempSync(join(tmpdir(), 'reprise-')), task.schema ? 'output.json' : 'output.txt')
   writeFileSync(path, before, { mode: 0o600 })
   const discard = (): void => rmSync(dirname(path), { recursive: true, force: true })
-  // an editor needs the terminal, also where the result goes into a file
+  // the editor needs the terminal, even if the standard output is a file
   const out = process.stdout.isTTY ? 1 : 2
   const { status, error } = spawnSync(`${editor} ${shellWord(path)}`, { shell: true, stdio: [0, out, 2] })
   const after = readFileSync(path, 'utf8')
@@ -35,12 +35,12 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
     const why = error || status !== 0 ? ended : `the output of ${task.name} was left as it is`
     throw new UsageError(`${why}, so nothing was done; edit it again, or ${instead}`)
   }
-  // editors end the last line, which the output had no need of
+  // editors end the last line, even if the output did not
   const text = before.endsWith('\n') ? after : after.replace(/\n$/, '')
   return { text, path, discard }
 }
 
-/** For when it cannot be used as it is. */
+/** For a text that cannot be used as it is. */
 export function keptWords({ path }: Edited, name?: string): string {
   return `your text is kept; use it with: --output ${shellWord(`${name === undefined ? '' : `${name}=`}@${path}`)}`
 }
@@ -55,7 +55,7 @@ function editorCommand({ name }: Task): string {
   return editor
 }
 
-/** What there is to edit; nothing for a task without an output. */
+/** The text to edit; empty for a task without an output. */
 async function outputText(store: Store, run: string, { name, schema }: Task): Promise<string> {
   const output = (await readRun(store, run)).state.tasks.get(name)?.output
   if (!output) return ''

@@ -1,5 +1,5 @@
 // Inputs as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file itself, `name:=json`
-// for anything else that is not a text.
+// for other values.
 import { readFileSync } from 'node:fs'
 import { file as inputFile } from '../../crew/file.ts'
 import { messageOf } from '../../base/errors.ts'
@@ -10,14 +10,14 @@ export interface InputOptions {
   readonly inputs?: string
 }
 
-/** Undefined when none was given: then a run that is there already keeps its own. */
+/** Undefined without inputs: an existing run then keeps its own. */
 export function inputsOf({ input = [], inputs }: InputOptions): { readonly [name: string]: unknown } | undefined {
   if (inputs === undefined && input.length === 0) return undefined
   const fromFile = inputs === undefined ? {} : readObject(inputs)
   return Object.fromEntries([...Object.entries(fromFile), ...input.map(parsePair)])
 }
 
-/** A usage error that names the option when the text is no JSON. */
+/** A usage error that names the option if the text is not JSON. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text) as unknown
@@ -28,7 +28,7 @@ export function parseJson(text: string, what: string): unknown {
 
 const atHint = `a text that begins with @ is given as name:='"@…"'`
 
-/** The name and the value of `name=text` and its kin. */
+/** The name and value of `name=text` and its variants. */
 export function parsePair(pair: string): [string, unknown] {
   const [, name = '', sign = '', value = ''] = /^([^=]*?)([:@]?=)(.*)$/s.exec(pair) ?? []
   if (name === '' || sign === '') {
@@ -47,7 +47,7 @@ function readObject(file: string): object {
   throw new UsageError(`--inputs ${file} holds no object; write { "name": value, … } into it`)
 }
 
-/** A usage error that names the option when the file cannot be read. */
+/** A usage error that names the option if the file cannot be read. */
 export function readText(file: string, what: string, hint: string): string {
   try {
     return readFileSync(file, 'utf8')

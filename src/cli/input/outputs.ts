@@ -1,5 +1,4 @@
-// A person's outputs in place of tasks' own, as they are typed: text for a task whose output is a text, JSON for one
-// with a schema.
+// Outputs that a person gives in place of a task's own: text for a task without a schema, else JSON.
 import type { Crew } from '../../crew/crew.ts'
 import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -7,8 +6,8 @@ import { findCrewTask } from '../find/find-task.ts'
 import { parseJson, readText } from './inputs.ts'
 
 /**
- * By the name of the task, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error for two of
- * one task.
+ * Outputs by task name, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error if a task is
+ * given twice.
  */
 export async function outputsOf(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
   const outputs = new Map<string, unknown>()

@@ -1,5 +1,5 @@
-// Picking one of a list at a terminal: with the arrow keys, by typing a part of it, or by its number. Esc and Ctrl-C
-// pick none. What is drawn is plain, fits the terminal, and is taken away again when something was picked.
+// A list at a terminal from which a person picks one row: with the arrow keys, by typing a part of it, or by its
+// number. Esc and Ctrl-C pick none. The list fits the terminal, and is cleared afterwards.
 import { emitKeypressEvents, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Person } from './ask-line.ts'
@@ -9,7 +9,7 @@ import { columns, plain, shorten } from '../../text/plain-text.ts'
 export interface Choice<Value> {
   readonly value: Value
   readonly label: string
-  /** Beside the label: typing finds it too. */
+  /** Shown next to the label; typing matches it too. */
   readonly note?: string
 }
 
@@ -21,7 +21,7 @@ interface Key {
 }
 
 const mostRows = 12
-/** How long, in ms, an Esc may still be the beginning of an arrow key; it is all that is read of the interface. */
+/** How long, in ms, an Esc may be the beginning of an arrow key; the only field of the interface that is read. */
 const quickEscape = { escapeCodeTimeout: 50 } as unknown as Interface
 
 export async function pick<Value>(
@@ -85,7 +85,7 @@ export async function pick<Value>(
     }
     const retype = (words: string): void => {
       typed = words
-      // a number means the row of that number, though others may have it in their text
+      // a typed number selects the row of that number, even if other rows contain it
       const numbered = matching(choices, typed).findIndex(({ index }) => String(index + 1) === typed.trim())
       at = Math.max(0, numbered)
     }

@@ -1,4 +1,4 @@
-// What a run may take, as it is typed: `tokens=50000,cost=2.5,seconds=600`, or some of these.
+// Limits as they are typed: `tokens=50000,cost=2.5,seconds=600`, or some of these.
 import { limitProblem } from '../../engine/inbox/questions.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -7,7 +7,7 @@ import { UsageError } from '../exit-codes.ts'
 export function readLimit(what: string, text: string): Limit {
   const pairs = text.split(',').map((pair): [string, number | string] => {
     const [, name = pair, value = ''] = /^([^=]*)=(.*)$/.exec(pair.trim()) ?? []
-    // what is no number is left as it was typed, to be told so
+    // `limitProblem` refuses what is not a number
     return [name, value.trim() === '' || Number.isNaN(Number(value)) ? value : Number(value)]
   })
   const limit = Object.fromEntries(pairs)

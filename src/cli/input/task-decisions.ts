@@ -1,4 +1,4 @@
-// `--renamed book=post` and `--removed note`, as resume, plan and the commands that make a new run take them.
+// `--renamed book=post` and `--removed note` of resume, plan, fork and its presets.
 import type { TaskDecisionOptions } from '../../crew/options/verb-options.ts'
 import { UsageError } from '../exit-codes.ts'
 

@@ -1,21 +1,21 @@
-// Hearing what is written to a store by whoever writes through it.
+// Observes what is written through a store.
 import { decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import type { Batch, Store } from '../../stores/store.ts'
 
 export interface ObservedStore {
   readonly store: Store
-  /** Resolves when everything that was written so far has been heard. */
+  /** Resolves when the listener has received everything that was written so far. */
   heard(): Promise<void>
 }
 
-/** The same store, but `hear` gets each entry, in order, once it is written. */
+/** The same store, with a listener that receives each entry, in order, once it is written. */
 export function observe(store: Store, hear: (entry: Entry, run: string) => void | Promise<void>): ObservedStore {
   let queue = Promise.resolve()
   const tell = (run: string, { lines }: Batch): void => {
     for (const { bytes, seq } of lines) {
       const decoded = decodeEntry(bytes, (hash) => store.blob(run, hash), `entry ${seq} of run ${run}`)
-      // progress is only told: what cannot be shown must not stop a run
+      // showing progress must not fail a run
       queue = queue.then(async () => hear(await decoded, run)).catch(() => {})
     }
   }

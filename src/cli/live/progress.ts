@@ -1,6 +1,6 @@
-// What a person sees of a run while this process executes it: a tree that changes in place on a terminal, a line per
-// entry elsewhere, nothing with --quiet. It looks at the journal through the store: what is shown is on disk, and a
-// kickoff, a resume and a replay need nothing of their own.
+// Progress of a run while this process executes it: a tree that changes in place on a terminal, a line per entry
+// elsewhere, nothing with --quiet. It observes the store, so what is shown is on disk, and kickoff, resume and fork
+// need no code for it.
 import { describeEntry, muteStepLog } from '../../crew/result/log.ts'
 import type { Run } from '../../crew/run.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -13,9 +13,9 @@ import type { Channel, Terminal } from '../output/terminal.ts'
 import { duration } from '../output/words.ts'
 
 export interface Progress extends Disposable {
-  /** An entry of the run, or of one that works for it, that is on disk. */
+  /** Receives a recorded entry of the run or of a child run. */
   hear(entry: Entry, run: string): void | Promise<void>
-  /** What its models say from now on. */
+  /** Shows what the run's models write from now on. */
   listenTo(run: Run): void
   /** Keeps the terminal free for as long as `work` takes. */
   whileAsking<T>(work: () => Promise<T>): Promise<T>
@@ -36,7 +36,7 @@ export function openProgress(
   return { hear: progressLines(terminal.err), ...alone, [Symbol.dispose]: () => shown[Symbol.dispose]() }
 }
 
-/** Of lines that nobody has to take away. */
+/** For lines that stay. */
 const alone: Pick<Progress, 'listenTo' | 'whileAsking'> = { listenTo() {}, whileAsking: (work) => work() }
 
 const frameMs = 100
@@ -58,7 +58,7 @@ function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progre
       const listen = async (): Promise<void> => {
         for await (const event of run.events()) if (!('seq' in event)) tree.said(event)
       }
-      // how the run ended is told by its result
+      // the result of the run reports its failure
       listen().catch(() => undefined)
     },
     async whileAsking(work) {
@@ -71,7 +71,7 @@ function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progre
     },
     [Symbol.dispose]() {
       clearInterval(timer)
-      // the last look stays
+      // the last frame stays
       frame = undefined
       asking = 0
       draw()
@@ -80,10 +80,7 @@ function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progre
   }
 }
 
-/**
- * Prints a line per entry, with the time since the first one before it. How the run ended is not for here: the command
- * says that.
- */
+/** Prints a line per entry, with the time since the first one. The command itself prints how the run ended. */
 function progressLines(channel: Channel): (entry: Entry, run: string) => void {
   let begin: number | undefined
   return (entry, run) => {

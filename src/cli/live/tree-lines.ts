@@ -1,5 +1,4 @@
-// The tree of a run as lines for a terminal of a given size: what is running is always there, the rest as far as there
-// is room.
+// The tree of a run as lines for a terminal of a given size: running tasks are always shown, others if there is room.
 import { columns } from '../../text/columns.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Format, Piece } from '../output/terminal.ts'
@@ -24,16 +23,16 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
 export const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
 const widest = 120
-/** A name is not cut to less than this for the sake of the words after it. */
+/** A name is not cut below this width for the text after it. */
 const leastName = 28
-/** What the words keep where names are long: an agent's name, or what it is doing. */
+/** The width that the agent's name or activity keeps next to a long name. */
 const leastWords = 24
-/** Around the name: the indentation, the sign, a gap after it, and the last column, which stays free. */
+/** Around the name: the indentation, the sign, a gap, and the last column, which stays free. */
 const margin = 7
 const timeWidth = 7
 const tokensWidth = 13
 const costWidth = 9
-/** Of what a model says, while it says it. */
+/** How many lines of a reply in progress are shown. */
 const saidLines = 4
 
 export interface Size {
@@ -42,15 +41,15 @@ export interface Size {
 }
 
 /**
- * `frame` turns the sign of what is running; undefined for the last look at a run, which stays on the screen and has
- * every task, whatever the height.
+ * `frame` animates running tasks. Undefined: the final view, which stays on the screen and has every task, whatever the
+ * height.
  */
 export function treeLines(run: LiveRun, size: Size, frame: number | undefined): Line[] {
   const groups = [...flat(run.tasks, 0)]
   const longest = Math.max(0, ...groups.map(({ task, depth }) => columns(task.name) + 2 * depth))
   const priced = groups.some(({ task }) => task.cost !== undefined && task.cost > 0)
   const besides = margin + leastWords + timeWidth + tokensWidth + (priced ? costWidth : 0)
-  // on a wide terminal the numbers would stand far from the names
+  // on a wide terminal the numbers would be far from the names
   const width = Math.min(size.width, Math.max(widest, longest + besides))
   const name = Math.min(longest, Math.max(leastName, width - besides))
   const talking = groups.filter(({ task }) => task.said !== '').length
@@ -96,9 +95,9 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
     (task.tokens === 0 ? '' : `${amount(task.tokens)} tokens`).padStart(tokensWidth),
     ...(priced ? [(task.cost === undefined || task.cost === 0 ? '' : dollars(task.cost)).padStart(costWidth)] : []),
   ].join('')
-  // on a narrow one there is room for the names only
+  // a narrow terminal has room for the names only
   const numbers = width >= 60 ? right : ''
-  // the deeper, the less of the column for names is used by the name itself
+  // a deeper name has a narrower column
   const left = 2 + 2 + name + 2
   const room = Math.max(0, width - 1 - left - numbers.length)
   const words = shorten([task.agent, task.doing].filter(Boolean).join(' · '), room)
@@ -134,9 +133,7 @@ interface Group {
   readonly said: readonly Line[]
 }
 
-/**
- * With less of what models say, then with those alone that are around the one at work, or where the run has come to.
- */
+/** Leaves out lines of replies first, then tasks that are far from the current one. */
 function fit(groups: readonly Group[], room: number): Line[] {
   const all = groups.flatMap(({ line, said }) => [line, ...said])
   if (all.length <= room) return all

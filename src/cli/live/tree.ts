@@ -1,6 +1,6 @@
-// What is to be seen of a run while it is executed: its tasks as a tree, each with its state, what it is at, how long
-// it has taken and what it has cost. Folded from the entries, as everything is; only the words of models come from
-// elsewhere. The time of a task is that of its entries, too, so a process that continues it shows the same.
+// The live view of a run: its tasks as a tree, each with its status, activity, time and cost. It is folded from the
+// entries; only the text of replies in progress comes from elsewhere. Times come from the entries too, so a process
+// that continues the run shows the same.
 import type { Delta } from '../../engine/follow/listeners.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readRun } from '../../engine/read/read-run.ts'
@@ -19,14 +19,14 @@ export interface LiveTask {
   readonly name: string
   readonly status: TaskViewStatus
   readonly agent: string | undefined
-  /** What it is at, or why it is where it is. */
+  /** What the task is doing, or why it waits or failed. */
   readonly doing: string
   readonly ms: number | undefined
   readonly tokens: number
   readonly cost: number | undefined
-  /** The end of what its model has said of the reply that it is at. */
+  /** The end of the reply that its model is writing. */
   readonly said: string
-  /** Of a task that is a crew. */
+  /** The tasks of a nested crew. */
   readonly tasks: readonly LiveTask[]
 }
 
@@ -40,15 +40,15 @@ export interface LiveRun {
 }
 
 export interface Tree {
-  /** Entries of the run and of those that work for it, in the order of each. */
+  /** Receives entries of the run and of its child runs, in the order of each run. */
   hear(entry: Entry, run: string): Promise<void>
-  /** Of the run itself. */
+  /** Receives text of the root run's models. */
   said(delta: Delta): void
-  /** Undefined while nothing was heard. `now`: as `Date.now()`. */
+  /** Undefined before the first entry. `now`: as `Date.now()`. */
   look(now: number): LiveRun | undefined
 }
 
-/** Nobody reads more than the last lines of what is being written. */
+/** The rest of a long reply is not shown. */
 const saidAtMost = 2000
 
 interface Watched {
@@ -68,7 +68,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   async function watch(entry: Entry, run: string): Promise<Watched> {
     const known = runs.get(run)
     if (known) return known
-    // of a run that is resumed, the entries of its earlier lives are in the store
+    // a resumed run has earlier entries in the store
     const state = entry.type === 'run.created' ? emptyState() : (await readRun(store, run)).state
     const watched: Watched = { state, doing: new Map(), last: new Map(), costs: new Map() }
     for (const { name } of state.tasks.values()) watched.costs.set(name, await costOfTask(state, name, prices))
@@ -93,7 +93,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
         agent: task.output?.agent ?? task.agent,
         doing: wordsOf(state, task, status, said === '' ? doing.get(task.name) : 'writes'),
         ms: timeOf(task, now, last.get(task.name)),
-        // what a crew's run spends is known to its own run until it is done
+        // the parent learns what a child run has spent when the child ends
         tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
         cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
         said,
@@ -114,7 +114,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       if (entry.seq > state.seq) applyEntry(state, entry)
       const { path } = entry
       if (path === undefined) return
-      // a run that works for it may have the same paths
+      // a child run may have the same paths
       if (entry.type === 'model.replied' && watched === runs.values().next().value) speeches.delete(path)
       const task = taskInPath(path)
       const words = doingAfter(state, entry, path)
@@ -165,7 +165,7 @@ function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing
   }
 }
 
-/** From the start of the task to its end, to now, or to its last entry, where it was stopped or has failed. */
+/** From the start of the task to its end, to now, or to its last entry, if it was stopped or has failed. */
 function timeOf({ status, source, output, startedAt }: TaskState, now: number, last?: string): number | undefined {
   if (output && source !== 'executed') return undefined
   const start = output?.startedAt ?? startedAt
@@ -176,7 +176,7 @@ function timeOf({ status, source, output, startedAt }: TaskState, now: number, l
 
 const aFunction = 'a function at work'
 
-/** What the task is at when this is recorded; undefined where nothing is to be said about it. */
+/** The activity of the task after this entry; undefined if the entry says nothing about it. */
 function doingAfter(state: RunState, entry: Entry, path: string): string | undefined {
   switch (entry.type) {
     case 'task.started':
@@ -204,7 +204,7 @@ function doingAfter(state: RunState, entry: Entry, path: string): string | undef
   }
 }
 
-/** What a function has kicked off. */
+/** The run that a function kicked off. */
 function kickoffWords(state: RunState, path: string): string {
   const runs = [...(state.tasks.get(taskInPath(path))?.kickoffs?.values() ?? [])]
   const done = runs.filter((run) => state.attempts.get(run)?.status === 'completed')
@@ -215,10 +215,10 @@ function attemptOf(call: string): string {
   return parentPath(parentPath(call))
 }
 
-/** The calls of its turn that are under way; when all have returned, the model is asked next. */
+/** The calls of its turn that are in progress; when all have returned, the model is called next. */
 function afterCall(state: RunState, call: string): string {
   const turn = state.attempts.get(attemptOf(call))?.turns.find(({ path }) => path === parentPath(call))
-  // to the journal a function is a call that no model has asked for
+  // the journal records a function as a call that no model made
   if (turn?.reply.finish === 'code') return aFunction
   const open = turn?.calls.filter(({ outcome }) => !outcome) ?? []
   const begun = open.filter(({ calledAt }) => calledAt !== undefined)
@@ -226,7 +226,7 @@ function afterCall(state: RunState, call: string): string {
   return tools.length > 0 ? `calls ${tools.join(', ')}` : 'asks the model'
 }
 
-/** Work that was handed to another agent is done under its name. */
+/** Delegated work is shown under the name of the other agent. */
 function withAgent(state: RunState, attempt: string, words: string): string {
   const agent = isNestedAttempt(attempt) ? state.attempts.get(attempt)?.agent : undefined
   return agent === undefined || agent === '' ? words : `${agent} ${words}`

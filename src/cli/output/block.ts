@@ -1,20 +1,17 @@
-// Lines at the bottom of a terminal that are drawn over and over, while everything else that is printed goes above
-// them. What belongs together is put between the marks of a synchronized update, so that no half of it is seen; a
-// terminal that does not know them ignores them. The cursor is never hidden and no other mode of the terminal is
-// changed, and an update that is never ended is ended by the terminal: a process that is killed leaves nothing to be
-// put right.
+// Lines at the bottom of a terminal that are redrawn while other output is printed above them. Each update is put
+// between the marks of a synchronized update, so that no half of it is seen; a terminal that does not know the marks
+// ignores them. The cursor is never hidden and no mode of the terminal is changed, so a killed process leaves a usable
+// terminal.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plain } from '../../text/plain-text.ts'
 import type { Paint, Piece } from './terminal.ts'
 
 export interface Block extends Disposable {
-  /** Of the terminal as it is now. */
+  /** The current size of the terminal. */
   size(): { readonly width: number; readonly height: number }
-  /** In place of what was drawn before. Lines are cut to the width of the terminal. */
+  /** Replaces the lines. They are cut to the width of the terminal. */
   draw(lines: readonly (readonly Piece[])[]): void
-  /**
-   * Takes the lines away, so that somebody can be asked something, and leaves the terminal alone until the next `draw`.
-   */
+  /** Clears the lines, for example before a question, until the next `draw`. */
   clear(): void
 }
 
@@ -28,7 +25,7 @@ const endUpdate = '\u001b[?2026l'
 export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.WriteStream[], paint: Paint): Block {
   let shown: readonly number[] = []
   let lines: readonly (readonly Piece[])[] = []
-  // what somebody else has printed did not end its line
+  // other output did not end its line
   let midLine = false
   const own: (text: string) => boolean = stream.write.bind(stream)
 
@@ -36,7 +33,7 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
 
   function above(): string {
     const { width } = size()
-    // a terminal that became narrower has broken long lines
+    // a terminal that became narrower has wrapped long lines
     const rows = shown.reduce((sum, length) => sum + Math.max(1, Math.ceil(length / width)), 0)
     shown = []
     return takeBack(rows)
@@ -55,7 +52,7 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
     return before + cut.map((line) => `${line.map(paint).join('')}\n`).join('')
   }
 
-  // a shell has printed below what was drawn while the process was stopped (Ctrl-Z, fg): that is not to be drawn over
+  // after Ctrl-Z and fg, the shell has printed below the lines: its output must not be overwritten
   const onContinue = (): void => {
     shown = []
   }
@@ -94,9 +91,8 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
 }
 
 /**
- * Empties the rows above the cursor, and leaves it in the first of them. Row by row: what is erased from the first row
- * of the screen down is kept by some terminals (tmux) among the lines that were scrolled off, a copy for each time that
- * something is drawn.
+ * Empties the rows above the cursor, and leaves the cursor in the first of them. Row by row: some terminals (tmux) keep
+ * what is erased from the first row of the screen down in their history, a copy per redraw.
  */
 export function takeBack(rows: number): string {
   return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`

@@ -1,5 +1,5 @@
-// What a person needs to see before answering: the tasks above a question, from the outermost run inwards, with what
-// each run was given and what it has come to so far. A line for each, or every one of them whole.
+// The context of a question: the tasks above it, from the root run to the child run that asks, with the inputs and
+// outputs of each run so far. In short form a line for each, else in full.
 import { describeFiles } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AskingTask } from '../../journal/state/open-questions.ts'
@@ -16,12 +16,12 @@ interface Item {
   readonly text: string
 }
 
-/** `research/facts`: the task that asks, below those that are crews. */
+/** `research/facts`: the task that asks, after the tasks of its parents. */
 export function askingPath(asking: readonly AskingTask[]): string {
   return asking.map(({ task }) => task).join('/')
 }
 
-/** Whether all of it was shown. `known`: so many, from the outermost on, are shown elsewhere. */
+/** Returns whether everything was shown. `known`: how many levels, from the root, are shown elsewhere. */
 export function printAsking(channel: Channel, asking: readonly AskingTask[], known = 0): boolean {
   let whole = true
   for (const level of asking.slice(known)) {
@@ -31,7 +31,7 @@ export function printAsking(channel: Channel, asking: readonly AskingTask[], kno
         const head = `  ${label.padEnd(8)}`
         const line = `${item.name} = ${item.text}`
         const shown = shorten(line, Math.min(channel.width, widest) - head.length)
-        // line breaks are shown as spaces, and nothing is lost by that
+        // line breaks become spaces, which loses nothing
         whole &&= shown === shorten(line, Infinity)
         channel.line({ text: head, format: 'dim' }, shown)
       }

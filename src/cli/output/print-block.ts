@@ -1,27 +1,27 @@
-// A longer text below a heading: every line of it, fitted to a terminal, and as it is in a pipe or file.
+// A longer text below a heading: every line, wrapped on a terminal, and unchanged in a pipe or file.
 import { plain } from '../../text/plain-text.ts'
 import type { Channel, Format } from './terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
-/** Lines that are longer are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read, however wide the terminal is. */
 const widest = 120
 
 export function printBlock(channel: Channel, indent: string, text: string, format?: Format): void {
   const bar = `${indent}│ `
   const width = channel.width === Infinity ? Infinity : Math.min(channel.width, widest) - bar.length
   for (const line of plain(text).trimEnd().split('\n')) {
-    // what continues stands below where the line began
+    // a wrapped line keeps its indentation
     const inner = Math.min(/^\s*/.exec(line)?.[0].length ?? 0, 20)
     for (const row of wrap(line, width, inner)) channel.line({ text: bar, format: 'dim' }, { text: row, format })
   }
 }
 
-/** Where the user's own code threw, below what it threw. */
+/** The stack of the user's own code, below the error that it threw. */
 export function printStack(channel: Channel, indent: string, stack: string): void {
   for (const frame of stack.split('\n')) channel.line({ text: `${indent}${frame}`, format: 'dim' })
 }
 
-/** JSON as people read it: a text as it is, what is short on one line. */
+/** JSON for people: a text without quotes, a short value on one line. */
 export function readable(value: unknown): string {
   if (typeof value === 'string') return value
   const line = JSON.stringify(value)

@@ -1,14 +1,14 @@
-// What a model's provider put into a reply besides what the model said: its own calls, sources and files.
+// The parts of a reply that the model's provider added: its own calls, sources and files.
 import type { GeneratedFile, ReplyPart, SentPart, SentResult, Source } from '../../journal/entries.ts'
 import { clip } from '../../text/clip.ts'
 import type { Channel } from './terminal.ts'
 import { plural } from './words.ts'
 import { printBlock, readable } from './print-block.ts'
 
-/** The results of some are pictures, or pages with signatures. */
+/** Some results are images, or pages with signatures. */
 const longest = 2000
 
-/** Nothing for other parts. */
+/** Prints nothing for other parts. */
 export function printProviderPart(channel: Channel, part: ReplyPart): void {
   switch (part.type) {
     case 'provider-call':
@@ -40,7 +40,7 @@ export function madeFileWords(file: GeneratedFile): string {
   return `${file.mediaType}, ${where}`
 }
 
-/** What a model was sent instead of a result; a file as its kind and size. */
+/** What a model was sent instead of a result; a file as its type and size. */
 export function sentWords(sent: SentResult): string {
   if (sent.type === 'parts') return sent.parts.map(partWords).join('\n')
   return sent.type === 'denied' ? `denied: ${sent.reason ?? ''}` : readable(sent.value)

@@ -1,4 +1,4 @@
-// A plan as a person reads it: the library's own lines, fitted to the terminal, with colours for what is executed.
+// Prints a plan for people: the library's lines, wrapped, with colours for what is executed.
 import { planLines, type Plan } from '../../crew/result/plan.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
 import type { Channel, Format } from './terminal.ts'
@@ -8,7 +8,7 @@ const formats: { readonly [A in PlannedTask['action']]: Format } = { execute: 'y
 
 export function printPlan(channel: Channel, plan: Plan): void {
   const names = Math.max(0, ...plan.tasks.map((planned) => planned.task.length))
-  // below the reasons, unless long names leave no room for them there
+  // under the reasons, unless long names leave no room
   const column = '  execute  '.length + names + 2
   const indent = column > channel.width / 2 ? '  execute  '.length : column
   for (const { type, text, action } of planLines(plan)) {

@@ -1,4 +1,4 @@
-// What was sent to the model, step by step. Of a conversation that only grew, a later step shows what was added.
+// Prints what was sent to the model, step by step. If a conversation only grew, a later step shows what was added.
 import { isDeepStrictEqual } from 'node:util'
 import type { ChatMessage } from '../../journal/entries.ts'
 import type { Channel } from './terminal.ts'
@@ -8,7 +8,7 @@ import { printProviderPart } from './print-parts.ts'
 import { printOutcome } from './print-task.ts'
 import { printBlock, readable } from './print-block.ts'
 
-/** Prints one after the other; to be called once for each step of a run, in order. */
+/** The returned function prints one prompt; call it for each step of a run, in order. */
 export function promptPrinter(channel: Channel): (prompt: SentPrompt) => void {
   const before = new Map<string, SentPrompt>()
   return (prompt) => {

@@ -1,5 +1,5 @@
-// The open questions of a run for people who answer them later: the text, and below it the command, on a line of its
-// own to be copied.
+// The open questions of a run, for people who answer them later: the text, and the command on a line of its own, to be
+// copied.
 import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
@@ -11,7 +11,7 @@ import type { Commands } from '../write-command.ts'
 import { askingPath, printAsking } from './print-asking.ts'
 import { printBlock, readable } from './print-block.ts'
 
-/** `known`: how many of the tasks above it are shown already, from the outermost on. */
+/** `known`: how many levels of the context, from the root, are shown already. */
 export function printOpenQuestion(
   channel: Channel,
   commands: Commands,
@@ -37,12 +37,12 @@ export function printHowToAnswer(channel: Channel, commands: Commands, next: Nex
   channel.line(`  ${commands.command(next)}`)
 }
 
-/** What the question is about, as far as its own text does not show it. */
+/** What the question is about, unless its own text shows it. */
 export function printSubject(channel: Channel, question: Question): void {
   if (question.kind === 'result') printBlock(channel, '  ', readable(question.output))
 }
 
-/** Of a run that cannot go on without them. */
+/** For a run that waits for answers. */
 export function sayWaiting(
   channel: Channel,
   commands: Commands,

@@ -1,4 +1,4 @@
-// One run for people: its facts, and each task with the beginning of its output.
+// Prints one run: its facts, and each task with the beginning of its output.
 import { defined } from '../../base/defined.ts'
 import { describeFiles } from '../../journal/files.ts'
 import type { RunView } from '../../runs/run-view.ts'
@@ -16,7 +16,7 @@ const outputLines = 6
 export function printRun(channel: Channel, run: RunView, children: readonly string[]): void {
   const field = (name: string, ...pieces: Piece[]): void =>
     channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
-  // what it failed with has a line of its own
+  // the error has a line of its own
   const why = run.why === undefined || run.error ? '' : `: ${inLocalTime(run.why, run.dueAt)}`
   field('run', run.runId)
   field('crew', run.version === '' ? run.crew : `${run.crew}, version ${run.version}`)
@@ -48,7 +48,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   }
 }
 
-/** As all other times of the run are shown. */
+/** In local time, like all other times of the run. */
 function inLocalTime(why: string, dueAt: string | undefined): string {
   return dueAt === undefined ? why : why.replace(dueAt, longTime(dueAt))
 }

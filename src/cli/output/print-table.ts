@@ -1,5 +1,4 @@
-// Rows under headings, aligned, and no wider than the terminal: the columns that may shrink are cut, the others never
-// are.
+// Prints an aligned table that is no wider than the terminal: only columns that may shrink are cut.
 import { columns, shorten } from '../../text/plain-text.ts'
 import type { Channel, Format, Piece } from './terminal.ts'
 
@@ -7,7 +6,7 @@ export interface Column<Row> {
   readonly title: string
   readonly value: (row: Row) => string
   readonly align?: 'right'
-  /** May be cut down to this width when the table is too wide; the last such column first. */
+  /** The width to which it may be cut when the table is too wide; the last such column is cut first. */
   readonly shrinkTo?: number
   readonly format?: (row: Row) => Format | undefined
 }
@@ -30,7 +29,7 @@ export function printTable<Row>(channel: Channel, table: readonly Column<Row>[],
   }
 }
 
-/** How wide the table is when nothing is cut. */
+/** The width of the table without cuts. */
 export function tableWidth<Row>(table: readonly Column<Row>[], rows: readonly Row[]): number {
   return total(naturalWidths(table, rows))
 }

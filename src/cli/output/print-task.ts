@@ -1,4 +1,4 @@
-// One task of a run, whole: what it was told to do, each attempt with its steps, and all of its output.
+// Prints one task of a run in full: its description, each attempt with its steps, and all of its output.
 import type { ToolOutcome } from '../../journal/state/state.ts'
 import { formatOf } from './run-words.ts'
 import type { Channel, Piece } from './terminal.ts'

@@ -1,5 +1,5 @@
-// What each model call of a run was sent, made from the journal as it stood when the call was made: what a later
-// summary leaves out was still in it.
+// The prompt of each model call of a run, computed from the journal as it stood at that call: later summaries leave
+// messages out.
 import { conversation } from '../../engine/model/conversation.ts'
 import type { Entry, Failure, ToolDefinition } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
@@ -19,18 +19,18 @@ export interface SentPrompt {
   readonly output: Json | undefined
   readonly system: string
   readonly messages: readonly ChatMessage[]
-  /** Of a call that failed. */
+  /** The error of a failed call. */
   readonly error: Failure | undefined
 }
 
-/** Of one task, or of all. */
+/** The prompts of one task, or of all. */
 export function* promptsSent(runId: string, entries: readonly Entry[], task?: string): Generator<SentPrompt> {
   const state = emptyState()
   for (const entry of entries) {
     if (entry.type === 'model.replied' || entry.type === 'model.failed') {
       const step = entry.path ?? ''
       const attempt = state.attempts.get(parentPath(step))
-      // an attempt that was removed by hand has left no request behind
+      // the attempt may have been removed by hand
       if (attempt && (task === undefined || taskInPath(step) === task)) {
         const { model, settings, tools, output, instructions } = attempt.request
         const error = entry.type === 'model.failed' ? entry.error : undefined

@@ -1,4 +1,4 @@
-// The words for how a run or task stands, and their colours.
+// Words and colours for the status of runs and tasks.
 import type { RunResult } from '../../crew/result/result.ts'
 import type { TaskFailure } from '../../journal/entries.ts'
 import { namesWords } from '../../text/words.ts'
@@ -13,7 +13,7 @@ export function failureWords({ task, error, skipped }: TaskFailure): string {
   return `${task}: ${error.message}${because}`
 }
 
-/** What a completed run continued without, and how to try it again. */
+/** Names the failed tasks of a completed run, and how to retry them. */
 export function sayFailures(
   channel: Channel,
   commands: Commands,
@@ -25,7 +25,7 @@ export function sayFailures(
   if (canRetry(failures)) channel.line(commands.advice({ act: 'retry', runId }))
 }
 
-/** A nested crew is not executed again while it has an output. */
+/** A nested crew that has an output is not executed again. */
 export function canRetry(failures: readonly TaskFailure[]): boolean {
   return failures.some(({ task }) => !task.includes('/'))
 }

@@ -8,7 +8,7 @@ import type { Channel, Terminal } from './terminal.ts'
 import { longTime } from './words.ts'
 
 interface Row {
-  /** The lines of the tree before it. */
+  /** The lines of the tree to the left of the run. */
   readonly branch: string
   readonly run: RelatedRun | DeletedRun
   readonly self: boolean
@@ -41,7 +41,7 @@ function rowsOf({ ancestors, run }: Lineage): Row[] {
   return [...above, ...below(run, branchAt(depth), ' '.repeat(3 * depth), true)]
 }
 
-/** Of an ancestor just the one child is shown that leads to the run. */
+/** An ancestor is shown with the one child that leads to the run. */
 function branchAt(depth: number): string {
   return depth === 0 ? '' : `${' '.repeat(3 * (depth - 1))}└─ `
 }

@@ -1,6 +1,6 @@
-// `reprise show --verify`: whether a journal is as it was written. Each entry names the hash of the line before, and a
-// stored value is named by its own hash. A store also notes number and hash of the last entry apart from the journal:
-// `file:` in a file, `sqlite:` whenever the row of a listing changes.
+// `reprise show --verify`: whether a journal is unchanged. Each entry names the hash of the line before, and a stored
+// value is named by its own hash. A store also notes number and hash of the last entry apart from the journal: `file:`
+// in a file, `sqlite:` whenever the row of a listing changes.
 import { damaged } from '../../engine/history/export-format.ts'
 import { runNotFoundError } from '../../engine/read/run-not-found.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
@@ -17,15 +17,15 @@ import type { Commands } from '../write-command.ts'
 
 interface Check {
   readonly runId: string
-  /** Nothing was edited but what a resume has recorded, and every value is there. */
+  /** No edits but those that a resume has recorded, and no value is missing or changed. */
   readonly whole: boolean
   readonly entries: number
-  /** Entries that are gone, and lines that are not as they were, of which no later entry tells. */
+  /** Missing entries and changed lines that no later entry records. */
   readonly missing: readonly number[]
   readonly changed: readonly number[]
   /** Edits that a resume has recorded. */
   readonly recorded: readonly RecordedEdit[]
-  /** Those that are stored apart, by hash. */
+  /** Values that are stored apart, by hash. */
   readonly values: { readonly count: number; readonly missing: readonly string[]; readonly changed: readonly string[] }
 }
 
@@ -82,7 +82,7 @@ function editWords(missing: readonly number[], changed: readonly number[]): stri
   return [...words(missing, 'removed'), ...words(changed, 'changed')].join(', ')
 }
 
-/** RUN_NOT_FOUND; JOURNAL_DAMAGED for a line that is no entry at all. */
+/** RUN_NOT_FOUND; JOURNAL_DAMAGED for a line that is not an entry. */
 export async function checkJournal(store: Store, run: string): Promise<Check> {
   const missing = new Set<number>()
   const changed = new Set<number>()
@@ -91,7 +91,7 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   let entries = 0
   let last = 0
   let hash = ''
-  // before the lines: what is appended while they are read must not look lost
+  // before the lines, or entries that are appended meanwhile would look lost
   const noted = await store.lastNoted(run)
   for await (const { seq, bytes } of store.read(run)) {
     const { entry, text } = readLine(seq, bytes, `entry ${seq} of run ${run}`)
@@ -118,7 +118,7 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   return { runId: run, whole, entries, missing: [...missing], changed: [...changed], recorded, values }
 }
 
-/** `hashes` grows under way: a value may refer to others. */
+/** `hashes` grows in the loop: a value may refer to others. */
 async function checkValues(store: Store, run: string, hashes: Set<string>): Promise<Check['values']> {
   const missing: string[] = []
   const changed: string[] = []

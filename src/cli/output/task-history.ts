@@ -1,5 +1,4 @@
-// One task of a run as a whole, as plain JSON: what it was told to do, and every attempt with its model calls and tool
-// calls.
+// One task of a run in full, as plain JSON: its description, and every attempt with its model calls and tool calls.
 import type { FailedTry, ReplyPart, Usage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type {
@@ -23,13 +22,13 @@ export interface AttemptRecord {
   readonly status: AttemptState['status']
   readonly agent: string | undefined
   readonly startedAt: string
-  /** The attempt whose conversation it carries on, and what the model was told first. */
+  /** The attempt whose conversation is continued, and the message that was added. */
   readonly carries: AttemptState['carries']
   readonly refusal: string | undefined
   readonly refusedBy: string | undefined
-  /** The run that a task which is a crew was executed by. */
+  /** The child run that executed a nested crew. */
   readonly child: string | undefined
-  /** Absent for a task that is a function. */
+  /** Absent for a function task. */
   readonly request: SentRequest | undefined
   readonly turns: readonly TurnRecord[]
 }
@@ -37,8 +36,7 @@ export interface AttemptRecord {
 export interface TurnRecord {
   readonly path: string
   /**
-   * When the model was asked, and when its reply was recorded. Absent, as all that is of a model, for a task that is a
-   * function.
+   * When the model was called, and when its reply was recorded. Function tasks have none of the fields about a model.
    */
   readonly startedAt: string | undefined
   readonly repliedAt: string | undefined
@@ -61,13 +59,13 @@ export interface CallRecord {
   readonly outcome: ToolOutcome | undefined
   readonly source: CallState['source']
   readonly abandoned: string | undefined
-  /** Where the tool threw, in the user's own code. */
+  /** Where the tool threw in the user's own code. */
   readonly stack: string | undefined
 }
 
 export function wholeTask(state: RunState, task: TaskState, view: TaskView): WholeTask {
   const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
-  // in the order in which they were started: what is part of a step stands behind what began it
+  // in the order of their starts: attempts within a step come after the attempt that has the step
   const history = attempts.toSorted((a, b) => a.seq - b.seq).map(attemptRecord)
   return { runId: state.run, ...view, history }
 }

@@ -1,5 +1,5 @@
-// Where a command prints: data to the standard output, progress and prose to the standard error output. Only here are
-// escape sequences written, and whatever is printed was made plain before.
+// Where a command prints: data to the standard output, progress and prose to the standard error output. Only this file
+// writes escape sequences, and all text is made plain first.
 import { styleText } from 'node:util'
 import { environment } from '../../base/environment.ts'
 import { openBlock, type Block } from './block.ts'
@@ -8,33 +8,33 @@ import { plain, shorten } from '../../text/plain-text.ts'
 export type Format = Parameters<typeof styleText>[0]
 export type Piece = string | { readonly text: string; readonly format?: Format | undefined }
 
-/** As it is printed: plain, and in its colour where there are colours. */
+/** Plain text, in its colour if the stream has colours. */
 export type Paint = (piece: Piece) => string
 
 export interface Channel {
-  /** Columns to fill; Infinity where nobody looks, so that nothing is cut in a pipe or file. */
+  /** Columns to fill; Infinity in a pipe or file, where nothing is cut. */
   readonly width: number
   line(...pieces: readonly Piece[]): void
   /** Cut to the width of the terminal. */
   shortLine(head: string, text: string): void
-  /** Byte for byte in a pipe or file, plain on a terminal; ends with a line feed in any case. */
+  /** Byte for byte in a pipe or file, plain on a terminal; always ends with a line feed. */
   raw(text: string): void
 }
 
 export interface Terminal {
   readonly json: boolean
-  /** Nothing but data and errors is printed: `err` is silent. */
+  /** Only data and errors are printed: `err` is silent. */
   readonly quiet: boolean
   readonly out: Channel
   /** Progress and prose. */
   readonly err: Channel
-  /** Errors, what a person is asked, and that a run waits for one. */
+  /** Errors, questions to a person, and that a run waits for an answer. */
   readonly loud: Channel
   /** One JSON object on one line of the standard output. */
   record(value: object): void
   /**
-   * Lines on the standard error output that change in place; undefined when quiet, and where that is no terminal, or
-   * one that cannot.
+   * Lines on the standard error output that change in place; undefined with --quiet, or if it is not a terminal that
+   * can redraw lines.
    */
   openBlock(): Block | undefined
 }
@@ -55,7 +55,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions): Terminal 
     out,
     err: quiet ? { width: loud.width, line() {}, shortLine() {}, raw() {} } : loud,
     loud,
-    // the JSON of a control character is an escape of six letters; those of the C1 set are not escaped by JSON
+    // JSON.stringify escapes the control characters below space, but not these
     record: (value) =>
       out.line(JSON.stringify(value).replaceAll(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnicode)),
     openBlock: () =>
@@ -65,7 +65,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions): Terminal 
   }
 }
 
-/** The reader may go (`reprise runs | head -1`): nothing is wrong then, and nobody is left to print for. */
+/** The reader may close the pipe (`reprise runs | head -1`): that is not an error. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -73,7 +73,7 @@ export function endWithReader(): void {
   })
 }
 
-/** Resolves when what was printed is handed over, so that the process may exit. */
+/** Resolves when all output is handed over, so that the process may exit. */
 export async function flush(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => void stream.write('', () => resolve()))
@@ -101,7 +101,7 @@ function painter(stream: NodeJS.WriteStream, color: boolean): Paint {
   return (piece) => {
     if (typeof piece === 'string') return plain(piece)
     const text = plain(piece.text)
-    // styleText knows NO_COLOR, and whether the stream is a terminal
+    // styleText checks NO_COLOR, and whether the stream is a terminal
     return color && piece.format !== undefined && text !== '' ? styleText(piece.format, text, { stream }) : text
   }
 }

@@ -1,11 +1,11 @@
-// What answer, edit and invalidate say when their message is left for a run.
+// What answer, edit and invalidate print after they have left a message for a run.
 import { isReady } from '../../engine/read/due.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
 import type { Store } from '../../stores/store.ts'
 import { outermost } from '../find/root-run.ts'
 import type { Commands } from '../write-command.ts'
 
-/** Who takes the message up, and what to do where nobody does. */
+/** Which process picks the message up, and what to do if there is none. */
 export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
   if ((await store.holder(runId)) !== undefined)
     return `its process takes that up by itself; ${commands.advice({ act: 'show', runId })}`

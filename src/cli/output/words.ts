@@ -1,4 +1,4 @@
-// The command line's words for times and amounts are those of the journal's own texts.
+// Words for times and amounts, shared with the texts of the journal.
 export * from '../../text/words.ts'
 
 export function entriesWord(count: number): string {
