@@ -25,7 +25,7 @@ export async function handle(request: Request): Promise<Response> {
       case 'POST /runs/:id/answers':
         return await answer(id, answerTo.parse(await request.json()))
       case 'GET /runs/:id':
-        return await status(id)
+        return await viewRun(id)
       case 'GET /runs/:id/events':
         return await crew.run(id).toResponse(request)
       case 'GET /health':
@@ -50,7 +50,7 @@ async function answer(id: string, given: z.infer<typeof answerTo>): Promise<Resp
   return Response.json({ id }, { status: 202 })
 }
 
-async function status(id: string): Promise<Response> {
+async function viewRun(id: string): Promise<Response> {
   const { why, raw, tasks, questions, ...run } = await crew.run(id).view()
   return Response.json({
     id,

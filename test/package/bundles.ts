@@ -40,7 +40,7 @@ export function testBundles(installed: () => InstalledPackage): void {
   test('a page gets what it needs of reprise/ui in less than 1000 bytes, without anything of Node', async () => {
     const { outputFiles } = await build({
       stdin: {
-        contents: `import { lastEntry } from 'reprise/ui'; console.log(lastEntry)`,
+        contents: `import { lastEntryNumber } from 'reprise/ui'; console.log(lastEntryNumber)`,
         resolveDir: installed().app,
       },
       bundle: true,

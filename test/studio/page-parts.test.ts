@@ -23,7 +23,7 @@ describe('markdown', () => {
       ['heading', 'paragraph', 'list', 'code', 'paragraph'],
     )
     const [table] = parseBlocks('| a | b |\n| --- | --- |\n| 1 | 2 |')
-    assert.deepEqual(table, { is: 'table', head: ['a', 'b'], rows: [['1', '2']] })
+    assert.deepEqual(table, { type: 'table', head: ['a', 'b'], rows: [['1', '2']] })
   })
 
   test('makes a link only of a page on the web: whatever else could run or load stays text', () => {
@@ -38,7 +38,7 @@ describe('markdown', () => {
         text,
       )
     assert.deepEqual(parseSpans('see [it](https://a.example/b)').at(-1), {
-      is: 'link',
+      type: 'link',
       text: 'it',
       url: 'https://a.example/b',
     })
@@ -154,7 +154,7 @@ describe('a form from a schema', () => {
         ['either', false, 'json'],
       ],
     )
-    assert.deepEqual(schemaShape(undefined, 'a\nb'), { is: 'text', long: true })
+    assert.deepEqual(schemaShape(undefined, 'a\nb'), { type: 'text', long: true })
   })
 })
 

@@ -50,7 +50,7 @@ function claims(): Crew {
   const agent = new Agent({ role: 'Clerk', goal: 'File', model, tools: [file] })
   return new Crew({
     name: 'claims',
-    tasks: [new Task({ name: 'claim', description: 'File', agent })],
+    tasks: [new Task({ name: 'claim', description: 'File {notes}', agent })],
     store: newStore(),
   })
 }
@@ -99,7 +99,10 @@ describe('the client of the AI SDK', () => {
 
   test('comes back as a new page, and has the message once, as the one that stayed', async () => {
     const go = gate()
-    const crew = speakingCrew(speakingModel(() => ['Once ', go.wait, 'upon a time.']))
+    const crew = speakingCrew(
+      speakingModel(() => ['Once ', go.wait, 'upon a time.']),
+      { prompt: ' {notes}' },
+    )
     await using server = await loopback(handler(crew))
     const stayed = chatOf(server.url, 'c2')
     const sent = stayed.sendMessage({ text: 'Go' })
@@ -122,7 +125,7 @@ describe('the client of the AI SDK', () => {
       const go = gate()
       const crew = speakingCrew(
         speakingModel((call) => (call === 2 ? ['Two ', go.wait, 'ends.'] : ['One.'])),
-        { tasks: ['one', 'two'] },
+        { tasks: ['one', 'two'], prompt: ' {notes}' },
       )
       const asked: (string | null)[] = []
       const handle = handler(crew)

@@ -358,7 +358,7 @@ test('what a worker cannot serve is refused before it starts', async () => {
       /name is .*; give a name of 1 to 100 characters, without/s,
     )
   await assert.rejects(startWorker([claims(store)], { graceSecond: 1 } as never), { code: 'OPTION_UNKNOWN' })
-  await assert.rejects(startWorker([claims(store), claims(store)]), /two of the crews are called claims/)
+  await assert.rejects(startWorker([claims(store), claims(store)]), /two crews named claims keep their runs/)
   const [one, other] = [claims(store), slow(store).crew]
   for (const crew of [one, other]) await crew.schedule({ name: 'nightly', cron: '@daily', inputs: { notes: 'x' } })
   await assert.rejects(startWorker([one, other]), /claims and slow both have a schedule nightly/)

@@ -67,12 +67,13 @@ export function speakingCrew(
   {
     tasks = ['note'],
     store = newStore(),
-  }: { readonly tasks?: readonly string[]; readonly store?: string | Store } = {},
+    prompt = '',
+  }: { readonly tasks?: readonly string[]; readonly store?: string | Store; readonly prompt?: string } = {},
 ): Crew {
   const agent = new Agent({ role: 'Clerk', goal: 'Speak', model })
   return new Crew({
     name: 'speaking',
-    tasks: tasks.map((name) => new Task({ name, description: `Say ${name}`, agent })),
+    tasks: tasks.map((name) => new Task({ name, description: `Say ${name}${prompt}`, agent })),
     store,
   })
 }
