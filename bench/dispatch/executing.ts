@@ -35,7 +35,7 @@ async function begin(served: Crew): Promise<() => Promise<void> | void> {
     case 'restate': {
       const { promise: isRegistered, resolve } = Promise.withResolvers<void>()
       const stop = await work(served, { dispatcher: restateDispatcher({ ingress, admin, port }) }, (event) => {
-        if (event.event === 'dispatcher' && event.said.startsWith('registered')) resolve()
+        if (event.type === 'dispatcher' && event.message.startsWith('registered')) resolve()
       })
       await isRegistered
       return stop
@@ -88,9 +88,9 @@ async function kickOff(served: Crew, runs: number): Promise<void> {
 }
 
 function heard(event: WorkerEvent): void {
-  if (event.event === 'left' && event.outcome === 'completed') say({ is: 'completed' })
-  else if (event.event === 'refused' || (event.event === 'left' && event.outcome !== 'more')) console.error(event)
-  else if (event.event === 'dispatcher-away') console.error(event)
+  if (event.type === 'left' && event.outcome === 'completed') say({ is: 'completed' })
+  else if (event.type === 'refused' || (event.type === 'left' && event.outcome !== 'more')) console.error(event)
+  else if (event.type === 'dispatcher-away') console.error(event)
 }
 
 async function toldTo(what: Told['is']): Promise<void> {

@@ -38,8 +38,8 @@ if (process.send) {
   const worker = await startWorker([crew], {
     concurrency: 20,
     onEvent(heard) {
-      if (heard.event === 'left' && heard.outcome === 'completed') process.send?.('completed')
-      else if (heard.event === 'refused' || heard.event === 'left') console.error(heard)
+      if (heard.type === 'left' && heard.outcome === 'completed') process.send?.('completed')
+      else if (heard.type === 'refused' || heard.type === 'left') console.error(heard)
     },
   })
   await once(process, 'disconnect')

@@ -1,5 +1,5 @@
-// One claimed run, until it leaves this process. What cannot be advanced stays due, and the store offers it again,
-// later each time.
+// Advances one claimed run until it leaves this process. A run that cannot be advanced stays due; the store offers it
+// again after growing pauses.
 import type { AdvanceOutcome } from '../crew/advance/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import { defined } from '../base/defined.ts'
@@ -13,17 +13,17 @@ import type { Time } from './time.ts'
 
 export interface AdvanceWork {
   readonly clock: Pick<World, 'monotonic'>
-  readonly hear: OnWorkerEvent
-  /** How long a run that is claimed now may be held, beside what whoever asked for it says. */
-  time(asked?: Pick<DispatchedOptions, 'until' | 'sliceSeconds'>): Time
+  readonly report: OnWorkerEvent
+  /** The time for a run that is claimed now, within the limits of the caller. */
+  time(limits?: Pick<DispatchedOptions, 'until' | 'sliceSeconds'>): Time
 }
 
-/** Everything is told to `hear`. Rejects when the run could not be advanced, for a reason that isn't its own. */
+/** Rejects if the run could not be advanced for a reason outside the run. */
 export async function advanceRun(
   served: ServedStore,
   lease: TimedLease,
   known: ServedCrew | undefined,
-  { clock, hear, time }: AdvanceWork,
+  { clock, report, time }: AdvanceWork,
   via?: DispatchedBy,
 ): Promise<AdvanceOutcome> {
   const { store } = served
@@ -31,17 +31,17 @@ export async function advanceRun(
   const began = clock.monotonic()
   let crew: string | undefined
   try {
-    const its = known ?? (await crewOfRun(served, runId))
-    crew = its.name
-    hear({ event: 'claimed', runId, crew })
-    using given = time()
-    const advanced = await its.advance(lease, given, via)
+    const owner = known ?? (await crewOfRun(served, runId))
+    crew = owner.name
+    report({ type: 'claimed', runId, crew })
+    using limits = time()
+    const advanced = await owner.advance(lease, limits, via)
     const seconds = Math.round(clock.monotonic() - began) / 1_000
-    hear({ event: 'left', runId, crew, seconds, ...eventOutcome(advanced) })
+    report({ type: 'left', runId, crew, seconds, ...eventOutcome(advanced) })
     return advanced
   } catch (error) {
-    hear({ event: 'refused', runId, ...defined({ crew }), error })
-    // where it was advanced, it is given back already
+    report({ type: 'refused', runId, ...defined({ crew }), error })
+    // no-op if the run was advanced, since its lease was released then
     await store.release(lease).catch(() => undefined)
     throw error
   }
@@ -51,7 +51,7 @@ async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew
   const row = await served.store.row(runId)
   const crew = row && crewOf(served, row)
   if (crew) return crew
-  throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", by now` : 'it was deleted meanwhile')
+  throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", now` : 'it was deleted')
 }
 
 function eventOutcome(advanced: AdvanceOutcome): { outcome: Outcome; at?: string; error?: RepriseError } {

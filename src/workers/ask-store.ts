@@ -1,5 +1,5 @@
-// Asking one store again and again for what is ready: when it hints, when there is room again, and now and then without
-// either, since hints may be lost and delays come due. Nothing that is wrong with the store ends it.
+// Polls one store for ready runs: on a hint, when there is room again, and at intervals, since hints may be lost and runs
+// become due. Outages of the store do not end it.
 import { createNotifier, type Notifier } from '../base/notifier.ts'
 import type { World } from '../engine/definition.ts'
 import type { InProgress } from './in-progress.ts'
@@ -9,25 +9,25 @@ import type { ServedStore } from './served.ts'
 export interface AskWork {
   readonly progress: InProgress
   readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
-  readonly hear: OnWorkerEvent
-  /** Nothing is asked after it. */
+  readonly report: OnWorkerEvent
+  /** Ends the polling. */
   readonly stopping: AbortSignal
-  /** How often to look without a hint. */
+  /** Poll interval without a hint. */
   readonly pollMs: number
-  /** End when `ask` says that nothing is left to do. Then an error of the store ends it, too. */
+  /** End when `ask` resolves to true. An error of the store ends it, too. */
   readonly once: boolean
 }
 
-/** A hint may come with every step of every run: no more than one look in this time is taken for them. */
+/** Every step of every run may send a hint: poll at most once in this time because of hints. */
 const hintMs = 50
-/** A store that has not answered for so long counts as away. */
+/** A store that has not answered for this long counts as away. */
 const silentMs = 10_000
-const longestPause = 30_000
+const maxPauseMs = 30_000
 
-/** `ask` says whether nothing is left to do. `turn` grows. */
+/** `ask` resolves to true when no work is left. `turn` counts the polls. */
 export async function askStore(
   served: ServedStore,
-  { progress, clock, hear, stopping, pollMs, once }: AskWork,
+  { progress, clock, report, stopping, pollMs, once }: AskWork,
   ask: (turn: number, hints: Notifier) => Promise<boolean>,
 ): Promise<void> {
   const { url } = served.store
@@ -40,7 +40,7 @@ export async function askStore(
   try {
     for (let turn = 0; !stopping.aborted; turn++) {
       if ((await askOnce(turn)) && once) return
-      await waitFor(hints, jittered(away ? Math.min(1_000 * 2 ** away.tries, longestPause) : pollMs), clock)
+      await waitFor(hints, jittered(away ? Math.min(1_000 * 2 ** away.tries, maxPauseMs) : pollMs), clock)
     }
   } finally {
     over.abort()
@@ -50,8 +50,8 @@ export async function askStore(
     using _ = onTimeout(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
       const isDone = await ask(turn, hints)
-      hear({ event: 'asked', store: url })
-      if (away) hear({ event: 'store-back', store: url, seconds: (clock.monotonic() - away.since) / 1_000 })
+      report({ type: 'store-asked', store: url })
+      if (away) report({ type: 'store-back', store: url, seconds: (clock.monotonic() - away.since) / 1_000 })
       away = undefined
       return isDone
     } catch (error) {
@@ -62,7 +62,7 @@ export async function askStore(
   }
 
   function isAway(error: unknown): void {
-    if (!away) hear({ event: 'store-away', store: url, error })
+    if (!away) report({ type: 'store-away', store: url, error })
     away ??= { since: clock.monotonic(), tries: 0 }
     away.tries++
   }
@@ -82,20 +82,20 @@ async function listen(
         await clock.sleep(hintMs, signal)
       }
     } catch {
-      // it is away, or we were stopped
+      // the store is away, or the worker stops
     }
-    await clock.sleep(longestPause, signal).catch(() => undefined)
+    await clock.sleep(maxPauseMs, signal).catch(() => undefined)
   }
 }
 
-/** Calls when this takes too long. */
+/** Calls back unless disposed of in time. */
 function onTimeout({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposable {
   const over = new AbortController()
   sleep(silentMs, over.signal).then(call, () => undefined)
   return { [Symbol.dispose]: () => over.abort() }
 }
 
-/** Workers that were started at once do not keep asking at once. */
+/** Spreads the polls of workers that were started together. */
 function jittered(ms: number): number {
   return ms * (0.75 + Math.random() / 2)
 }

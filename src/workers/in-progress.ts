@@ -1,25 +1,25 @@
-// The runs that a worker has in progress, and how many more it may take.
+// The runs in progress in a worker, and the room for more.
 import type { ServedCrew } from './served.ts'
 
 export interface Slot {
   readonly run: string
-  /** Known where the crew has a limit of its own. */
+  /** Set if the crew has a limit. */
   readonly crew: ServedCrew | undefined
 }
 
 export interface InProgress {
-  /** How many more it may claim now. */
+  /** How many more runs the worker may claim now. */
   room(): number
-  /** What the limit of the crew leaves beside its runs here. The store knows of those elsewhere. */
+  /** The limit of the crew minus its runs here. The store counts the runs of other processes. */
   roomOf(crew: ServedCrew): number
-  /** Takes room for as long as a claim is under way, so that two stores do not claim for the same places. */
-  reserve(places: number): Disposable
+  /** Holds room during a claim, so that claims on two stores do not use the same room. */
+  reserve(count: number): Disposable
   /** `work` must not reject. */
-  begin(place: Slot, work: Promise<void>): void
+  begin(slot: Slot, work: Promise<void>): void
   /** Calls back whenever a run has left. */
   onRoom(call: () => void): void
   runs(): string[]
-  /** Resolves when none is left. */
+  /** Resolves when no run is in progress. */
   done(): Promise<void>
 }
 
@@ -30,23 +30,23 @@ export function newInProgress(concurrency: number): InProgress {
   return {
     room: () => concurrency - works.size - reserved,
     roomOf(crew) {
-      const own = [...works.values()].filter((place) => place.crew === crew).length
+      const own = [...works.values()].filter((slot) => slot.crew === crew).length
       return Math.max(0, (crew.maxRuns ?? Infinity) - own)
     },
-    reserve(places) {
-      reserved += places
+    reserve(count) {
+      reserved += count
       return {
         [Symbol.dispose]() {
-          reserved -= places
+          reserved -= count
         },
       }
     },
-    begin(place, work) {
+    begin(slot, work) {
       const over = work.finally(() => {
         works.delete(over)
         for (const call of waiting) call()
       })
-      works.set(over, place)
+      works.set(over, slot)
     },
     onRoom: (call) => void waiting.add(call),
     runs: () => [...works.values()].map(({ run }) => run),

@@ -5,20 +5,20 @@ import type { ServedCrew } from './served.ts'
 
 type Clock = Pick<World, 'now' | 'sleep'>
 
-/** A clock may be set, and a machine may sleep: nobody waits for longer at a time. */
+/** Longest sleep at a time, since the clock may be set and the machine may be suspended. */
 const maxWaitMs = 60_000
-/** What could not be queued is tried again after this time. */
+/** Pause after a run could not be queued. */
 const retryMs = 30_000
 
 export interface ScheduleKeeper {
   readonly isEmpty: boolean
-  /** Queues what is missing; gives when to look again, in ms since 1970. Never rejects. */
+  /** Queues missing runs; returns the time of the next check, in ms since 1970. Never rejects. */
   keep(): Promise<number>
 }
 
 export function keepSchedules(
   crews: readonly ServedCrew[],
-  hear: OnWorkerEvent,
+  report: OnWorkerEvent,
   { now }: Pick<Clock, 'now'>,
 ): ScheduleKeeper {
   const kept = crews.flatMap((crew) => crew.schedules.map(({ name }) => ({ crew, name, asked: 0, at: 0 })))
@@ -30,17 +30,17 @@ export function keepSchedules(
       const next = await crew.enqueueNext(schedule, after)
       one.at = next?.time.getTime() ?? Infinity
       if (!next?.created) return
-      hear({ event: 'scheduled', crew: crew.name, schedule, runId: next.runId, time: next.time.toISOString() })
+      report({ type: 'scheduled', crew: crew.name, schedule, runId: next.runId, time: next.time.toISOString() })
     } catch (error) {
       one.at = now().getTime() + retryMs
-      hear({ event: 'unscheduled', crew: crew.name, schedule, error })
+      report({ type: 'unscheduled', crew: crew.name, schedule, error })
     }
   }
   return {
     isEmpty: kept.length === 0,
     async keep() {
       const time = now().getTime()
-      // a clock that was set back since has times before it that were taken for past
+      // after the clock was set back, times that were past are ahead again
       const missing = kept.filter(({ asked, at }) => at <= time || time < asked)
       await Promise.all(missing.map(keepOne))
       return Math.min(...kept.map(({ at }) => at))
@@ -48,7 +48,7 @@ export function keepSchedules(
   }
 }
 
-/** Until the signal aborts. It also looks at schedules without a time left: the clock may be set back. */
+/** Runs until the signal aborts, also for schedules without a next time: the clock may be set back. */
 export async function keepSchedulesUntil(schedules: ScheduleKeeper, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !schedules.isEmpty) {
     const at = await schedules.keep()

@@ -1,5 +1,5 @@
-// The work on one store: claim while there is room, and advance what was claimed. Nothing that is wrong with a run, or
-// with the store, ends it.
+// Serves one store: claims runs while there is room, and advances them. Neither a failing run nor an outage of the store
+// ends it.
 import { defined } from '../base/defined.ts'
 import type { TimedLease } from '../engine/lease/lease-keeper.ts'
 import type { Lane, RunId } from '../stores/store.ts'
@@ -12,9 +12,9 @@ export type StoreWork = AskWork & AdvanceWork
 
 export async function serveStore(served: ServedStore, work: StoreWork): Promise<void> {
   const { store, crews } = served
-  const { progress, hear, stopping, once } = work
+  const { progress, report, stopping, once } = work
   const mine = new Set<RunId>()
-  /** Those of which was said that their runs wait. */
+  /** Crews whose limit was already reported. */
   const limited = new Set<ServedCrew>()
   await askStore(served, work, async (turn) => {
     const claimed = await claimRuns(served, claimsFor(crews, progress, turn), progress, mine, begin)
@@ -23,7 +23,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
 
   function begin(lease: TimedLease, crew: ServedCrew | undefined): void {
     if (stopping.aborted) {
-      // it came too late; whoever cannot be told finds it free when the lease is over
+      // claimed too late; if the release fails, the lease expires
       store.release(lease).catch(() => undefined)
       return
     }
@@ -32,10 +32,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
     progress.begin({ run: lease.run, crew }, advanceRun(served, lease, crew, work).then(forget, forget))
   }
 
-  /**
-   * Whether ready runs were left: their crew has reached its limit, or this process held a suspect already when it
-   * asked (rules/ready.ts).
-   */
+  /** Whether ready runs are left, because a crew is at its limit or this process holds a suspect (rules/ready.ts). */
   async function isAnyLeft(): Promise<boolean> {
     let any = false
     for (const crew of crews) {
@@ -43,7 +40,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
       if ((await store.ready(lanes, 1)).length === 0) continue
       any = true
       if (maxRuns === undefined) continue
-      if (!limited.has(crew)) hear({ event: 'limited', crew: name, maxRuns })
+      if (!limited.has(crew)) report({ type: 'limited', crew: name, maxRuns })
       limited.add(crew)
     }
     return any
@@ -51,16 +48,15 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
 }
 
 interface Claim {
-  /** Of a claim for one crew alone. */
+  /** Set if the claim is for one crew only. */
   readonly crew: ServedCrew | undefined
   readonly lanes: readonly Lane[]
   readonly limit: number
 }
 
 /**
- * What to ask a store for. Crews without a limit of their own are asked for together, so that priorities count among
- * all of their runs; one with a limit is asked for by itself, and the store counts for it what every process has.
- * `turn` grows: the last crew now is the first another time.
+ * Crews without a limit share one claim, so that priorities apply across all their runs. A crew with a limit gets its
+ * own claim, for which the store counts the runs of every process. `turn` rotates the order.
  */
 function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roomOf'>, turn: number): Claim[] {
   const others = crews.filter(({ maxRuns }) => maxRuns === undefined)
@@ -79,11 +75,11 @@ function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roo
 
 interface ClaimResult {
   readonly runs: number
-  /** Whether there was room here to ask for everything. */
+  /** Whether no claim was cut short by the room of this worker. */
   readonly all: boolean
 }
 
-/** Claims once for each of these, and hands over what it gets as it comes. `mine`: runs of this store that are here. */
+/** Makes each claim once, and starts the runs as they come. `mine`: runs of this store in progress here. */
 async function claimRuns(
   { claim }: ServedStore,
   claims: readonly Claim[],
@@ -94,20 +90,20 @@ async function claimRuns(
   let runs = 0
   let all = true
   for (const { crew, lanes, limit } of claims) {
-    const places = Math.min(limit, progress.room())
-    if (places <= 0) {
+    const count = Math.min(limit, progress.room())
+    if (count <= 0) {
       all = false
       continue
     }
-    using _ = progress.reserve(places)
+    using _ = progress.reserve(count)
     const leases = await claim(lanes, {
-      limit: places,
+      limit: count,
       exclude: mine,
       ...defined({ crewLimit: crew?.maxRuns }),
     })
     for (const lease of leases) begin(lease, crew)
     runs += leases.length
-    all &&= leases.length < places
+    all &&= leases.length < count
   }
   return { runs, all }
 }

@@ -1,4 +1,4 @@
-// What a worker knows of the crews that it serves: which runs are theirs, in which store, and how one is advanced.
+// The crews and stores that a worker serves.
 import type { AdvanceOutcome } from '../crew/advance/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun } from '../crew/queue/enqueue-next.ts'
@@ -11,12 +11,12 @@ import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claim-order.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './time.ts'
-import type { ReadWorkerOptions } from './worker-options.ts'
+import type { WorkerSettings } from './worker-options.ts'
 
 export interface ServedCrew {
   readonly name: string
   readonly lanes: readonly Lane[]
-  /** How many of its runs may be in progress at once, in all processes. */
+  /** Limit of its runs in progress, over all processes. */
   readonly maxRuns: number | undefined
   readonly schedules: readonly Schedule[]
   advance(lease: TimedLease, time: Time, via?: DispatchedBy): Promise<AdvanceOutcome>
@@ -27,16 +27,16 @@ export interface ServedCrew {
 export interface ServedStore {
   readonly store: Store
   readonly crews: readonly ServedCrew[]
-  claim(lanes: readonly Lane[], room: ClaimLimits): Promise<TimedLease[]>
+  claim(lanes: readonly Lane[], limits: ClaimLimits): Promise<TimedLease[]>
 }
 
 /**
- * Opens the stores of the crews, each once. What opening a store gives; OPTION_INVALID for a run that two crews serve;
- * MODEL_KEY_MISSING, MODEL_INVALID.
+ * Opens each store of the crews once. OPTION_INVALID if two crews would claim the same runs; MODEL_KEY_MISSING,
+ * MODEL_INVALID, and the errors of opening a store.
  */
 export async function serve(
   crews: readonly Crew[],
-  { name, changed, once }: Pick<ReadWorkerOptions, 'name' | 'changed' | 'once'>,
+  { name, changed, once }: Pick<WorkerSettings, 'name' | 'changed' | 'once'>,
 ): Promise<ServedStore[]> {
   const places = new Map<unknown, { place: Omit<ServedStore, 'crews'>; crews: ServedCrew[] }>()
   for (const crew of crews) {
@@ -52,12 +52,12 @@ export async function serve(
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }
     const owner = { ...world.owner, ...defined({ label: name }) }
-    const place = placeOf(impatientStore(store))
-    // a worker that stays says itself how long it waits for a store that is away
-    const asked = once ? store : impatientStore(store)
-    const claim: ServedStore['claim'] = (its, room) =>
-      requestLeases(world, () => asked.claim(owner, world.leaseMs, its, room))
-    const known = places.get(place) ?? { place: { store: asked, claim }, crews: [] }
+    const place = storePlace(impatientStore(store))
+    // a long-running worker handles outages itself
+    const claimed = once ? store : impatientStore(store)
+    const claim: ServedStore['claim'] = (crewLanes, limits) =>
+      requestLeases(world, () => claimed.claim(owner, world.leaseMs, crewLanes, limits))
+    const known = places.get(place) ?? { place: { store: claimed, claim }, crews: [] }
     for (const other of known.crews) checkApart(served, other, store)
     known.crews.push(served)
     places.set(place, known)
@@ -65,12 +65,11 @@ export async function serve(
   return [...places.values()].map(({ place, crews: own }) => ({ ...place, crews: own }))
 }
 
-/** One URL is one place, unless it names none. */
-function placeOf(store: Store): unknown {
+/** Stores with the same URL are one store, except unnamed ones in memory. */
+function storePlace(store: Store): unknown {
   return store.url === 'memory:' ? store : store.url
 }
 
-/** The crew whose run this is. */
 export function crewOf({ crews }: ServedStore, row: RunRow): ServedCrew | undefined {
   return crews.find(({ lanes }) => lanes.some((lane) => isSameLane(lane, row)))
 }
@@ -79,11 +78,11 @@ function checkApart(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
   const shared = crew.lanes.find((lane) => other.lanes.some((another) => isSameLane(lane, another)))
   if (shared) {
     const version = shared.version === '' ? '' : `, version ${shared.version}`
-    const words = `two of the crews are called ${shared.crew}${version} and keep their runs in ${url}; give one of them another name, or serve one of them`
+    const words = `two crews named ${shared.crew}${version} keep their runs in ${url}; rename one, or serve only one of them`
     throw new RepriseError('OPTION_INVALID', words)
   }
   const name = crew.schedules.find((one) => other.schedules.some((another) => another.name === one.name))?.name
   if (name === undefined) return
-  const words = `crews ${other.name} and ${crew.name} both have a schedule ${name}, whose runs would have the same ids in ${url}; give one of them another name`
+  const words = `crews ${other.name} and ${crew.name} both have a schedule ${name}, whose runs would get the same ids in ${url}; rename one of the schedules`
   throw new RepriseError('OPTION_INVALID', words)
 }

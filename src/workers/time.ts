@@ -1,14 +1,14 @@
-// The time that a run has in this process. Made by hand, since AbortSignal.any knows its signals only weakly: one that
-// nobody else keeps is forgotten when memory is cleaned up, and the slice never ends (Node 24.21).
+// The time limit of a run in this process. Not built on AbortSignal.any, which holds its signals weakly: a signal without
+// another reference is garbage-collected, and the slice would never end (Node 24.21).
 import type { Clock } from '../base/clock.ts'
 
-/** `until`: the run is handed back between two steps. `signal`: at once. To be disposed of when it has left. */
+/** `until` hands the run back between two steps, `signal` at once. Dispose of it when the run has left. */
 export interface Time extends Disposable {
   readonly until: AbortSignal
   readonly signal: AbortSignal
 }
 
-/** What ends it, whichever comes first; a slice begins now. */
+/** The earliest of these ends the time. A slice starts now. */
 export interface TimeLimits {
   readonly until: readonly (AbortSignal | undefined)[]
   readonly sliceSeconds: readonly (number | undefined)[]

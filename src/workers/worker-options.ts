@@ -1,4 +1,4 @@
-// What a worker may be told.
+// The options of `startWorker`.
 import { flag, func, number, oneOf, optional, seconds, shortName, text, whole, wrong } from '../base/checks.ts'
 import { Crew } from '../crew/crew.ts'
 import { dispatcherCheck, type Dispatcher } from '../crew/queue/dispatcher.ts'
@@ -8,44 +8,36 @@ import { checkKeys } from '../base/options.ts'
 import type { WorkerEvent } from './report/events.ts'
 
 export interface WorkerOptions {
-  /**
-   * What the worker is called, wherever people see who has a run: for containers, whose process ids say little. It
-   * tells nobody apart, and need not be unique.
-   */
+  /** Display name wherever the holder of a run is shown, useful in containers. Need not be unique. */
   readonly name?: string
-  /** How many runs at once. Default 10: most of them wait for models. */
+  /** How many runs at once. Default: 10, since most wait for models. */
   readonly concurrency?: number
-  /**
-   * What to do about a started task whose code has changed: go on as it was (the default), start it anew, or refuse.
-   */
+  /** What to do with a started task whose code has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy
-  /**
-   * Hand a run back after this time, between two steps, so that others get their turn. Left out, a run is held for as
-   * long as it advances.
-   */
+  /** Hand a run back after this time, between two steps, so that other runs get a turn. Default: no limit. */
   readonly sliceSeconds?: number
-  /** How long a stop waits for the steps under way. Default 30. */
+  /** How long `stop` waits for current steps. Default: 30. */
   readonly graceSeconds?: number
-  /** How often a store is asked without a hint. Default 1. */
+  /** How often to poll a store that sends no hint. Default: 1. */
   readonly pollSeconds?: number
   /**
-   * Who decides which of the ready runs this worker advances, and when; left out, it takes them out of their stores by
-   * itself. It also tells the dispatcher of every run that is ready, however that came about. One that does not serve
-   * (`reprise/http`) is only told: `concurrency` is how many calls are under way at once.
+   * Decides which ready run is advanced where and when. Default: the worker claims runs from their stores. The worker
+   * also wakes the dispatcher for every ready run. With a dispatcher that serves no worker (`reprise/http`), waking is
+   * all it does, and `concurrency` limits the calls at once.
    */
   readonly dispatcher?: Dispatcher
   /**
-   * With a dispatcher: a run of which it was told, and which is still ready after this time, is taken by the worker
-   * itself, or told of again where it has no room; later each time. Default 10.
+   * With a dispatcher: a run that is still ready this long after its wake is claimed by the worker itself, or woken
+   * again if the worker has no room; less often each time. Default: 10.
    */
   readonly resendSeconds?: number
-  /** Do what is ready, and end. */
+  /** Execute the runs that are ready, then stop. */
   readonly once?: boolean
-  /** Serve `/health` and `/metrics` there; 0 takes a free port. */
+  /** Serve `/health` and `/metrics` on this port; 0 picks a free one. */
   readonly port?: number
-  /** Default 127.0.0.1: only this machine. */
+  /** Default: 127.0.0.1, reachable from this machine only. */
   readonly host?: string
-  /** Hears what the worker does. What it throws is not caught. */
+  /** Receives what the worker does. Its exceptions are not caught. */
   readonly onEvent?: (event: WorkerEvent) => void
 }
 
@@ -64,22 +56,18 @@ const keys: readonly (keyof WorkerOptions)[] = [
   'onEvent',
 ]
 
-type Undefaulted = 'name' | 'sliceSeconds' | 'dispatcher' | 'port' | 'onEvent'
+type WithoutDefault = 'name' | 'sliceSeconds' | 'dispatcher' | 'port' | 'onEvent'
 
-/** What is left out has no default. */
-export type ReadWorkerOptions = Required<Omit<WorkerOptions, Undefaulted>> & {
-  readonly [Name in Undefaulted]: WorkerOptions[Name] | undefined
+export type WorkerSettings = Required<Omit<WorkerOptions, WithoutDefault>> & {
+  readonly [Name in WithoutDefault]: WorkerOptions[Name] | undefined
 }
 
-/** With their defaults. OPTION_INVALID, OPTION_UNKNOWN. */
-export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions): ReadWorkerOptions {
+/** Applies the defaults. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions): WorkerSettings {
   if (!Array.isArray(crews) || !crews.every((crew) => Crew.isInstance(crew)))
-    throw wrong('what a worker serves', crews, 'a list of crews: startWorker([claims, letters])')
+    throw wrong('the first argument of startWorker', crews, 'a list of crews: startWorker([claims, letters])')
   if (crews.length === 0)
-    throw new RepriseError(
-      'OPTION_INVALID',
-      'the list of crews that a worker serves is empty; give one: startWorker([claims])',
-    )
+    throw new RepriseError('OPTION_INVALID', 'the list of crews is empty; give at least one: startWorker([claims])')
   checkKeys('startWorker', options, keys)
   const { name, changed, sliceSeconds, graceSeconds, pollSeconds, resendSeconds, once, port, host, onEvent } = options
   const dispatcher = optional('dispatcher', options.dispatcher, dispatcherCheck)
@@ -101,6 +89,6 @@ export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions
 }
 
 function onceServed({ name }: Dispatcher): RepriseError {
-  const words = `once is true with the dispatcher ${name}, which calls this worker for as long as it lives; leave one of them out`
+  const words = `once is true and the dispatcher ${name} calls this worker until it stops; leave one of them out`
   return new RepriseError('OPTION_INVALID', words)
 }

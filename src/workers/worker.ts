@@ -1,5 +1,5 @@
-// A worker: takes ready runs of its crews out of their stores and advances them, many at a time, until it is told to
-// stop. It keeps nothing of its own: killed at any moment, it leaves runs that another worker continues.
+// A worker claims ready runs of its crews and advances them, many at a time, until it is stopped. It has no state of its
+// own: if it is killed, other workers continue its runs.
 import type { AdvanceWork } from './advance-run.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
@@ -22,23 +22,23 @@ export interface Worker extends AsyncDisposable {
   /** Where `/health` and `/metrics` are served, with a `port`. */
   readonly url: string | undefined
   /**
-   * Resolves when the worker has stopped, or, with `once`, when nothing is ready any more. Rejects, with `once`, with
-   * the error of a store that cannot be asked; and with that of a dispatcher that cannot be served at all.
+   * Resolves when the worker has stopped; with `once`, when no run is ready. Rejects if the dispatcher cannot be served,
+   * and, with `once`, if a store is unavailable.
    */
   readonly done: Promise<void>
   /**
-   * Claims nothing more, and hands its runs back between two steps; those that are not handed back after the grace, at
-   * once. They stay due: another worker continues them. Resolves as `done` does.
+   * Stops claiming and hands its runs back after their current step, or after the grace period at the latest. Another
+   * worker continues them. Resolves with `done`.
    */
   stop(options?: { readonly graceSeconds?: number }): Promise<void>
   health(): WorkerHealth
-  /** In the text format of Prometheus. */
+  /** Prometheus text format. */
   metrics(): string
 }
 
 /**
- * Starts a worker in this process. OPTION_INVALID, OPTION_UNKNOWN; what opening a store gives. Afterwards nothing
- * rejects: what goes wrong is told to `onEvent`.
+ * Starts a worker in this process. OPTION_INVALID, OPTION_UNKNOWN, and the errors of opening a store. Later failures
+ * are reported to `onEvent`.
  */
 export async function startWorker(crews: readonly Crew[], options: WorkerOptions = {}): Promise<Worker> {
   const settings = readWorkerOptions(crews, options)
@@ -48,23 +48,23 @@ export async function startWorker(crews: readonly Crew[], options: WorkerOptions
 type Settings = ReturnType<typeof readWorkerOptions>
 type Clock = Pick<World, 'now' | 'monotonic' | 'sleep' | 'timer'>
 
-/** After a hard stop, a tool that does not hear its signal, or a store, is not waited for any longer than this. */
-const deafMs = 5_000
+/** How long to wait after a hard stop for tools that ignore their signal and for stores that do not answer. */
+const ignoreAfterMs = 5_000
 
 export async function workOn(stores: readonly ServedStore[], settings: Settings, clock: Clock): Promise<Worker> {
   const { name, concurrency, sliceSeconds, graceSeconds, once, port, host, onEvent, dispatcher } = settings
   const progress = newInProgress(concurrency)
   const metrics = createMetrics(clock.now)
-  const keeper = createHealth(clock)
+  const health = createHealth(clock)
   const stopping = new AbortController()
   const hard = new AbortController()
   const crews = stores.flatMap((served) => served.crews)
-  const schedules = keepSchedules(crews, hear, clock)
+  const schedules = keepSchedules(crews, report, clock)
 
-  function hear(heard: WorkerPartEvent): void {
-    metrics.hear(heard)
-    keeper.hear(heard)
-    if (heard.event !== 'asked') onEvent?.(heard)
+  function report(event: WorkerPartEvent): void {
+    metrics.record(event)
+    health.record(event)
+    if (event.type !== 'store-asked') onEvent?.(event)
   }
   const time: AdvanceWork['time'] = (asked = {}) =>
     startTime(
@@ -76,46 +76,46 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
       clock,
     )
 
-  const shown = { health: () => keeper.health(progress.runs().length), metrics: () => metrics.text() }
-  const http = port === undefined ? undefined : await serveHttp(shown, host, port)
-  hear({
-    event: 'started',
+  const reports = { health: () => health.read(progress.runs().length), metrics: () => metrics.text() }
+  const http = port === undefined ? undefined : await serveHttp(reports, host, port)
+  report({
+    type: 'started',
     ...defined({ name }),
     crews: crews.map((crew) => crew.name),
     stores: stores.map(({ store }) => store.url),
     concurrency,
-    ...defined({ maxRuns: limitsOf(crews), dispatcher: dispatcher?.name, url: http?.url }),
+    ...defined({ maxRuns: crewLimits(crews), dispatcher: dispatcher?.name, url: http?.url }),
   })
   const done = work()
-  // whoever does not look at it is told by `onEvent`
+  // a failure that the caller does not handle is reported to `onEvent`
   done.catch(() => undefined)
 
   async function work(): Promise<void> {
     const over = new AbortController()
     try {
-      // first, so that with `once` a run whose time has come is there
+      // first, so that `once` also executes scheduled runs that are due now
       await schedules.keep()
       const keeping = once ? undefined : keepSchedulesUntil(schedules, clock, stopping.signal)
-      await Promise.race([serveAll().then(() => progress.done()), deaf(over.signal)])
+      await Promise.race([serveAll().then(() => progress.done()), giveUpAfterCut(over.signal)])
       await keeping
     } finally {
       over.abort()
-      hear({ event: 'stopped' })
+      report({ type: 'stopped' })
       await http?.[Symbol.asyncDispose]()
     }
   }
 
-  /** Until the worker stops, or, with `once`, nothing is left to do. */
+  /** Resolves when the worker stops; with `once`, when no work is left. */
   async function serveAll(): Promise<void> {
     const pollMs = settings.pollSeconds * 1_000
-    const each = { progress, clock, hear, stopping: stopping.signal, time, pollMs, once }
+    const each = { progress, clock, report, stopping: stopping.signal, time, pollMs, once }
     if (!dispatcher) {
       await Promise.all(stores.map((one) => serveStore(one, each)))
       return
     }
     const dispatched = dispatchedWork(dispatcher, stores, { ...each, concurrency })
     const serving = dispatcher.serve?.(dispatched)
-    // what goes wrong with it is heard
+    // failures are reported as events
     const take = (runId: string): Promise<void> =>
       dispatched.advance(runId).then(
         () => undefined,
@@ -123,22 +123,22 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
       )
     const resendMs = settings.resendSeconds * 1_000
     const sweeps = stores.map((one) => sweepStore(one, { ...each, dispatcher, resendMs, ...(serving && { take }) }))
-    // one that cannot be served at all ends the worker
+    // a dispatcher that cannot be served ends the worker
     serving?.catch(() => stopping.abort())
     await Promise.all([serving, ...sweeps])
   }
 
-  /** Resolves when runs that were cut off and do not end, and stores that do not answer, are left alone. */
-  async function deaf(signal: AbortSignal): Promise<void> {
+  /** Resolves some seconds after a hard stop, whether or not tools and stores have ended. */
+  async function giveUpAfterCut(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     hard.signal.addEventListener('abort', () => resolve(), { signal })
     await promise
-    await clock.sleep(deafMs, signal).catch(() => undefined)
+    await clock.sleep(ignoreAfterMs, signal).catch(() => undefined)
   }
 
   async function stop(grace = graceSeconds): Promise<void> {
     if (!stopping.signal.aborted) {
-      hear({ event: 'stopping', inProgress: progress.runs().length })
+      report({ type: 'stopping', inProgress: progress.runs().length })
       stopping.abort()
     }
     const ended = new AbortController()
@@ -149,7 +149,7 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
   }
 
   function cut(): void {
-    if (!hard.signal.aborted) hear({ event: 'cut-off', runs: progress.runs() })
+    if (!hard.signal.aborted) report({ type: 'cut-off', runs: progress.runs() })
     hard.abort()
   }
 
@@ -157,12 +157,12 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
     url: http?.url,
     done,
     stop: ({ graceSeconds: grace } = {}) => stop(grace),
-    ...shown,
+    ...reports,
     [Symbol.asyncDispose]: () => stop(),
   }
 }
 
-function limitsOf(crews: readonly ServedCrew[]): { [crew: string]: number } | undefined {
+function crewLimits(crews: readonly ServedCrew[]): { [crew: string]: number } | undefined {
   const limits = crews.flatMap(({ name, maxRuns }) => (maxRuns === undefined ? [] : [[name, maxRuns] as const]))
   return limits.length === 0 ? undefined : Object.fromEntries(limits)
 }

@@ -56,7 +56,7 @@ test('a worker takes what is due in the order of priorities, and says it as JSON
   const worked = await folder.reprise('worker', 'crew.ts', '--once', '--concurrency', '1', '--json')
   const events = records(worked)
   assert.deepEqual(
-    events.map(({ event, runId }) => (runId === undefined ? event : `${event as string} ${runId as string}`)),
+    events.map(({ type, runId }) => (runId === undefined ? type : `${type as string} ${runId as string}`)),
     ['started', 'claimed high', 'left high', 'claimed low', 'left low', 'stopped'],
   )
   assert.ok(events.every(({ at }) => typeof at === 'string'))

@@ -42,7 +42,7 @@ interface Scene {
   readonly raw?: string
 }
 
-/** A crew of one task whose model answers by how often it has spoken, so alike in every life; and what it was asked. */
+/** A crew of one task whose model answers by its number of calls, equal in every life; and the requests it got. */
 function scene({ turns, tools = {}, store = newStore(), agent = {}, raw = 'stop' }: Scene) {
   const asked: Request[] = []
   const warnings: string[] = []
@@ -64,7 +64,7 @@ function scene({ turns, tools = {}, store = newStore(), agent = {}, raw = 'stop'
         warnings: [],
       }
     },
-    doStream: () => assert.fail('nobody listens'),
+    doStream: () => assert.fail('there is no listener'),
   }
   const worker = new Agent({ role: 'Worker', goal: 'Work', model, tools, ...agent })
   const job = new Task({ name: 'job', description: 'Do it', agent: worker })
@@ -212,7 +212,7 @@ describe('a tool that the provider executes', () => {
     assert.equal(reading.asked[0]?.tools?.length, 1)
   })
 
-  test('is told apart from a tool to call when a model calls it all the same', async () => {
+  test('is distinguished from a tool of ours when a model calls it anyway', async () => {
     const { crew, sent } = scene({ turns: [calls('web', {}), says('Well.')], tools: web })
     assert.equal((await crew.kickoff()).raw, 'Well.')
     assert.match(sent(1), /web is executed by the provider of the model; it isn't called/)

@@ -1,4 +1,4 @@
-// MCP tools over HTTP, with real servers on the loopback: that of aimock, and one that does what a test tells it.
+// MCP tools over HTTP, with real servers on loopback: aimock, and one that tests script.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -60,7 +60,7 @@ for (const modern of [false, true]) {
     assert.equal(await call(mcp.tools, 'act'), 'answer 1')
     assert.equal(await call(mcp.tools, 'act'), 'answer 2')
     assert.ok(stage.headers.every((headers) => headers['x-team'] === 'claims'))
-    assert.ok(!stage.seen.includes('GET'), 'no stream for what nobody asked for')
+    assert.ok(!stage.seen.includes('GET'), 'no stream without a request')
     await mcp.close()
     await until(async () => (await stage.connections()) === 0, 'the end of all connections')
   })
@@ -93,7 +93,7 @@ const unknown: { readonly [claim: string]: Ending } = {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
     response.write('{"jsonrpc":', () => response.destroy())
   },
-  'an answer that is no message': (_asked, response) => {
+  "an answer that isn't a message": (_asked, response) => {
     response.setHeader('content-type', 'application/json')
     response.end('{"hello":"world"}')
   },
@@ -111,7 +111,7 @@ const unknown: { readonly [claim: string]: Ending } = {
   },
 }
 for (const [claim, end] of Object.entries(unknown)) {
-  test(`nobody knows what happened behind ${claim}, and the next call works`, async () => {
+  test(`the outcome after ${claim} is unknown, and the next call works`, async () => {
     let calls = 0
     await using stage = await httpStage((asked, response) =>
       (calls += 1) === 1 ? end(asked, response) : json(response, said(asked.id, 'fine')),
@@ -150,7 +150,7 @@ test('a server that is not there any more was surely not called', async () => {
   assert.match(inspect(error), /Error: the MCP server at http:\/\/127\.0\.0\.1:\d+ was not called: .*ECONNREFUSED/)
 })
 
-test('a session that the server has forgotten is opened anew, and the call made once', async () => {
+test('a session that the server has forgotten is reopened, and the call made once', async () => {
   const made: unknown[] = []
   await using stage = await httpStage(
     ({ id }, response, request) => {
@@ -173,7 +173,7 @@ test('a session that the server has forgotten is opened anew, and the call made 
 })
 
 for (const status of [401, 500]) {
-  test(`HTTP ${status} at the start is told without the credentials, even when the server repeats them`, async () => {
+  test(`the error for HTTP ${status} at the start leaves out credentials, even if the server repeats them`, async () => {
     await using stage = await openHttp((_asked, response, request) =>
       response
         .writeHead(status)
@@ -193,7 +193,7 @@ for (const status of [401, 500]) {
   })
 }
 
-test('a credential that stands where the words of a server are cut is told in no part', async () => {
+test('no part of a credential is shown when the words of a server are cut', async () => {
   const key = 'Kq7vX2xpL9zRt4wBn8sYd3mHc6afJ1g'
   for (const before of [270, 290, 295]) {
     await using stage = await openHttp((_asked, response) =>

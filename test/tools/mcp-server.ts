@@ -1,5 +1,5 @@
 // An MCP server over stdio, written by hand so that it can also do what no library would: die in the middle of a call, answer
-// garbage, ignore signals. MCP_LOG names a file to which it appends what it was asked and told, one JSON per line.
+// garbage, ignore signals. MCP_LOG names a file to which it appends requests and notifications, one JSON per line.
 import { appendFileSync } from 'node:fs'
 
 interface Request {
@@ -51,7 +51,7 @@ if (MCP_MODE === 'stubborn') {
 function answer({ id, method, params }: Request): void {
   log({ method, ...(params === undefined ? {} : { params }) })
   if (id === undefined) return
-  process.stdout.write('a line that is no message\n')
+  process.stdout.write('not a message\n')
   if (method === 'initialize') {
     const serverInfo = { name: 'test', version: '1' }
     return say({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo } })

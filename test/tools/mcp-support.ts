@@ -71,12 +71,12 @@ const patienceMs = 120_000
 
 export async function until(what: () => boolean | Promise<boolean>, words: string): Promise<void> {
   for (const begun = performance.now(); !(await what());) {
-    if (performance.now() - begun > patienceMs) throw new Error(`waited in vain: ${words}`)
+    if (performance.now() - begun > patienceMs) throw new Error(`timed out: ${words}`)
     await delay(10)
   }
 }
 
-/** Also true of one that has ended and was not waited for: in a container there may be nobody who does. */
+/** Also true for zombies: a container may have no process that reaps them. */
 export function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0)

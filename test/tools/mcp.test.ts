@@ -214,11 +214,11 @@ test('a server that dies in the middle of a read is an error for the model', asy
 
 const garbage: { readonly [what: string]: object } = {
   'neither result nor error': {},
-  'a result that is no object': { result: 5 },
-  'content that is no list': { result: { content: 'words' } },
+  "a result that isn't an object": { result: 5 },
+  "content that isn't a list": { result: { content: 'words' } },
 }
 for (const [what, answer] of Object.entries(garbage)) {
-  test(`nobody knows what happened when the answer is ${what}`, async () => {
+  test(`the outcome is unknown when the answer is ${what}`, async () => {
     using stage = testServer()
     await using mcp = await mcpTools(stage.server)
     await assert.rejects(call(mcp.tools, 'give', answer as never), { code: 'OUTCOME_UNKNOWN' })
@@ -311,7 +311,7 @@ const refusals: { readonly [claim: string]: readonly [Partial<StdioServer & McpO
     'MCP_FAILED',
     /did not answer within 0\.5 s/,
   ],
-  'a program that is no server': [
+  "a program that isn't a server": [
     { command: 'echo', args: ['hello'] },
     'MCP_FAILED',
     /the MCP server echo cannot be used: its process ended with code 0/,

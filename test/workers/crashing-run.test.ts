@@ -13,7 +13,7 @@ import { workOnce } from './worker-crews.ts'
 const hour = 3_600_000
 const innocent = Array.from({ length: 9 }, (_, index) => `r${index}`)
 
-test('a run that ends its process again and again is given up, and takes no other along', async () => {
+test('a run that keeps crashing its process is given up, and no other run with it', async () => {
   let passed = 0
   const store = memoryStore({ now: () => Date.now() + passed })
   const queueing = crewOn(store, () => {})

@@ -20,7 +20,7 @@ import { fullDisk, killedServer, type Troubled } from './outages.ts'
 
 export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurrency' | 'program' | 'between'> {
   readonly store: StoreKind
-  /** Whom every second run is told of when it is queued. */
+  /** The dispatcher woken for every second run when it is queued. */
   readonly dispatcher?: Dispatcher
   readonly runs: number
   /** How many of them end their process, each time that they are taken up. */
@@ -47,7 +47,7 @@ export interface Disturbed {
   readonly different: number
   /** Steps that a journal has too many or too few. */
   readonly steps: number
-  /** Effects that happened twice, or to a run of nobody; and those that did not happen. */
+  /** Effects that happened twice, or for an unknown run; and effects that did not happen. */
   readonly repeated: number
   readonly missing: number
 }
@@ -147,7 +147,7 @@ function troubled(kind: ServerKind, what: 'killed' | 'disk full'): Promise<Troub
   return what === 'killed' ? killedServer(kind) : fullDisk(kind)
 }
 
-/** Whoever looks while the server is away looks again. */
+/** Retries while the server is away. */
 async function whenThere(look: () => Promise<boolean>): Promise<boolean> {
   try {
     return await look()
@@ -157,7 +157,7 @@ async function whenThere(look: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** For good: nobody would take it up any more. */
+/** Failed for good: no worker would claim it again. */
 async function isGivenUp(store: Store, run: string): Promise<boolean> {
   const { state } = await readRun(store, run)
   return state.suspended?.reason === 'takeovers'

@@ -17,7 +17,7 @@ function failing(times: number, store = memoryStore()) {
   return { crew: make(), elsewhere: make() }
 }
 
-test('the result of a queued run is that of its last try, in the process of the worker and elsewhere', async () => {
+test('the result of a queued run is the result of its last try, in the process of the worker and in others', async () => {
   const { crew, elsewhere } = failing(2)
   const run = await crew.enqueue({ id: 'r' })
   const results = [run.result(), elsewhere.run('r').result()]
@@ -26,7 +26,7 @@ test('the result of a queued run is that of its last try, in the process of the 
   assert.equal((await run.view()).lives, 3)
 })
 
-test('the result of a queued run that fails as often as it is tried is its failure', async () => {
+test('the result of a queued run that fails every try is its last failure', async () => {
   const { crew, elsewhere } = failing(3)
   const run = await crew.enqueue({ id: 'r' })
   const results = Promise.allSettled([run.result(), elsewhere.run('r').result()])
@@ -36,7 +36,7 @@ test('the result of a queued run that fails as often as it is tried is its failu
   assert.equal((await run.view()).lives, 3)
 })
 
-test('a kickoff rejects when its own try fails, and a handle of the run waits for the next', async () => {
+test('a kickoff rejects when its own try fails, while a handle of the run waits for the next try', async () => {
   const { crew, elsewhere } = failing(1)
   const started = crew.kickoff({ id: 'r' })
   await assert.rejects(started, { code: 'TASK_FAILED' })

@@ -1,4 +1,4 @@
-// Workers in processes of their own that are killed at random and replaced, until somebody says that all is done.
+// Worker processes that are killed at random and replaced until the test ends them.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ export interface FleetOptions {
   readonly ledger: string
   readonly processes: number
   readonly concurrency: number
-  /** By which they are told what to do, instead of their store. */
+  /** The dispatcher, if the workers do not claim from their store. */
   readonly restate?: Pick<RestateCluster, 'ingress' | 'admin'> | undefined
-  /** The program of a worker, and what it is told beside the rest; left out, worker-process.ts. */
+  /** The program of a worker and its further arguments. Default: worker-process.ts. */
   readonly program?: { readonly file: string; readonly args: readonly string[] } | undefined
-  /** How many steps all workers take between two kills; left out, nobody is killed. */
+  /** Steps of all workers between two kills. Default: no kills. */
   readonly between?: { readonly least: number; readonly most: number } | undefined
   /** Some runs end their process. */
   readonly crashes?: boolean | undefined
@@ -30,7 +30,7 @@ export interface Fleet {
   crashes(): number
   /** Workers that begin while their store is away end at once, and are started again. */
   storeIsAway(is: boolean): void
-  /** Rejects when a worker ends by itself. */
+  /** Rejects when a worker ends unexpectedly. */
   untilDone(isDone: () => Promise<boolean>): Promise<void>
 }
 
@@ -68,14 +68,14 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         crashed++
         start()
       } else if (begunAway || away) setTimeout(start, 100)
-      else over.abort(new Error(`a worker ended by itself, with code ${code}`))
+      else over.abort(new Error(`a worker ended unexpectedly, with code ${code}`))
     })
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       for (const what of text.split('\n').slice(0, -1)) heard(child, what)
     })
   }
 
-  /** Of those whose time has come, every second one is killed within a `once` call. Another comes for it. */
+  /** Every second kill happens within a `once` call. Each killed worker is replaced. */
   function heard(child: ChildProcess, what: string): void {
     if (what === 'step') steps++
     quota--

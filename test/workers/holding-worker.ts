@@ -17,8 +17,7 @@ if (import.meta.main) {
     said('begun')
     await once(process.stdin, 'data')
   })
-  const onEvent = (event: WorkerEvent): void =>
-    said('outcome' in event ? `${event.event} ${event.outcome}` : event.event)
+  const onEvent = (event: WorkerEvent): void => said('outcome' in event ? `${event.type} ${event.outcome}` : event.type)
   const worker = await startWorker([crew], { onEvent })
   process.once('SIGTERM', () => void worker.stop({ graceSeconds: 0 }))
   await worker.done

@@ -46,10 +46,10 @@ function said(what: string, claim: string, tools: readonly string[]): ScriptEntr
   ]
 }
 
-/** `hear` is told of each step, and of each `once` call in the middle of it. */
+/** `hear` receives each step, and each `once` call while it runs. */
 export function killedCrew(store: string, ledger: string, hear: (what: 'step' | 'within') => void = () => {}) {
   const done = (key: string): boolean => existsSync(ledger) && readFileSync(ledger, 'utf8').includes(` ${key}\n`)
-  /** Not to be done twice; looks at its file when nobody knows whether it was. */
+  /** Must not happen twice; `settle` checks its file. */
   const effect = (name: string) =>
     tool({
       name,

@@ -37,14 +37,14 @@ const ways: { readonly [way: string]: Advance } = {
 }
 
 for (const [way, advance] of Object.entries(ways)) {
-  test(`${way}: a lease that was over when the claim was answered is renewed before a once call`, async (context) => {
+  test(`${way}: a lease that had expired when the claim was answered is renewed before a once call`, async (context) => {
     const { crew, store, events } = await scene(context)
     await advance(crew, store)
     assert.deepEqual(events.slice(0, 3), ['claimed', 'renewed', 'paid under a lease'])
     assert.equal((await crew.run('r').view()).status, 'completed')
   })
 
-  test(`${way}: no once call begins when another machine took the run before the claim was answered`, async (context) => {
+  test(`${way}: no once call starts when another machine took the run before the claim was answered`, async (context) => {
     const { crew, store, events } = await scene(context, (inner) => inner.acquire('r', elsewhere('box'), ttlMs))
     await advance(crew, store)
     assert.deepEqual(events, ['claimed'])

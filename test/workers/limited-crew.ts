@@ -1,4 +1,4 @@
-// A crew of which one run is in progress at a time, and which writes down when.
+// A crew limited to one run at a time, which records when each ran.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Crew, Task } from 'reprise'

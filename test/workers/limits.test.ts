@@ -12,7 +12,7 @@ import { bundle } from '../support/bundle.ts'
 import { limitedCrew, runIds } from './limited-crew.ts'
 import { claimed, claims, hearing, slow, workOnce } from './worker-crews.ts'
 
-test('no more runs of a crew are in progress in all workers than its maxRuns, and the next begins when one ends', async () => {
+test('all workers together never exceed maxRuns of a crew, and the next run starts when one ends', async () => {
   const inner = memoryStore()
   let given = 0
   const refused = Promise.withResolvers<void>()
@@ -35,13 +35,13 @@ test('no more runs of a crew are in progress in all workers than its maxRuns, an
   await enqueue('d')
   await refused.promise
   assert.equal(begun.length, 2)
-  const left = ['a', 'b', 'c', 'd'].map((id) => ear.until((event) => event.event === 'left' && event.runId === id))
+  const left = ['a', 'b', 'c', 'd'].map((id) => ear.until((event) => event.type === 'left' && event.runId === id))
   go()
   await Promise.all(left)
   for (const worker of workers) await worker.stop()
 })
 
-test('runs of another version, and runs that no worker has, count for the limit', async () => {
+test('runs of other versions and runs outside workers count towards the limit', async () => {
   const store = memoryStore()
   const { crew, hasBegun, go } = slow(store, { version: '1' })
   const kickedOff = crew.kickoff({ id: 'a', inputs: { notes: 'a' } })
@@ -51,18 +51,18 @@ test('runs of another version, and runs that no worker has, count for the limit'
   limited.go()
   const ear = hearing()
   const worker = await startWorker([limited.crew], { once: true, onEvent: ear.onEvent })
-  await ear.until(({ event }) => event === 'limited')
+  await ear.until(({ type }) => type === 'limited')
   assert.deepEqual(
-    ear.heard.filter(({ event }) => event !== 'started'),
-    [{ event: 'limited', crew: 'slow', maxRuns: 1 }],
+    ear.heard.filter(({ type }) => type !== 'started'),
+    [{ type: 'limited', crew: 'slow', maxRuns: 1 }],
   )
   go()
   await Promise.all([kickedOff, worker.done])
   assert.deepEqual(claimed(ear.heard), ['b'])
-  assert.equal(ear.heard.filter(({ event }) => event === 'limited').length, 1)
+  assert.equal(ear.heard.filter(({ type }) => type === 'limited').length, 1)
 })
 
-test('with once, a worker does not wait for runs of others when none waits for the limit', async () => {
+test('a worker with once does not wait for runs of others when no run waits for the limit', async () => {
   const store = memoryStore()
   const { crew, hasBegun, go } = slow(store, { maxRuns: 1 })
   const kickedOff = crew.kickoff({ id: 'a', inputs: { notes: 'a' } })
@@ -74,7 +74,7 @@ test('with once, a worker does not wait for runs of others when none waits for t
   await kickedOff
 })
 
-test('a process that starts again keeps to the limit, and leaves what is above it', async () => {
+test('a restarted process keeps to the limit and leaves further runs queued', async () => {
   const store = memoryStore()
   const { crew, begun, go } = slow(store, { maxRuns: 1 })
   go()
@@ -94,7 +94,7 @@ test('a process that starts again keeps to the limit, and leaves what is above i
   await kickedOff
 })
 
-test('two worker processes keep to the limit together, and neither ends while a run waits for it', async () => {
+test('two worker processes keep to the limit together, and neither ends while a run waits for the limit', async () => {
   await using folder = await temporaryFolder()
   const place = `sqlite:${join(folder.path, 'runs.db')}`
   const ledger = join(folder.path, 'ledger')

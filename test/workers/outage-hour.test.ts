@@ -43,7 +43,7 @@ const outages: { readonly [title: string]: (call: StoreCall, random: () => numbe
 
 describe('an hour in which', () => {
   for (const [what, faultOf] of Object.entries(outages)) {
-    test(`${what}: every run is completed soon after, and none has failed or was given up`, async () => {
+    test(`${what}: every run completes soon after, and no run fails or is given up`, async () => {
       const time = virtualTime()
       const random = numbers(7)
       const begin = time.now() + 2 * minute

@@ -68,7 +68,7 @@ export function withoutFullDisk(): string | false {
     execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()], { stdio: 'pipe' })
     return false
   } catch {
-    return 'this machine lets nobody mount a small disk'
+    return 'this machine cannot mount a small disk'
   }
 }
 

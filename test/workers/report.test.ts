@@ -5,23 +5,23 @@ import { createMetrics } from '../../src/workers/report/metrics.ts'
 import { serveHttp } from '../../src/workers/report/serve-http.ts'
 
 const maxRuns = { claims: 2 }
-const started = { event: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3, maxRuns } as const
-const left = { event: 'left', runId: 'a', crew: 'claims', outcome: 'completed', seconds: 1.5 } as const
+const started = { type: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3, maxRuns } as const
+const left = { type: 'left', runId: 'a', crew: 'claims', outcome: 'completed', seconds: 1.5 } as const
 
-test('what a worker does is counted as Prometheus reads it', () => {
+test('metrics of a worker are in the text format of Prometheus', () => {
   const metrics = createMetrics(() => new Date(5_000))
   for (const event of [
     started,
-    { event: 'claimed', runId: 'a', crew: 'claims' } as const,
-    { event: 'claimed', runId: 'b', crew: 'claims' } as const,
+    { type: 'claimed', runId: 'a', crew: 'claims' } as const,
+    { type: 'claimed', runId: 'b', crew: 'claims' } as const,
     left,
-    { event: 'refused', runId: 'b', crew: 'claims', error: new Error('no') } as const,
-    { event: 'refused', runId: 'c', error: new Error('no') } as const,
-    { event: 'scheduled', runId: 'n@1', crew: 'claims', schedule: 'n', time: '' } as const,
-    { event: 'asked', store: 'memory:' } as const,
-    { event: 'stopping', inProgress: 0 } as const,
+    { type: 'refused', runId: 'b', crew: 'claims', error: new Error('no') } as const,
+    { type: 'refused', runId: 'c', error: new Error('no') } as const,
+    { type: 'scheduled', runId: 'n@1', crew: 'claims', schedule: 'n', time: '' } as const,
+    { type: 'store-asked', store: 'memory:' } as const,
+    { type: 'stopping', inProgress: 0 } as const,
   ])
-    metrics.hear(event)
+    metrics.record(event)
   const lines = metrics.text().split('\n')
   for (const line of [
     '# TYPE reprise_worker_runs_claimed_total counter',
@@ -44,10 +44,10 @@ test('what a worker does is counted as Prometheus reads it', () => {
     assert.ok(lines.includes(line), line)
 })
 
-test('every line of the metrics is one that the text format has, whatever a crew is called', () => {
+test('every line of the metrics is valid, whatever the name of the crew', () => {
   const metrics = createMetrics(() => new Date())
-  metrics.hear({ ...started, crews: ['a "quoted"\\ name\nof two lines'] })
-  metrics.hear({ event: 'asked', store: 'memory:' })
+  metrics.record({ ...started, crews: ['a "quoted"\\ name\nof two lines'] })
+  metrics.record({ type: 'store-asked', store: 'memory:' })
   const text = metrics.text()
   assert.ok(text.endsWith('\n'))
   for (const line of text.split('\n').slice(0, -1))
@@ -58,26 +58,26 @@ test('every line of the metrics is one that the text format has, whatever a crew
   assert.ok(text.includes(String.raw`{crew="a \"quoted\"\\ name\nof two lines"} 0`))
 })
 
-test('a worker is well until it is told to stop, or a store has been away for half a minute', () => {
+test('a worker is healthy until it is stopped or a store has been away for half a minute', () => {
   let now = 0
   let day = 0
   const keeper = createHealth({ monotonic: () => now, now: () => new Date(day) })
-  assert.equal(keeper.health(2).status, 'ok')
-  keeper.hear({ event: 'store-away', store: 'sqlite:runs.db', error: new Error('no') })
+  assert.equal(keeper.read(2).status, 'ok')
+  keeper.record({ type: 'store-away', store: 'sqlite:runs.db', error: new Error('no') })
   now = 29_999
   // the clock is set
   day = 86_400_000
-  assert.equal(keeper.health(2).status, 'ok')
+  assert.equal(keeper.read(2).status, 'ok')
   now = 30_000
   const away = [{ store: 'sqlite:runs.db', since: '1970-01-01T00:00:00.000Z' }]
-  assert.deepEqual(keeper.health(2), { status: 'away', inProgress: 2, away })
-  keeper.hear({ event: 'asked', store: 'sqlite:runs.db' })
-  assert.equal(keeper.health(2).status, 'ok')
-  keeper.hear({ event: 'stopping', inProgress: 2 })
-  assert.equal(keeper.health(2).status, 'stopping')
+  assert.deepEqual(keeper.read(2), { status: 'away', inProgress: 2, away })
+  keeper.record({ type: 'store-asked', store: 'sqlite:runs.db' })
+  assert.equal(keeper.read(2).status, 'ok')
+  keeper.record({ type: 'stopping', inProgress: 2 })
+  assert.equal(keeper.read(2).status, 'stopping')
 })
 
-test('health and metrics are served on loopback, and nothing else is', async () => {
+test('a worker serves health and metrics on loopback, and nothing else', async () => {
   const health: { status: 'ok' | 'away'; inProgress: number; away: [] } = { status: 'ok', inProgress: 1, away: [] }
   await using server = await serveHttp({ health: () => health, metrics: () => 'x 1\n' }, '127.0.0.1', 0)
   assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+$/)

@@ -44,10 +44,10 @@ async function scheduledBy(
     clock,
     clock.signal,
   )
-  return heard.flatMap((event) => (event.event === 'scheduled' ? [event.runId] : [event.event]))
+  return heard.flatMap((event) => (event.type === 'scheduled' ? [event.runId] : [event.type]))
 }
 
-test('each time gives one run, queued as soon as the one before it has come, over a change of the clock', async () => {
+test('a schedule queues one run per time, as soon as the previous one is due, across a clock change', async () => {
   assert.deepEqual(await scheduledBy(await nightly(), '2026-10-23T12:00Z', '2026-10-26T12:00Z'), [
     'nightly@2026-10-24T00:00:00Z',
     'nightly@2026-10-25T00:00:00Z',
@@ -56,7 +56,7 @@ test('each time gives one run, queued as soon as the one before it has come, ove
   ])
 })
 
-test('of two workers, each run is made by one', async () => {
+test('two workers create each scheduled run once', async () => {
   const crew = await nightly()
   const made = await Promise.all([1, 2].map(() => scheduledBy(crew, '2026-10-23T12:00Z', '2026-10-25T12:00Z')))
   assert.deepEqual(made.flat().toSorted(), [
@@ -66,7 +66,7 @@ test('of two workers, each run is made by one', async () => {
   ])
 })
 
-test('times at which no worker lives are made up for once', async () => {
+test('times missed while no worker ran are made up by one run', async () => {
   const crew = await nightly()
   await scheduledBy(crew, '2026-10-23T12:00Z', '2026-10-23T13:00Z')
   const later = await scheduledBy(crew, '2026-11-10T12:00Z', '2026-11-10T13:00Z')
@@ -128,7 +128,7 @@ test('a worker whose clock was past the last time of a schedule keeps it when th
   assert.deepEqual(asked, ['2027-10-23T12:00:00.000Z', '2026-10-23T12:10:00.000Z'])
 })
 
-test('a schedule that cannot be queued is tried again, and keeps no other from being queued', async () => {
+test('a schedule that cannot be queued is retried and does not hold up others', async () => {
   const crew = await nightly()
   let tries = 0
   await crew.schedule({
@@ -141,5 +141,5 @@ test('a schedule that cannot be queued is tried again, and keeps no other from b
   })
   const heard = await scheduledBy(crew, '2026-10-23T12:00Z', '2026-10-23T12:02Z')
   assert.ok(heard.includes('nightly@2026-10-24T00:00:00Z'))
-  assert.ok(heard.filter((event) => event === 'unscheduled').length >= 3)
+  assert.ok(heard.filter((type) => type === 'unscheduled').length >= 3)
 })

@@ -1,4 +1,4 @@
-// Invariant 5 for workers, with real processes: what one has left is continued by another, at once where it is provably gone; and one that
+// Invariant 5 for workers, with real processes: another worker continues a run, at once if its process is provably gone; and one that
 // slept past its lease cannot write any more.
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -46,7 +46,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
       await killed.says('begun')
       killed.process.kill('SIGKILL')
       await once(killed.process, 'close')
-      // whoever asks for it meanwhile waits for the next one
+      // a request meanwhile waits for the next one
       const asked = stage.run.result()
       const next = stage.start({ leaseSeconds: 3_600 })
       await Promise.race([asked, next.says('begun')])

@@ -16,7 +16,7 @@ export function claims(store: Store, options: Partial<CrewOptions> = {}) {
   return new Crew({ name: 'claims', agents: [agent], store, ...options, tasks: options.tasks ?? tasks })
 }
 
-/** A crew of one function, which is held up until it is told. */
+/** A crew of one function, which waits until it is released. */
 export function slow(store: Store, options: Partial<CrewOptions> = {}) {
   const begun: string[] = []
   const beginning = Promise.withResolvers<void>()
@@ -66,5 +66,5 @@ export function hearing() {
 }
 
 export function claimed(events: readonly WorkerEvent[]): string[] {
-  return events.flatMap((event) => (event.event === 'claimed' ? [event.runId] : []))
+  return events.flatMap((event) => (event.type === 'claimed' ? [event.runId] : []))
 }

@@ -1,4 +1,4 @@
-// A worker in a process of its own, which says what it has just done: a line on its standard output. With a port, it is called by Restate
+// A worker process that prints a line for each thing it has done. With a port, it is called by Restate
 // there, which every worker of the fleet is: they share the port.
 import { restateDispatcher } from 'reprise/restate'
 import { startWorker } from 'reprise/workers'

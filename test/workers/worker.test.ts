@@ -9,7 +9,7 @@ import { describeEntry } from '../../src/crew/result/log.ts'
 import { entriesOf } from '../engine/support.ts'
 import { claimed, claims, hearing, model, slow, workOnce } from './worker-crews.ts'
 
-test('a worker executes what is queued and says what came of it', async () => {
+test('a worker executes queued runs and reports their outcomes', async () => {
   const crew = claims(memoryStore())
   const runs = await Promise.all(['a', 'b', 'c'].map((id) => crew.enqueue({ id, inputs: { notes: id } })))
   const events = await workOnce([crew])
@@ -17,12 +17,12 @@ test('a worker executes what is queued and says what came of it', async () => {
     const result = await run.result()
     assert.equal(result.status === 'completed' && result.raw, `Triaged ${run.id}`)
   }
-  const left = events.flatMap((event) => (event.event === 'left' ? [`${event.runId} ${event.outcome}`] : []))
+  const left = events.flatMap((event) => (event.type === 'left' ? [`${event.runId} ${event.outcome}`] : []))
   assert.deepEqual(left.toSorted(), ['a completed', 'b completed', 'c completed'])
-  assert.equal(events.at(-1)?.event, 'stopped')
+  assert.equal(events.at(-1)?.type, 'stopped')
 })
 
-test('higher priorities come first, and within one those that have waited for longest', async () => {
+test('runs of higher priority come first, then those that have waited longest', async () => {
   const crew = claims(memoryStore())
   for (const [id, priority] of [
     ['low', 'low'],
@@ -35,7 +35,7 @@ test('higher priorities come first, and within one those that have waited for lo
   assert.deepEqual(claimed(events), ['high', 'first', 'second', 'low'])
 })
 
-test('a run is not begun before its delay is over', async () => {
+test('a delayed run does not start early', async () => {
   let now = Date.now()
   const crew = claims(memoryStore({ now: () => now }))
   await crew.enqueue({ id: 'later', inputs: { notes: 'x' }, delay: 60 })
@@ -45,26 +45,26 @@ test('a run is not begun before its delay is over', async () => {
   assert.equal((await crew.run('later').view()).status, 'completed')
 })
 
-test('a worker that waits begins what is queued while it lives', async () => {
+test('an idle worker starts runs that are queued later', async () => {
   const crew = claims(memoryStore())
   const ear = hearing()
   await using worker = await startWorker([crew], { pollSeconds: 3_600, onEvent: ear.onEvent })
   const run = await crew.enqueue({ id: 'new', inputs: { notes: 'x' } })
-  await ear.until((event) => event.event === 'left')
+  await ear.until((event) => event.type === 'left')
   assert.equal((await run.view()).status, 'completed')
   assert.equal(worker.health().status, 'ok')
 })
 
-test('a hint that is lost delays a run only until the worker looks by itself', async () => {
+test('a lost hint delays a run only until the next poll', async () => {
   const store = memoryStore()
   const deaf: Store = { ...store, watch: (_, signal) => store.watch('no such run', signal) }
   const ear = hearing()
   await using _ = await startWorker([claims(deaf)], { pollSeconds: 0.02, onEvent: ear.onEvent })
   await claims(store).enqueue({ id: 'unheard', inputs: { notes: 'x' } })
-  await ear.until((event) => event.event === 'left')
+  await ear.until((event) => event.type === 'left')
 })
 
-test('a worker does not claim a run from itself whose lease has expired while the store was away', async () => {
+test('a worker does not claim its own run whose lease expired while the store was away', async () => {
   let passed = 0
   const inner = memoryStore({ now: () => Date.now() + passed })
   let looks = 0
@@ -81,16 +81,16 @@ test('a worker does not claim a run from itself whose lease has expired while th
   await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
   const { heard, onEvent, until } = hearing()
   await using _worker = await startWorker([crew], { pollSeconds: 0.01, onEvent })
-  await until(({ event }) => event === 'claimed')
+  await until(({ type }) => type === 'claimed')
   passed = 60_000
   await asked.promise
   go()
-  await until((event) => event.event === 'left' && event.outcome === 'completed')
-  assert.equal(heard.filter(({ event }) => event === 'claimed').length, 1)
+  await until((event) => event.type === 'left' && event.outcome === 'completed')
+  assert.equal(heard.filter(({ type }) => type === 'claimed').length, 1)
   assert.deepEqual(begun, ['a/first', 'a/second'])
 })
 
-test('no more runs than the concurrency are in progress, and no more of a crew than its maxRuns', async () => {
+test('a worker keeps to its concurrency and to maxRuns of each crew', async () => {
   const store = memoryStore()
   const { crew, begun, go } = slow(store, { maxRuns: 2 })
   const others = claims(store)
@@ -98,8 +98,8 @@ test('no more runs than the concurrency are in progress, and no more of a crew t
   for (const id of ['e', 'f']) await others.enqueue({ id, inputs: { notes: id } })
   const ear = hearing()
   const worker = await startWorker([crew, others], { concurrency: 3, once: true, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'left' && event.runId === 'f')
-  await ear.until((event) => event.event === 'claimed' && event.runId === 'b')
+  await ear.until((event) => event.type === 'left' && event.runId === 'f')
+  await ear.until((event) => event.type === 'claimed' && event.runId === 'b')
   // whatever is claimed next is claimed by now
   await crew.runs().page()
   assert.deepEqual(new Set(claimed(ear.heard)), new Set(['a', 'b', 'e', 'f']))
@@ -109,37 +109,37 @@ test('no more runs than the concurrency are in progress, and no more of a crew t
   assert.equal(begun.length, 8)
 })
 
-test('a stop hands runs back between two steps, and another worker continues after the last one', async () => {
+test('a stopped worker hands runs back between two steps, and another worker continues them after the last step', async () => {
   const store = memoryStore()
   const { crew, begun, go } = slow(store)
   const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
   const ear = hearing()
   const worker = await startWorker([crew], { onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'claimed')
+  await ear.until((event) => event.type === 'claimed')
   const stopped = worker.stop()
   assert.equal(worker.health().status, 'stopping')
   go()
   await stopped
   assert.deepEqual(begun, ['a/first'])
   assert.equal((await run.view()).status, 'queued')
-  assert.deepEqual(ear.heard.find((event) => event.event === 'left')?.outcome, 'more')
+  assert.deepEqual(ear.heard.find((event) => event.type === 'left')?.outcome, 'more')
   await crew.enqueue({ id: 'b', inputs: { notes: 'b' } })
   await workOnce([crew], { concurrency: 1 })
   assert.deepEqual(begun, ['a/first', 'a/second', 'b/first', 'b/second'])
   assert.equal((await run.view()).status, 'completed')
 })
 
-test('a step that does not end within the grace is cut off, and its run stays due', async () => {
+test('a step longer than the grace period is cut off, and its run stays due', async () => {
   const store = memoryStore()
   const { crew, go } = slow(store)
   const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
   const ear = hearing()
   const worker = await startWorker([crew], { onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'claimed')
+  await ear.until((event) => event.type === 'claimed')
   await worker.stop({ graceSeconds: 0 })
   assert.deepEqual(
-    ear.heard.find((event) => event.event === 'cut-off'),
-    { event: 'cut-off', runs: ['a'] },
+    ear.heard.find((event) => event.type === 'cut-off'),
+    { type: 'cut-off', runs: ['a'] },
   )
   assert.equal((await run.view()).status, 'queued')
   go()
@@ -158,7 +158,7 @@ test('with slices, runs take turns between their steps', async () => {
   assert.equal((await crew.run('b').view()).status, 'completed')
 })
 
-test('a run that waits for a person is left, and continues in a worker once it is answered', async () => {
+test('a run that waits for a person is released, and continues in a worker after the answer', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pay',
@@ -171,13 +171,13 @@ test('a run that waits for a person is left, and continues in a worker once it i
   const run = await crew.enqueue({ id: 'a' } as never)
   const ear = hearing()
   await using _ = await startWorker([crew], { pollSeconds: 3_600, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'waiting')
+  await ear.until((event) => event.type === 'left' && event.outcome === 'waiting')
   const [question] = (await run.view()).questions
   await run.answer(question?.id ?? '', { decision: 'deny', reason: 'no' } as never)
-  await ear.until((event) => event.event === 'left' && event.outcome !== 'waiting')
+  await ear.until((event) => event.type === 'left' && event.outcome !== 'waiting')
 })
 
-test('an answer to a crew within a crew wakes the run that waits for it', async () => {
+test('an answer to a nested crew wakes the parent run', async () => {
   const ask = new Task({ name: 'ask', description: 'Triage {notes}', humanInput: true })
   const store = memoryStore()
   const inner = claims(store, { name: 'inner', tasks: [ask] })
@@ -185,16 +185,16 @@ test('an answer to a crew within a crew wakes the run that waits for it', async 
   const run = await crew.enqueue({ id: 'a', inputs: { notes: 'x' } } as never)
   const ear = hearing()
   await using _ = await startWorker([crew, inner], { pollSeconds: 3_600, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'waiting')
+  await ear.until((event) => event.type === 'left' && event.outcome === 'waiting')
   const [question] = (await run.view()).questions
   assert.equal(question?.id, 'within/q1')
   await run.answer('within/q1', { decision: 'approve' } as never)
-  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
-  // the inner run was nobody's to claim
+  await ear.until((event) => event.type === 'left' && event.outcome === 'completed')
+  // no worker may claim the child run
   assert.deepEqual(new Set(claimed(ear.heard)), new Set(['a']))
 })
 
-test('a run that fails is left failed, and one that cannot be read keeps nobody from working', async () => {
+test('a failed run stays failed, and an unreadable run does not stop the worker', async () => {
   const store = memoryStore()
   const broken: Store = {
     ...store,
@@ -208,17 +208,17 @@ test('a run that fails is left failed, and one that cannot be read keeps nobody 
   await crew.enqueue({ id: 'failing', inputs: { notes: 'the model is down' } })
   await crew.enqueue({ id: 'fine', inputs: { notes: 'x' } })
   const events = await workOnce([crew], { concurrency: 1 })
-  const refused = events.filter((event) => event.event === 'refused')
+  const refused = events.filter((event) => event.type === 'refused')
   assert.match(String(refused[0]?.error), /the disk cannot be read/)
   // at once, then after a second, for which a worker that ends does not wait
   assert.equal(refused.length, 2)
   assert.equal((await crew.run('fine').view()).status, 'completed')
-  const failed = events.find((event) => event.event === 'left' && event.runId === 'failing')
-  assert.ok(failed?.event === 'left' && failed.outcome === 'failed')
+  const failed = events.find((event) => event.type === 'left' && event.runId === 'failing')
+  assert.ok(failed?.type === 'left' && failed.outcome === 'failed')
   assert.match(String(failed.error), /the provider is down/)
 })
 
-test('a store that goes away and comes back is said, and neither ends the worker nor fails a run', async () => {
+test('an outage of the store is reported, and neither ends the worker nor fails a run', async () => {
   const store = memoryStore()
   let away = true
   const flaky: Store = {
@@ -229,21 +229,21 @@ test('a store that goes away and comes back is said, and neither ends the worker
   await crew.enqueue({ id: 'a', inputs: { notes: 'x' } })
   const ear = hearing()
   await using worker = await startWorker([crew], { onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'store-away')
+  await ear.until((event) => event.type === 'store-away')
   away = false
   await crew.enqueue({ id: 'b', inputs: { notes: 'x' } })
-  await ear.until((event) => event.event === 'left' && event.runId === 'b')
-  assert.equal(ear.heard.filter((event) => event.event === 'store-back').length, 1)
+  await ear.until((event) => event.type === 'left' && event.runId === 'b')
+  assert.equal(ear.heard.filter((event) => event.type === 'store-back').length, 1)
   assert.match(worker.metrics(), /claim_failures_total\{store="memory:"\} 1/)
 })
 
-test('with once, a store that cannot be asked ends the worker with its error', async () => {
+test('an unavailable store ends a worker with once with its error', async () => {
   const store: Store = { ...memoryStore(), claim: () => Promise.reject(new Error('connection refused')) }
   const worker = await startWorker([claims(store)], { once: true })
   await assert.rejects(worker.done, /connection refused/)
 })
 
-test('a claim that comes back after a stop is given back, and one that never does is not waited for', async () => {
+test('a claim answered after the stop is released, and a claim never answered is not awaited', async () => {
   const store = memoryStore()
   const asked = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
@@ -276,20 +276,20 @@ test('crews that each have a store in memory are each served from their own', as
   for (const crew of crews) assert.equal((await crew.run(crew.name).view()).status, 'completed')
 })
 
-test('runs of one id in two stores are each executed, though one is in progress when the other is asked for', async () => {
+test('runs with the same id in two stores are both executed, also at the same time', async () => {
   const { crew, go } = slow(memoryStore({ url: 'memory:one' }))
   const other = claims(memoryStore({ url: 'memory:other' }))
   await crew.enqueue({ id: 'nightly', inputs: { notes: 'x' } })
   const ear = hearing()
   const worker = await startWorker([crew, other], { pollSeconds: 0.01, onEvent: ear.onEvent })
-  await ear.until(({ event }) => event === 'claimed')
+  await ear.until(({ type }) => type === 'claimed')
   await other.enqueue({ id: 'nightly', inputs: { notes: 'x' } })
-  await ear.until((event) => event.event === 'left' && event.crew === 'claims')
+  await ear.until((event) => event.type === 'left' && event.crew === 'claims')
   go()
   await worker.stop()
 })
 
-test('a worker does not start without the keys of its models, and so wears out no run', async () => {
+test('a worker without the keys of its models does not start, and uses up no tries', async () => {
   const crew = claims(memoryStore(), {
     agents: [new Agent({ role: 'Analyst', goal: 'Help', model: 'groq/some-model' })],
   })
@@ -297,7 +297,7 @@ test('a worker does not start without the keys of its models, and so wears out n
   await assert.rejects(startWorker([crew]), { code: 'MODEL_KEY_MISSING' })
 })
 
-test('a worker claims the versions that its crew accepts, and leaves others to others', async () => {
+test('a worker claims only the versions that its crew accepts', async () => {
   const store = memoryStore()
   for (const version of ['1', '2', '3']) {
     await claims(store, { version }).enqueue({ id: `of-${version}`, inputs: { notes: 'x' } })
@@ -310,14 +310,14 @@ test('the schedules of its crews are kept in the queue, ahead of their time', as
   const crew = claims(memoryStore())
   const schedule = await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { notes: 'x' } })
   const events = await workOnce([crew])
-  const [scheduled] = events.filter((event) => event.event === 'scheduled')
+  const [scheduled] = events.filter((event) => event.type === 'scheduled')
   assert.equal(scheduled?.runId, schedule.runId(schedule.next() as Date))
   assert.equal((await crew.run(scheduled?.runId ?? '').view()).status, 'queued')
   assert.deepEqual(claimed(events), [])
-  assert.equal((await workOnce([crew])).filter((event) => event.event === 'scheduled').length, 0)
+  assert.equal((await workOnce([crew])).filter((event) => event.type === 'scheduled').length, 0)
 })
 
-test('the name of a worker is shown wherever people see who has a run, and gives it nothing', async () => {
+test('the name of a worker is shown as the holder of its runs, and proves nothing', async () => {
   const store = memoryStore()
   const { crew, hasBegun, go } = slow(store)
   const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
@@ -333,23 +333,26 @@ test('the name of a worker is shown wherever people see who has a run, and gives
     code: 'RUN_HELD',
     message: new RegExp(`held by pod-7 \\(process ${pid} on host ${hostname()}\\)`),
   })
-  assert.ok(ear.heard[0]?.event === 'started' && ear.heard[0].name === 'pod-7')
+  assert.ok(ear.heard[0]?.type === 'started' && ear.heard[0].name === 'pod-7')
   assert.equal(worker.health().name, 'pod-7')
   assert.match(worker.metrics(), /^reprise_worker_info\{name="pod-7"\} 1$/m)
   go()
-  await ear.until(({ event }) => event === 'left')
+  await ear.until(({ type }) => type === 'left')
   assert.equal((await run.view()).holder, undefined)
   const resumed = (await entriesOf(store, 'a')).find((entry) => entry.type === 'run.resumed')
   assert.equal(resumed && describeEntry(resumed), `resumed by pod-7, process ${pid}`)
 })
 
-test('what a worker cannot serve is refused before it starts', async () => {
+test('startWorker refuses invalid crews and options before it starts', async () => {
   const store = memoryStore()
-  await assert.rejects(startWorker([]), /the list of crews that a worker serves is empty; give one/)
-  await assert.rejects(startWorker(claims(store) as never), /what a worker serves is .*; give a list of crews/)
+  await assert.rejects(startWorker([]), /the list of crews is empty; give at least one/)
+  await assert.rejects(
+    startWorker(claims(store) as never),
+    /the first argument of startWorker is .*; give a list of crews/,
+  )
   await assert.rejects(
     startWorker([claims(store)], { port: 0, host: '192.0.2.1' }),
-    /cannot be served on port 0 of 192\.0\.2\.1: .*; give another port or host/,
+    /cannot serve health and metrics on port 0 of 192\.0\.2\.1: .*; give another port or host/,
   )
   await assert.rejects(startWorker([claims(store)], { concurrency: 0 }), /concurrency is 0; give a whole number/)
   for (const name of ['', ' ', ' a', 'a\nb', 'a\u001B[2Jb', 'a\u2028b', '\u202Eb', 'x'.repeat(101), 7 as never])

@@ -1,4 +1,4 @@
-// `reprise worker`: executes ready runs of the crews of some modules, until it is stopped.
+// `reprise worker`: executes what is ready of the crews of some modules, until it is stopped.
 import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import { environment } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -64,7 +64,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
   const dispatcher = await openDispatcher(options)
   const loaded = await loadServed(args.filter((path) => path !== undefined))
   const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
-  // the crews of the runs in progress, by run id
+  // which crew a run in progress is of
   const crewOf = new Map<string, string>()
   setAdvice((next) => {
     const its = 'runId' in next ? crewOf.get(next.runId) : undefined
@@ -74,12 +74,12 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
     const working = await startWorker(crews, {
       ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, dispatcher, port, host }),
       onEvent(event) {
-        if (event.event === 'claimed') crewOf.set(event.runId, event.crew)
-        if (event.event === 'left' || event.event === 'refused') crewOf.delete(event.runId)
+        if (event.type === 'claimed') crewOf.set(event.runId, event.crew)
+        if (event.type === 'left' || event.type === 'refused') crewOf.delete(event.runId)
         tellEvent(terminal, event)
       },
     })
-    // the first signal stops the worker, a second one ends the process
+    // the first signal stops it, one more ends the process
     using interrupt = stopOnInterrupt(terminal.err)
     interrupt.signal.addEventListener('abort', () => void working.stop().catch(() => undefined), { once: true })
     await working.done
@@ -96,7 +96,7 @@ interface DispatcherOptions {
   readonly once?: boolean
 }
 
-/** Undefined: the worker asks the store. OPTION_INVALID. */
+/** Undefined: the store. OPTION_INVALID. */
 async function openDispatcher(options: DispatcherOptions): Promise<Dispatcher | undefined> {
   const { dispatcher, listen, url, once } = options
   if (listen !== undefined && dispatcher !== 'restate')

@@ -1,4 +1,4 @@
-// Prints what a worker does, a line per event, for people and for logs.
+// What a worker does, a line for each event: for people and for logs.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { WorkerEvent } from '../../workers/report/events.ts'
@@ -12,15 +12,15 @@ export function tellEvent(terminal: Terminal, event: WorkerEvent): void {
     terminal.record({ at, ...event, ...error })
     return
   }
-  // every worker reports every run that wakes up
-  if (event.event === 'woken') return
+  // each worker tells of each run, also when another was quicker
+  if (event.type === 'woken') return
   const { text, format } = wordsOf(event)
-  // problems are printed even with --quiet
+  // what went wrong is said also to those who want no progress
   const channel = format === 'yellow' || format === 'red' ? terminal.loud : terminal.err
   channel.line({ text: `${second(at)} `, format: 'dim' }, { text, format })
 }
 
-/** Without milliseconds: `2026-11-16T15:51:22Z`. */
+/** Without what is below a second: `2026-11-16T15:51:22Z` */
 function second(at: string): string {
   return `${at.slice(0, 19)}Z`
 }
@@ -30,8 +30,8 @@ interface Words {
   readonly format?: Format
 }
 
-function wordsOf(event: Exclude<WorkerEvent, { event: 'woken' }>): Words {
-  switch (event.event) {
+function wordsOf(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
+  switch (event.type) {
     case 'started': {
       const { name, crews, stores, concurrency, maxRuns = {}, dispatcher, url } = event
       const limits = crews.map((crew) =>
@@ -66,7 +66,7 @@ function wordsOf(event: Exclude<WorkerEvent, { event: 'woken' }>): Words {
     case 'store-back':
       return { text: `${event.store} is back after ${duration(event.seconds * 1_000)}`, format: 'yellow' }
     case 'dispatcher':
-      return { text: `${event.dispatcher}: ${event.said}` }
+      return { text: `${event.dispatcher}: ${event.message}` }
     case 'dispatcher-away':
       return { text: `${event.dispatcher} is away, and is told again later: ${said(event.error)}`, format: 'yellow' }
     case 'dispatcher-back':
@@ -90,10 +90,10 @@ const outcomes = {
   other: { text: 'left', why: 'it needs another version of the crew' },
 } as const satisfies { readonly [outcome: string]: Words & { readonly why?: string } }
 
-function leftWords(event: Extract<WorkerEvent, { event: 'left' }>): Words {
+function leftWords(event: Extract<WorkerEvent, { type: 'left' }>): Words {
   const { runId, crew, outcome, seconds, at, error } = event
   const { text, why, ...look }: Words & { readonly why?: string } = outcomes[outcome]
-  // a run that waits for a time needs no person
+  // a run that waits for a time waits for nobody
   const fixed = at === undefined ? why : undefined
   const reason = error === undefined ? fixed : said(error)
   const left = `run ${runId} of crew ${crew}: ${text} after ${duration(seconds * 1_000)}`

@@ -1,5 +1,5 @@
-// One run that somebody asks this process to advance. It is claimed as by any worker, if it is ready, so that the
-// limits of crews hold and a run that kills its processes is left alone after a while, whoever asks for it.
+// Advances one run on request. The run is claimed as by any worker, so that crew limits hold and a run that crashes its
+// processes is eventually given up.
 import { recordedOutcome, type AdvanceOutcome } from '../../crew/advance/advance.ts'
 import { defined } from '../../base/defined.ts'
 import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
@@ -12,13 +12,13 @@ import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
 /** A run of one of the stores that a process serves. */
 export interface LocatedRun {
   readonly served: ServedStore
-  /** The one at the top. */
+  /** The root run. */
   readonly run: RunId
   readonly lane: Lane
   readonly crew: ServedCrew
 }
 
-/** The run at the top, of what works for it; `other` where its crew isn't here. RUN_NOT_FOUND. */
+/** Finds the root of a run; `other` if this process does not serve its crew. RUN_NOT_FOUND. */
 export async function locateRun(
   stores: readonly ServedStore[],
   runId: string,
@@ -32,11 +32,11 @@ export async function locateRun(
     other ??= row && { status: 'other', crew: row.crew, version: row.version }
   }
   if (other) return other
-  const places = stores.map(({ store }) => store.url).join(' and ')
-  throw new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${places}`, { runId: run })
+  const urls = stores.map(({ store }) => store.url).join(' and ')
+  throw new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${urls}`, { runId: run })
 }
 
-/** Undefined when it isn't ready, or its crew has as many runs as it may. `has`: what is in progress here. */
+/** Undefined if the run isn't ready, or its crew is at its limit. */
 export async function claimOne(
   { served, run, crew }: LocatedRun,
   inProgress: ReadonlySet<RunId>,
@@ -46,20 +46,20 @@ export async function claimOne(
   return lease
 }
 
-/** What isn't given now is asked for again after this time. */
-const laterMs = 1_000
+/** When to ask again for a run that was not given. */
+const retryMs = 1_000
 
-/** What the journal says of a run that was not given. */
+/** The outcome of a run that could not be claimed, from its journal. */
 export async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
   const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
-  // somebody has it, its crew has as many runs as it may, or it was tried in vain just now
-  return outcome.status === 'more' ? { status: 'held', until: now + laterMs } : outcome
+  // held by another process, at the limit of its crew, or pausing after a failed try
+  return outcome.status === 'more' ? { status: 'held', until: now + retryMs } : outcome
 }
 
-/** Whether it is the limit of its crew that keeps back a run which wants somebody. */
+/** Whether a ready run waits only for the limit of its crew. */
 export async function isAtCrewLimit({ served: { store }, run, crew }: LocatedRun): Promise<boolean> {
   if (crew.maxRuns === undefined || (await store.holder(run))) return false
-  // one that was tried twice in vain, or whose holder died, is kept back for its own good
+  // after two failed tries or a death, the run pauses for its own reasons
   const { tries, deaths } = await store.tries(run)
   return tries < 2 && deaths === 0
 }

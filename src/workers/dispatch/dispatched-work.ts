@@ -1,5 +1,4 @@
-// What a worker does for a dispatcher: each run that it is asked for is advanced as soon as there is room for it, and
-// only if it is ready.
+// The work of a dispatcher: advances each requested run as soon as there is room, if it is ready.
 import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
@@ -16,9 +15,9 @@ export interface ServeWork extends AdvanceWork {
   readonly progress: InProgress
   readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
   readonly concurrency: number
-  /** Nothing is begun after it. */
+  /** No run is started after it aborts. */
   readonly stopping: AbortSignal
-  /** How often a run is asked for whose crew has no room for it; left out, it is not waited for. */
+  /** Poll interval for a run whose crew is at its limit. Default: do not wait for it. */
   readonly pollMs?: number
 }
 
@@ -31,11 +30,11 @@ export function dispatchedWork(
   stores: readonly ServedStore[],
   work: ServeWork,
 ): DispatchedWork {
-  const { progress, clock, hear, concurrency, stopping, pollMs } = work
+  const { progress, clock, report, concurrency, stopping, pollMs } = work
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
-  /** In each store, those of a name have their own limit. */
+  /** One queue per crew and store, for crews with a limit. */
   const lines = new Map<Store, SerialQueues>(stores.map(({ store }) => [store, seriallyByName()]))
-  /** One at a time of each store: what one is given counts for the next, as a suspect does (stores/rules/ready.ts). */
+  /** One claim at a time per store, since each claim affects the next: one suspect per process (stores/rules/ready.ts). */
   const claims = new Map<Store, SerialQueue>(stores.map(({ store }) => [store, serially()]))
   const room = createRoom(progress, stopping)
 
@@ -68,7 +67,7 @@ export function dispatchedWork(
     return { type: 'begun', advancing }
   }
 
-  /** The runs of a crew with a limit stand in line, and only the first of them asks again and again. */
+  /** Runs of a crew with a limit queue up; only the first polls. */
   async function takeWhenAllowed(
     found: LocatedRun,
     options: DispatchedOptions,
@@ -90,7 +89,7 @@ export function dispatchedWork(
       const found = await locateRun(stores, runId)
       if (!('status' in found)) await found.crew.cancel(found.run, by)
     },
-    tell: (said) => hear({ event: 'dispatcher', dispatcher, said }),
+    tell: (message) => report({ type: 'dispatcher', dispatcher, message }),
   }
 }
 
@@ -109,7 +108,7 @@ function createRoom(progress: InProgress, stopping: AbortSignal): () => Promise<
     return {
       [Symbol.dispose]() {
         reserved[Symbol.dispose]()
-        // a run that was not ready leaves its room to the next
+        // a run that was not ready passes its room on
         if (progress.room() > 0) freed.notify()
       },
     }

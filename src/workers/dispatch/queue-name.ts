@@ -1,14 +1,14 @@
-// What a dispatcher calls a lane, a queue or a service for each: a crew and its version, so that several versions stand
-// side by side and each run reaches code that takes it up.
+// The name of a lane for dispatchers, which have a queue or service per lane. It includes the version, so that several
+// versions can run side by side and each run reaches code that accepts it.
 import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
-/** Names leave it out. Raised with the journal's format until the first release: nothing older is served then. */
+/** Omitted in names. Raise it with the journal format until the first release, since older formats are not served. */
 const firstFormat = 3
 
 /**
- * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, as nearly every queue allows. Other names
- * are spelled with these, and told apart by a digest.
+ * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, which nearly every queue allows. In other
+ * names, other characters become `_`, and a digest keeps them unique.
  */
 export function queueName({ crew, version, format }: Lane): string {
   const parts = [

@@ -1,6 +1,6 @@
-// The sweep: what is ready in a store is an outbox, from which a dispatcher is told, at once and again where that seems
-// to be lost. Any number of workers may sweep a store: what they tell at the same time has the same key. A run of which
-// it was told in vain is taken by the worker itself, if it can: no run waits for ever for a dispatcher that is stuck.
+// The sweep treats the ready runs of a store as an outbox: it wakes the dispatcher for each, and again if a wake seems to
+// be lost. Any number of workers may sweep one store; wakes sent at the same time have the same key. If a wake has no
+// effect, the worker claims the run itself, so that no run waits forever for a stuck dispatcher.
 import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import type { ReadyRun, RunId } from '../../stores/store.ts'
 import { askStore, type AskWork } from '../ask-store.ts'
@@ -9,40 +9,40 @@ import { sentWakes } from './sent-wakes.ts'
 
 export interface SweepWork extends AskWork {
   readonly dispatcher: Dispatcher
-  /** When a run that is still ready is told of again. */
+  /** Pause before a second wake of a run that is still ready. */
   readonly resendMs: number
-  /** Has a run advanced in this process. Never rejects. Left out where nothing is executed. */
+  /** Advances a run in this process. Never rejects. Undefined if this worker executes nothing. */
   take?(runId: RunId): Promise<void>
 }
 
-/** How many runs are looked at in one go. */
+/** How many ready runs one sweep reads. */
 const readyLimit = 1_000
-/** How many are told of at once, where telling is all there is to do. */
+/** Wakes at once, if waking does not wait for the work. */
 const wakeConcurrency = 16
-/** What is told of a run within this time is one and the same: less than any dispatcher needs to lose it. */
+/** Wakes of a run within this time have the same key. Shorter than any dispatcher needs to lose one. */
 const sameWakeMs = 2_000
-/** When it could not be told of a run, it is left alone for so long. */
+/** Pause after a wake could not be sent. */
 const pauseMs = 1_000
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
   const { store, crews, claim } = served
-  const { dispatcher, progress, clock, hear, resendMs, pollMs, once, take } = work
-  const told = sentWakes(resendMs, clock.monotonic)
-  const telling = new Set<RunId>()
+  const { dispatcher, progress, clock, report, resendMs, pollMs, once, take } = work
+  const wakes = sentWakes(resendMs, clock.monotonic)
+  const waking = new Set<RunId>()
   const taking = new Set<RunId>()
-  /** To be told of when there is room: where much waits, a list is long, and not to be read anew for each of them. */
+  /** Ready runs still to be woken. Kept between polls, since reading a long list for each run would be slow. */
   let listed: ReadyRun[] = []
   let freedAt = -Infinity
   let awayUntil: number | undefined
-  // what waits for the limit of a crew stays ready, and must not hide what others have
-  const looks = [
+  // separate reads, so that runs waiting for the limit of a crew don't crowd out others
+  const laneGroups = [
     crews.filter(({ maxRuns }) => maxRuns === undefined).flatMap(({ lanes }) => lanes),
     ...crews.filter(({ maxRuns }) => maxRuns !== undefined).map(({ lanes }) => lanes),
   ].filter((lanes) => lanes.length > 0)
 
   await askStore(served, work, async (_, hints) => {
     if (!once && awayUntil !== undefined && clock.monotonic() < awayUntil) return false
-    // asked again when there is some
+    // polled again when a run has left
     if (room() <= 0) return false
     if (listed.length === 0) await list()
     while (room() > 0) {
@@ -50,67 +50,64 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
       if (!next) break
       begin(next, hints.notify)
     }
-    const isDone = telling.size === 0 && listed.length === 0
-    // where telling takes as long as the work, what has come meanwhile may be more urgent
+    const isDone = waking.size === 0 && listed.length === 0
+    // if a wake takes as long as the work, more urgent runs may have become ready meanwhile
     if (!dispatcher.serve) listed = []
-    const failure = once && isDone ? told.failure() : undefined
+    const failure = once && isDone ? wakes.failure() : undefined
     if (failure) throw failure.error
     return isDone
   })
 
   function room(): number {
-    return dispatcher.serve ? wakeConcurrency - telling.size : progress.room()
+    return dispatcher.serve ? wakeConcurrency - waking.size : progress.room()
   }
 
   async function list(): Promise<void> {
-    await freeGone()
-    const ready = (await Promise.all(looks.map((lanes) => store.ready(lanes, readyLimit)))).flat()
-    told.keep(ready)
-    listed = ready.filter((run) => !telling.has(run.run) && !taking.has(run.run) && told.isDue(run))
+    await freeDeadLeases()
+    const ready = (await Promise.all(laneGroups.map((lanes) => store.ready(lanes, readyLimit)))).flat()
+    wakes.retain(ready)
+    listed = ready.filter((run) => !waking.has(run.run) && !taking.has(run.run) && wakes.isDue(run))
   }
 
-  /**
-   * What processes of this machine had that are gone is ready only when a claim has freed it. This one takes nothing,
-   * and is made as often as a worker asks without a hint.
-   */
-  async function freeGone(): Promise<void> {
+  /** Runs of dead processes on this machine become ready when a claim frees their leases. This claim takes no run. */
+  async function freeDeadLeases(): Promise<void> {
     if (clock.monotonic() - freedAt < pollMs / 2) return
     freedAt = clock.monotonic()
-    await claim(looks.flat(), { limit: 0 })
+    await claim(laneGroups.flat(), { limit: 0 })
   }
 
   function begin(run: ReadyRun, onOver: () => void): void {
     const { run: runId } = run
-    if (take && told.times(run) > 0 && progress.room() > 0) {
-      told.told(run)
+    if (take && wakes.count(run) > 0 && progress.room() > 0) {
+      wakes.sent(run)
       taking.add(runId)
       void take(runId).finally(() => taking.delete(runId))
       return
     }
-    telling.add(runId)
-    const over = tell(run).finally(() => telling.delete(runId))
-    // where telling is having it advanced, it takes the place of a run
-    if (dispatcher.serve) void over.then(() => (listed.length > 0 || telling.size === 0) && onOver())
+    waking.add(runId)
+    const over = wake(run).finally(() => waking.delete(runId))
+    // without `serve`, a wake lasts as long as the work and takes the room of a run
+    if (dispatcher.serve) void over.then(() => (listed.length > 0 || waking.size === 0) && onOver())
     else progress.begin({ run: runId, crew: undefined }, over)
   }
 
-  async function tell(run: ReadyRun): Promise<void> {
+  async function wake(run: ReadyRun): Promise<void> {
     const { run: runId, crew, version, format, readyAt } = run
     try {
       await dispatcher.wake({ runId, crew, version, format, key: `${runId}@${readyAt}.${slot()}` })
-      told.told(run)
-      if (awayUntil !== undefined) hear({ event: 'dispatcher-back', dispatcher: dispatcher.name })
+      wakes.sent(run)
+      if (awayUntil !== undefined) report({ type: 'dispatcher-back', dispatcher: dispatcher.name })
       awayUntil = undefined
-      hear({ event: 'woken', runId, crew })
+      report({ type: 'woken', runId, crew })
     } catch (error) {
       listed = []
-      told.failed(run, error)
-      if (awayUntil === undefined) hear({ event: 'dispatcher-away', dispatcher: dispatcher.name, error })
+      wakes.failed(run, error)
+      if (awayUntil === undefined) report({ type: 'dispatcher-away', dispatcher: dispatcher.name, error })
       awayUntil = clock.monotonic() + pauseMs
     }
   }
 
-  /** A worker that has just begun tells something new, whatever those before it told. */
+  /** Part of the key: wakes of different time slots are different. */
   function slot(): number {
     return Math.floor(clock.now().getTime() / Math.min(sameWakeMs, resendMs))
   }

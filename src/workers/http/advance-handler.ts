@@ -1,6 +1,6 @@
-// A function that advances a run when it is called: a plain `Request` to `Response`, for routes of a web framework,
-// serverless functions, and queues that can call a URL. One call takes one slice. What the caller has to know is in the
-// status: 2xx, this call is done with; 503, call again after `Retry-After`; anything else, somebody has to look.
+// A handler from `Request` to `Response` that advances a run by one slice per call: for routes of a web framework,
+// serverless functions, and queues that call a URL. The status tells the caller what to do: 2xx, nothing; 503, call again
+// after `Retry-After`; anything else needs attention.
 import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
 import { nextWakeAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { realWorld } from '../../engine/world.ts'
@@ -23,7 +23,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
   const spent = spentCalls()
   let opening: Promise<HandlerState> | undefined
 
-  /** Once; what fails is tried again by the next call. */
+  /** Opens the stores once. After a failure, the next call tries again. */
   function open(): Promise<HandlerState> {
     opening ??= openServed(settings)
     opening.catch(() => (opening = undefined))
@@ -49,22 +49,21 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     }
   }
 
-  /** CALL_REFUSED for what isn't signed. */
+  /** CALL_REFUSED for a bad signature. */
   async function readCall(request: Request): Promise<CallCheck> {
     const { method, headers } = request
-    if (method !== 'POST') return refusedCall(405, `it is called by ${method}; use POST`, { allow: 'POST' })
+    if (method !== 'POST') return refusedCall(405, `the method is ${method}; use POST`, { allow: 'POST' })
     const body = await readBody(request)
-    if (body === undefined) return refusedCall(413, `its body has more than ${bodyLimit} bytes; give { "runId": "…" }`)
+    if (body === undefined) return refusedCall(413, `the body is larger than ${bodyLimit} bytes; send { "runId": "…" }`)
     const now = Date.now()
     const signed = await checkSignature(secrets, body, headers.get(signatureHeader), { now, maxAgeMs })
-    if (spent.has(signed.id, now))
-      return refusedCall(409, `the call ${signed.id} was answered before; sign another one`)
+    if (spent.has(signed.id, now)) return refusedCall(409, `call ${signed.id} was answered before; sign a new one`)
     const { runId } = (parseJson(body) ?? {}) as { readonly runId?: unknown }
     if (typeof runId === 'string' && runId !== '') return { type: 'call', runId, signed }
-    return refusedCall(400, 'its body is not { "runId": "…" }; give the id of a run')
+    return refusedCall(400, 'the body is not { "runId": "…" }; send the id of a run')
   }
 
-  /** `via`: the call, as its signature names it. */
+  /** `via`: the id of the call in its signature. */
   async function advance(runId: string, via: string): Promise<Response> {
     try {
       const { stores, work } = await open()
@@ -84,14 +83,14 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     }
   }
 
-  /** With a dispatcher, what comes next is asked of that, and this call is done with. */
+  /** If there is a dispatcher, it schedules the next slice, and this call is done. */
   async function answer(run: Lane & AdvanceCall, advanced: AdvanceOutcome): Promise<Response> {
     const now = Date.now()
     const at = advanced.status === 'held' ? advanced.until : nextWakeAt(advanced, now)
     const body = { runId: run.runId, ...outcomeJson(advanced) }
     if (at === undefined) return jsonResponse(200, body)
-    const isTold = advanced.status !== 'held' && (await dispatcher?.wake(run, at).then(isDone, isNot))
-    return isTold ? jsonResponse(200, body) : jsonResponse(503, body, { 'retry-after': secondsUntil(at, now) })
+    const isScheduled = advanced.status !== 'held' && (await dispatcher?.wake(run, at).then(isDone, isNot))
+    return isScheduled ? jsonResponse(200, body) : jsonResponse(503, body, { 'retry-after': secondsUntil(at, now) })
   }
 }
 
@@ -110,7 +109,7 @@ async function openServed({ crews, changed, dispatcher, name, onEvent }: Setting
   const work = dispatchedWork(dispatcher ?? { name: 'http' }, stores, {
     progress: newInProgress(Infinity),
     clock,
-    hear: (heard) => heard.event !== 'asked' && onEvent?.(heard),
+    report: (event) => event.type !== 'store-asked' && onEvent?.(event),
     time: (asked = {}) => startTime({ until: [asked.until], sliceSeconds: [asked.sliceSeconds], signal: never }, clock),
     concurrency: Infinity,
     stopping: never,
@@ -120,10 +119,10 @@ async function openServed({ crews, changed, dispatcher, name, onEvent }: Setting
 
 type Settings = ReturnType<typeof readHandlerOptions>
 
-/** Nothing that is signed by a dispatcher is longer. */
+/** Longer than any signed call. */
 const bodyLimit = 65_536
 
-/** Undefined when it is too long, before all of it is read. */
+/** Undefined if the body is too long; stops reading then. */
 async function readBody(request: Request): Promise<string | undefined> {
   const parts: Uint8Array[] = []
   let length = 0
@@ -158,11 +157,11 @@ function otherCrew(
   here: readonly string[],
 ): RepriseError {
   const { crew, version } = other
-  const words = `run ${run} is of crew ${crew}, version ${JSON.stringify(version)}, and this handler serves ${here.join(', ')}; call the one that serves it`
+  const words = `run ${run} belongs to crew ${crew}, version ${JSON.stringify(version)}, and this handler serves ${here.join(', ')}; call the handler of that crew`
   return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
 }
 
-/** Without what only this process can use. */
+/** The outcome as JSON, with a redacted error. */
 function outcomeJson(advanced: AdvanceOutcome): object {
   if (advanced.status !== 'failed') return advanced
   const { code, message } = advanced.error
@@ -191,23 +190,23 @@ function secondsUntil(at: number, now: number): string {
 }
 
 /**
- * Calls that were answered for good, so that none of them counts twice. Each process remembers its own: a replay to
- * another process is harmless, since the run is no longer ready, or would be advanced anyway.
+ * Calls that were answered, so that none counts twice. Each process remembers its own: a replay to another process is
+ * harmless, since the run is no longer ready, or would be advanced anyway.
  */
 interface SpentCalls {
   has(id: string, now: number): boolean
   add(id: string, until: number): void
 }
 
-const mostSpent = 100_000
+const spentLimit = 100_000
 
 function spentCalls(): SpentCalls {
-  /** By their ids, the oldest first: until when a signature of theirs would count. */
+  /** By call id, oldest first: when the signature expires. */
   const spent = new Map<string, number>()
   return {
     has(id, now) {
       for (const [old, until] of spent) {
-        if (until > now && spent.size <= mostSpent) break
+        if (until > now && spent.size <= spentLimit) break
         spent.delete(old)
       }
       return spent.has(id)

@@ -1,6 +1,6 @@
-// Why a call over HTTP failed: nobody was there, or somebody was and the answer did not come.
+// Distinguishes calls over HTTP that could not be made from calls whose answer was lost.
 
-/** Of sockets and of undici: what a function that is killed while it works looks like. */
+/** Codes of sockets and undici when a function is killed during a call. */
 const unanswered: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -14,7 +14,7 @@ export function wasUnanswered(error: unknown): boolean {
   return name === 'TimeoutError' || unanswered.has((rootCause(error) as { code?: unknown }).code)
 }
 
-/** `fetch failed` says nothing: its cause does, and of several addresses each has one. */
+/** The cause of `fetch failed`; for a host with several addresses, the cause of the first. */
 export function rootCause(error: unknown): unknown {
   const { cause } = error as { cause?: unknown }
   const { errors } = (cause ?? {}) as { errors?: readonly unknown[] }

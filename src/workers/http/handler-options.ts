@@ -1,4 +1,4 @@
-// What a function that advances runs may be told.
+// The options of `advanceHandler`.
 import { func, oneOf, optional, seconds, shortName, wrong } from '../../base/checks.ts'
 import { Crew } from '../../crew/crew.ts'
 import { dispatcherCheck, type Dispatcher } from '../../crew/queue/dispatcher.ts'
@@ -9,33 +9,32 @@ import type { WorkerEvent } from '../report/events.ts'
 import { secretCheck } from './signature.ts'
 
 export interface AdvanceHandlerOptions {
-  /** Those whose runs it advances. */
+  /** Crews whose runs the handler advances. */
   readonly crews: readonly Crew[]
-  /** What calls are signed with, of at least 16 characters; several while it is changed. */
+  /** Secret that signs the calls, at least 16 characters. Several during a rotation. */
   readonly secret: string | readonly string[]
   /**
-   * How long a run is held in one call: it is left between two steps. The longest step should still fit into what the
-   * platform allows after that. Default 25.
+   * How long one call advances a run; the run is handed back between two steps. Leave the longest step enough of the
+   * platform's time limit. Default: 25.
    */
   readonly sliceSeconds?: number
-  /** How old a signature may be: longer where a queue signs a call and keeps it. Default 300. */
+  /** Maximum age of a signature; longer if a queue signs calls and keeps them. Default: 300. */
   readonly maxAgeSeconds?: number
   /**
-   * Told when a run wants another slice: the function answers that it is done, and is called again. Left out, it
-   * answers 503, and whoever called tries again. With `httpDispatcher` give `waitUntil`, too: otherwise each call waits
-   * for the answer of the next.
+   * Woken when a run needs another slice; the handler then answers 200. Default: answer 503, so that the caller retries.
+   * With `httpDispatcher`, also set `waitUntil`: otherwise each call waits for the answer of the next.
    */
   readonly dispatcher?: Dispatcher
   /**
-   * Lets the platform wait for work after the answer: `after` of Next.js, `waitUntil` of others. With it, a call is
-   * answered at once, by 202.
+   * Keeps the platform alive for work after the answer: `after` of Next.js, `waitUntil` elsewhere. The handler then
+   * answers 202 at once.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
-  /** What to do about a started task whose code has changed. Default continue. */
+  /** What to do with a started task whose code has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy
-  /** What it is called, wherever people see who has a run. */
+  /** Display name wherever the holder of a run is shown. */
   readonly name?: string
-  /** Hears what becomes of runs, as that of a worker does. */
+  /** Receives the same events as `onEvent` of a worker. */
   readonly onEvent?: (event: WorkerEvent) => void
 }
 
@@ -63,7 +62,7 @@ const keys: readonly (keyof AdvanceHandlerOptions)[] = [
   'onEvent',
 ]
 
-/** With their defaults. OPTION_INVALID, OPTION_UNKNOWN. */
+/** Applies the defaults. OPTION_INVALID, OPTION_UNKNOWN. */
 export function readHandlerOptions(options: AdvanceHandlerOptions): HandlerSettings {
   checkKeys('advanceHandler', options, keys, 'crews')
   const { crews, secret, sliceSeconds, maxAgeSeconds, dispatcher, waitUntil, changed, name, onEvent } = options

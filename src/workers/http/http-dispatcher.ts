@@ -1,5 +1,5 @@
-// Functions that are called by HTTP as the dispatcher: a run is advanced by whoever answers at an address, one slice
-// for each call. There are no timers: what is due later is called for by the sweep of a worker, or of a cron job.
+// Dispatches by HTTP calls to `advanceHandler`, one slice per call. It has no timers: runs that become due later are woken
+// by the sweep of a worker or a cron job.
 import { number, optional } from '../../base/checks.ts'
 import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -10,18 +10,18 @@ import { readUrl } from './read-address.ts'
 import { secretCheck, sign, signatureHeader } from './signature.ts'
 
 export interface HttpDispatcherOptions {
-  /** Where `advanceHandler` answers. */
+  /** URL of the handler. */
   readonly url: string
-  /** The one that it has, too. At least 16 characters. */
+  /** Shared with the handler. At least 16 characters. */
   readonly secret: string
   /**
-   * How long an answer is waited for: longer than a function takes, up to 300, which is as long as fetch waits. Then it
-   * counts as told. Default 300.
+   * How long to wait for an answer, up to 300, the limit of fetch. Set it longer than a call takes: after this time, the
+   * call counts as made. Default: 300.
    */
   readonly timeoutSeconds?: number
 }
 
-/** What a handler is told. */
+/** The body of a call. */
 export interface AdvanceCall {
   readonly runId: string
 }
@@ -44,7 +44,7 @@ export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
   }
 }
 
-/** Resolves when somebody there was called, whatever came of it: the journal says that. DISPATCHER_FAILED. */
+/** Resolves once the call was made; the journal has its outcome. DISPATCHER_FAILED. */
 async function postCall(url: string, body: string, signature: string, timeoutMs: number): Promise<void> {
   const where = new URL(url)
   let response: Response
@@ -56,19 +56,19 @@ async function postCall(url: string, body: string, signature: string, timeoutMs:
       signal: AbortSignal.timeout(timeoutMs),
     })
   } catch (error) {
-    // a function that is killed at its limit breaks the connection
+    // a function killed at its time limit breaks the connection
     if (wasUnanswered(error)) return
     throw dispatcherFailed(where, `cannot be reached: ${messageOf(rootCause(error))}`, error)
   }
-  const said = await response.text().catch(() => '')
+  const answer = await response.text().catch(() => '')
   if (response.ok || answeredByPlatform.has(response.status)) return
-  throw dispatcherFailed(where, `answers ${response.status}: ${said.slice(0, 500)}`)
+  throw dispatcherFailed(where, `answers ${response.status}: ${answer.slice(0, 500)}`)
 }
 
-/** To be called again, and what platforms say about a function that was killed at its limit. */
+/** Answers that ask for a retry, and those of platforms when a function was killed at its time limit. */
 const answeredByPlatform: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
-/** Without what an address may carry of credentials. */
+/** Leaves out the query, which may hold credentials. */
 function dispatcherFailed({ origin, pathname }: URL, why: string, cause?: unknown): RepriseError {
   return new RepriseError('DISPATCHER_FAILED', `${origin}${pathname} ${why}`, { cause })
 }

@@ -1,4 +1,4 @@
-// What `import { … } from 'reprise/http'` gives.
+// The exports of `reprise/http`.
 import '../../base/node-version.ts'
 
 export { advanceHandler } from './advance-handler.ts'

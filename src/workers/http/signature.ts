@@ -1,31 +1,30 @@
-// A call is signed with a secret that both sides have: an HMAC over its time, its id and its body. So nobody else can
-// have runs advanced, and a call that was overheard is worth nothing after a while.
+// Calls are signed with a shared secret: an HMAC over time, id and body. So others cannot advance runs, and a recorded
+// call expires.
 import type { webcrypto } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { check, type Check } from '../../base/checks.ts'
 
 export const signatureHeader = 'reprise-signature'
 
-/** Short ones can be guessed. */
 export const secretCheck: Check<string> = check(
   'a text of at least 16 characters, such as `openssl rand -hex 32` gives',
   (value) => typeof value === 'string' && value.trim().length >= 16,
 )
 
 export interface SignedCall {
-  /** Of this call alone. */
+  /** Unique id of the call. */
   readonly id: string
   /** In ms since 1970. */
   readonly at: number
 }
 
-/** The value of the header. */
+/** Returns the value of the signature header. */
 export async function sign(secret: string, body: string, { id, at }: SignedCall): Promise<string> {
   const mac = await crypto.subtle.sign('HMAC', await importKey(secret, 'sign'), encodeText(`${at}.${id}.${body}`))
   return `t=${at},id=${id},v1=${Buffer.from(mac).toString('hex')}`
 }
 
-/** Who may check it has one of the secrets: a new one and the one before, while it is changed. CALL_REFUSED. */
+/** Accepts a signature by any of the secrets, so that a secret can be rotated. CALL_REFUSED. */
 export async function checkSignature(
   secrets: readonly string[],
   body: string,
@@ -44,7 +43,7 @@ export async function checkSignature(
     crypto.subtle.verify('HMAC', await importKey(secret, 'verify'), given, signed),
   )
   if (!(await Promise.all(checks)).includes(true)) {
-    const words = 'the call is signed with another secret, or was changed on its way; give both sides the same secret'
+    const words = 'the call is signed with another secret, or was changed in transit; give both sides the same secret'
     throw new RepriseError('CALL_REFUSED', words)
   }
   const ageMs = Math.abs(now - at)

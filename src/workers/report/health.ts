@@ -1,39 +1,39 @@
-// Whether a worker does its work: for whoever restarts one that does not, and for whoever waits before it is stopped.
+// The health of a worker, for supervisors that restart it or wait until it has stopped.
 import { defined } from '../../base/defined.ts'
 import { currentMoment, type Moment } from '../../engine/moment.ts'
 import type { World } from '../../engine/definition.ts'
 import type { WorkerPartEvent } from './events.ts'
 
 export interface WorkerHealth {
-  /** What the worker is called, if that was said. */
+  /** Its display name. */
   readonly name?: string
-  /** away: a store has not answered for a while. */
+  /** away: a store has not answered for 30 seconds. */
   readonly status: 'ok' | 'away' | 'stopping'
   readonly inProgress: number
-  /** The stores that do not answer, and since when, in ISO 8601. */
+  /** Stores that do not answer, with the start of the outage in ISO 8601. */
   readonly away: readonly { readonly store: string; readonly since: string }[]
 }
 
-export interface HealthKeeper {
-  hear(event: WorkerPartEvent): void
-  health(inProgress: number): WorkerHealth
+export interface HealthRecord {
+  record(event: WorkerPartEvent): void
+  read(inProgress: number): WorkerHealth
 }
 
-/** A store that is away for a shorter time is nobody's concern. */
+/** Shorter outages do not count. */
 const toleratedMs = 30_000
 
-export function createHealth(clock: Pick<World, 'now' | 'monotonic'>): HealthKeeper {
+export function createHealth(clock: Pick<World, 'now' | 'monotonic'>): HealthRecord {
   const away = new Map<string, Moment>()
   let name: string | undefined
   let stopping = false
   return {
-    hear(heard) {
-      if (heard.event === 'started') ({ name } = heard)
-      if (heard.event === 'store-away') away.set(heard.store, currentMoment(clock))
-      if (heard.event === 'asked') away.delete(heard.store)
-      if (heard.event === 'stopping') stopping = true
+    record(event) {
+      if (event.type === 'started') ({ name } = event)
+      if (event.type === 'store-away') away.set(event.store, currentMoment(clock))
+      if (event.type === 'store-asked') away.delete(event.store)
+      if (event.type === 'stopping') stopping = true
     },
-    health(inProgress) {
+    read(inProgress) {
       const long = [...away].filter(([, since]) => clock.monotonic() - since.monotonic >= toleratedMs)
       return {
         ...defined({ name }),

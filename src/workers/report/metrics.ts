@@ -1,37 +1,37 @@
-// What a worker counts, and how Prometheus reads it: the text format, version 0.0.4. Made from what the worker does.
+// The metrics of a worker in the text format of Prometheus, version 0.0.4.
 import { defined } from '../../base/defined.ts'
 import type { WorkerPartEvent } from './events.ts'
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export interface Metrics {
-  hear(event: WorkerPartEvent): void
+  record(event: WorkerPartEvent): void
   text(): string
 }
 
 interface Metric {
   readonly type: 'counter' | 'gauge'
   readonly help: string
-  /** By their labels, as they are printed. */
+  /** By printed labels. */
   readonly values: Map<string, number>
 }
 
 const names = {
-  info: ['gauge', '1, with the name of the worker.'],
-  runs_claimed_total: ['counter', 'Runs that were claimed.'],
-  runs_left_total: ['counter', 'Runs that left this process, by what came of them.'],
-  runs_refused_total: ['counter', 'Runs that could not be advanced, for a reason that their journals do not say.'],
-  runs_in_progress: ['gauge', 'Runs that are being executed now.'],
-  runs_in_progress_limit: ['gauge', 'How many runs may be executed at once.'],
-  crew_runs_limit: ['gauge', 'How many runs of a crew may be executed at once, by all workers together.'],
-  run_seconds_total: ['counter', 'Time for which runs were held.'],
-  runs_woken_total: ['counter', 'How often the dispatcher was told that a run is ready.'],
-  dispatcher_failures_total: ['counter', 'How often the dispatcher went away when it was told of a run.'],
-  runs_scheduled_total: ['counter', 'Runs of schedules that were put into the queue.'],
-  claims_total: ['counter', 'How often a store was asked for ready runs and answered.'],
-  claim_failures_total: ['counter', 'How often a store went away when it was asked for ready runs.'],
+  info: ['gauge', '1, with the name of the worker as a label.'],
+  runs_claimed_total: ['counter', 'Claimed runs.'],
+  runs_left_total: ['counter', 'Runs that left this process, by outcome.'],
+  runs_refused_total: ['counter', 'Runs that could not be advanced for a reason outside their journals.'],
+  runs_in_progress: ['gauge', 'Runs in progress.'],
+  runs_in_progress_limit: ['gauge', 'Limit of runs in progress.'],
+  crew_runs_limit: ['gauge', 'Limit of runs of a crew in progress, over all workers.'],
+  run_seconds_total: ['counter', 'Seconds for which runs were held.'],
+  runs_woken_total: ['counter', 'Wakes sent to the dispatcher.'],
+  dispatcher_failures_total: ['counter', 'Times the dispatcher became unavailable.'],
+  runs_scheduled_total: ['counter', 'Scheduled runs that were queued.'],
+  claims_total: ['counter', 'Polls that a store answered.'],
+  claim_failures_total: ['counter', 'Times a store became unavailable.'],
   last_claim_timestamp_seconds: ['gauge', 'When a store last answered, in Unix time.'],
-  stopping: ['gauge', '1 from the moment on at which the worker was told to stop.'],
+  stopping: ['gauge', '1 once the worker is stopping.'],
 } as const
 type Name = keyof typeof names
 
@@ -49,7 +49,7 @@ export function createMetrics(now: () => Date): Metrics {
     values?.set(key, (values.get(key) ?? 0) + by)
   }
 
-  /** A counter that is not there until it counts hides its first increase. */
+  /** Starts counters at 0, so that their first increase shows. */
   function begin(crews: readonly string[], stores: readonly string[]): void {
     for (const crew of crews) {
       for (const name of ['runs_claimed_total', 'runs_in_progress', 'runs_refused_total', 'run_seconds_total'] as const)
@@ -62,45 +62,45 @@ export function createMetrics(now: () => Date): Metrics {
   }
 
   return {
-    hear(heard) {
-      switch (heard.event) {
+    record(event) {
+      switch (event.type) {
         case 'started':
-          if (heard.name !== undefined) set('info', 1, { name: heard.name })
-          set('runs_in_progress_limit', heard.concurrency)
-          begin(heard.crews, heard.stores)
-          for (const [crew, limit] of Object.entries(heard.maxRuns ?? {})) set('crew_runs_limit', limit, { crew })
+          if (event.name !== undefined) set('info', 1, { name: event.name })
+          set('runs_in_progress_limit', event.concurrency)
+          begin(event.crews, event.stores)
+          for (const [crew, limit] of Object.entries(event.maxRuns ?? {})) set('crew_runs_limit', limit, { crew })
           return
         case 'claimed':
-          add('runs_claimed_total', { crew: heard.crew })
-          add('runs_in_progress', { crew: heard.crew })
+          add('runs_claimed_total', { crew: event.crew })
+          add('runs_in_progress', { crew: event.crew })
           return
         case 'left': {
-          const { crew, outcome, seconds } = heard
+          const { crew, outcome, seconds } = event
           add('runs_left_total', { crew, outcome })
           add('run_seconds_total', { crew }, seconds)
           add('runs_in_progress', { crew }, -1)
           return
         }
         case 'refused':
-          // without a crew, it was not begun
-          add('runs_refused_total', defined({ crew: heard.crew }))
-          if (heard.crew !== undefined) add('runs_in_progress', { crew: heard.crew }, -1)
+          // without a crew, the run was not started
+          add('runs_refused_total', defined({ crew: event.crew }))
+          if (event.crew !== undefined) add('runs_in_progress', { crew: event.crew }, -1)
           return
         case 'scheduled':
-          add('runs_scheduled_total', { crew: heard.crew, schedule: heard.schedule })
+          add('runs_scheduled_total', { crew: event.crew, schedule: event.schedule })
           return
-        case 'asked':
-          add('claims_total', { store: heard.store })
-          set('last_claim_timestamp_seconds', now().getTime() / 1_000, { store: heard.store })
+        case 'store-asked':
+          add('claims_total', { store: event.store })
+          set('last_claim_timestamp_seconds', now().getTime() / 1_000, { store: event.store })
           return
         case 'store-away':
-          add('claim_failures_total', { store: heard.store })
+          add('claim_failures_total', { store: event.store })
           return
         case 'woken':
-          add('runs_woken_total', { crew: heard.crew })
+          add('runs_woken_total', { crew: event.crew })
           return
         case 'dispatcher-away':
-          add('dispatcher_failures_total', { dispatcher: heard.dispatcher })
+          add('dispatcher_failures_total', { dispatcher: event.dispatcher })
           return
         case 'stopping':
           set('stopping', 1)

@@ -1,5 +1,5 @@
-// Health and metrics over HTTP, for a supervisor and for Prometheus. Only for this machine unless a host is named: they
-// say which crews there are.
+// Serves health and metrics over HTTP, for supervisors and Prometheus. Only on the loopback address by default, since
+// they name the crews.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -15,9 +15,8 @@ export interface HttpReport extends AsyncDisposable {
   readonly url: string
 }
 
-/** OPTION_INVALID when nothing can be served there. */
-export async function serveHttp(shown: ReportSource, host: string, port: number): Promise<HttpReport> {
-  // loaded when it is needed
+/** OPTION_INVALID if it cannot listen on this port. */
+export async function serveHttp(reports: ReportSource, host: string, port: number): Promise<HttpReport> {
   const { createServer } = await import('node:http')
   const server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?')
@@ -26,17 +25,18 @@ export async function serveHttp(shown: ReportSource, host: string, port: number)
       response.writeHead(status, { 'content-type': type, 'content-length': length, 'cache-control': 'no-store' })
       response.end(request.method === 'HEAD' ? undefined : text)
     }
-    if (path !== '/health' && path !== '/metrics') return send(404, plain, 'there are /health and /metrics here\n')
-    if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, plain, 'only GET is served here\n')
-    if (path === '/metrics') return send(200, metricsType, shown.metrics())
-    const health = shown.health()
+    if (path !== '/health' && path !== '/metrics')
+      return send(404, plain, 'not found: this server has /health and /metrics\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, plain, 'use GET\n')
+    if (path === '/metrics') return send(200, metricsType, reports.metrics())
+    const health = reports.health()
     send(health.status === 'ok' ? 200 : 503, 'application/json', `${JSON.stringify(health)}\n`)
   })
   try {
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    const words = `health and metrics cannot be served on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
+    const words = `cannot serve health and metrics on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
     throw new RepriseError('OPTION_INVALID', words, { cause: error })
   }
   const { address, port: taken, family } = server.address() as AddressInfo

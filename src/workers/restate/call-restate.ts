@@ -1,4 +1,4 @@
-// One request to Restate, over HTTP: to the first of its addresses that answers.
+// Sends one HTTP request to the first Restate address that answers.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { rootCause } from '../http/call-failure.ts'
@@ -8,15 +8,13 @@ export interface RestateCall {
   readonly body: unknown
   readonly headers?: { readonly [name: string]: string } | undefined
   readonly token: string | undefined
-  /** Called when it answers that it does not know what is called. */
-  readonly unknown?: () => void
+  /** Called on 404: Restate does not know the service. */
+  readonly onUnknown?: () => void
 }
 
 const timeoutMs = 10_000
 
-/**
- * What it answers. DISPATCHER_FAILED when no address does, or the answer is a refusal, with what Restate says about it.
- */
+/** Returns the answer. DISPATCHER_FAILED if no address answers or Restate refuses, with the error of Restate. */
 export async function callRestate(addresses: readonly string[], call: RestateCall): Promise<unknown> {
   const { path, body, token } = call
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
@@ -27,23 +25,23 @@ export async function callRestate(addresses: readonly string[], call: RestateCal
       const signal = AbortSignal.timeout(timeoutMs)
       const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: JSON.stringify(body), signal })
       if (response.ok) return await response.json()
-      if (response.status === 404) call.unknown?.()
+      if (response.status === 404) call.onUnknown?.()
       failures.push(`${address} answers ${response.status}: ${await readErrorText(response)}`)
     } catch (error) {
       failures.push(`${address} cannot be reached: ${redact(messageOf(rootCause(error)))}`)
     }
   }
-  const words = `Restate at ${failures.join('; at ')}; start it, or say where it is: RESTATE_INGRESS_URL, RESTATE_ADMIN_URL`
+  const words = `Restate at ${failures.join('; at ')}; start it, or set RESTATE_INGRESS_URL and RESTATE_ADMIN_URL`
   throw new RepriseError('DISPATCHER_FAILED', words)
 }
 
 async function readErrorText(response: Response): Promise<string> {
-  const said = await response.text().catch(() => '')
+  const text = await response.text().catch(() => '')
   try {
-    const { message } = JSON.parse(said) as { message?: unknown }
+    const { message } = JSON.parse(text) as { message?: unknown }
     if (typeof message === 'string') return message
   } catch {
-    // not one of its own answers
+    // not an error of Restate itself
   }
-  return said.slice(0, 200) || response.statusText
+  return text.slice(0, 200) || response.statusText
 }

@@ -1,4 +1,4 @@
-// What `import { … } from 'reprise/restate'` gives.
+// The exports of `reprise/restate`.
 import '../../base/node-version.ts'
 
 export { restateDispatcher } from './restate-dispatcher.ts'

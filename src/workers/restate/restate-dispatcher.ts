@@ -1,5 +1,5 @@
-// Restate as the dispatcher: it pushes runs to workers, keeps their timers, and lets one call at a time advance a run,
-// over any number of machines. The journal stays in the store.
+// Restate as a dispatcher: it pushes runs to workers on any number of machines, keeps their timers, and makes one call at
+// a time per run. The journal stays in the store.
 import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -14,13 +14,13 @@ import { readRestateOptions, type RestateOptions } from './restate-options.ts'
 import { runObject, type AdvanceMessage, type Sdk } from './run-object.ts'
 import { queueName } from '../dispatch/queue-name.ts'
 
-/** OPTION_INVALID, OPTION_UNKNOWN. The package @restatedev/restate-sdk is needed only where a worker serves. */
+/** OPTION_INVALID, OPTION_UNKNOWN. Only a worker that serves needs the package @restatedev/restate-sdk. */
 export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
   const { ingress, admin, token, host, port, url, identityKeys, ...times } = readRestateOptions(options)
 
-  /** Of the worker that serves in this process: Restate knows nobody to push a run to before. */
+  /** Resolves when the worker of this process is registered. Earlier, Restate could not push a run to it. */
   let registered: Promise<void> | undefined
-  /** After Restate has lost what it knew. */
+  /** Registers again after Restate has lost its registrations. */
   let registerAgain: ((service: string) => void) | undefined
 
   async function wake(run: Wake, at?: number): Promise<void> {
@@ -33,7 +33,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
       body: {} satisfies AdvanceMessage,
       token,
       ...(run.key !== undefined && { headers: { 'idempotency-key': encodeURIComponent(run.key) } }),
-      unknown: () => registerAgain?.(service),
+      onUnknown: () => registerAgain?.(service),
     })
   }
 
@@ -44,7 +44,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     const sdk = await loadSdk()
     const services = [...new Set(lanes.map(queueName))]
     const endpoint = sdk.endpoint().setLogger(({ level }, message, ...more) => {
-      // that requests need not be signed is what the options say
+      // warnings about unsigned requests only repeat the options
       if ((level as string) === 'error') tell([message, ...more].map(String).join(' '))
     })
     for (const name of services) endpoint.bind(runObject(sdk, work, { name, ...times }))
@@ -74,13 +74,13 @@ async function loadSdk(): Promise<Sdk> {
 
 interface Endpoint {
   readonly url: string
-  /** Takes no more calls, and resolves when those under way are answered. */
+  /** Refuses new calls; resolves when current calls are answered. */
   close(): Promise<void>
 }
 
 /**
- * Listens for the calls of Restate: HTTP/2 without TLS, as it speaks to services. Workers of one machine may share a
- * port, where the system spreads connections over them. OPTION_INVALID when it cannot listen there.
+ * Listens for calls of Restate over HTTP/2 without TLS. On Linux, workers of one machine may share a port. OPTION_INVALID
+ * if it cannot listen.
  */
 async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: number): Promise<Endpoint> {
   const { createServer } = await import('node:http2')
@@ -89,7 +89,7 @@ async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: numb
   server.on('session', (session) => {
     sessions.add(session)
     session.once('close', () => sessions.delete(session))
-    // a connection that breaks ends the calls on it, which hear that by themselves
+    // calls on a broken connection end through their own signals
     session.on('error', () => undefined)
   })
   try {
@@ -105,7 +105,7 @@ async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: numb
     async close() {
       const closed = once(server, 'close')
       server.close()
-      // tells Restate to send what follows elsewhere
+      // makes Restate send new calls to another connection
       for (const session of sessions) session.close()
       await closed
     },
@@ -115,38 +115,38 @@ async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: numb
 interface Registration {
   readonly admin: readonly string[]
   readonly token: string | undefined
-  /** Where the worker is reached. */
+  /** Where Restate reaches the worker. */
   readonly url: string
   readonly services: readonly string[]
   readonly signal: AbortSignal
-  log(said: string): void
+  log(message: string): void
 }
 
-const longestPause = 30_000
+const maxPauseMs = 30_000
 
 /**
- * Tells Restate where the virtual objects of this worker are. Resolves when it is registered, or the signal aborts.
- * What goes wrong is told, when it is something new.
+ * Registers the virtual objects of this worker with Restate. Retries until it succeeds or the signal aborts, and logs
+ * each new problem once.
  */
-async function registerDeployment({ admin, token, url, services, signal, log: tell }: Registration): Promise<void> {
-  let said = ''
-  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, longestPause)) {
+async function registerDeployment({ admin, token, url, services, signal, log }: Registration): Promise<void> {
+  let logged = ''
+  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, maxPauseMs)) {
     const problem = await register().catch((error: unknown) => redact(messageOf(error)))
     if (problem === undefined) {
-      tell(`registered ${services.join(', ')} at ${url}`)
+      log(`registered ${services.join(', ')} at ${url}`)
       return
     }
-    if (problem !== said) tell(`not registered yet, and tried again: ${problem}`)
-    said = problem
+    if (problem !== logged) log(`not registered yet, retrying: ${problem}`)
+    logged = problem
     await wait(pause, undefined, { signal }).catch(() => undefined)
   }
 
   async function register(): Promise<string | undefined> {
-    // by force: what is known of this address may be what an earlier version of the crews had there
+    // forced, since Restate may know this address from an earlier version of the crews
     const answer = await callRestate(admin, { path: '/deployments', body: { uri: url, force: true }, token })
     const { services: found = [] } = answer as { services?: readonly { readonly name: string }[] }
     const missing = services.filter((name) => !found.some((service) => service.name === name))
-    // another worker may have answered behind a load balancer, with the crews that it has
+    // behind a load balancer, a worker with other crews may have answered
     if (missing.length > 0) return `${url} answers without ${missing.join(', ')}`
     return undefined
   }

@@ -1,4 +1,4 @@
-// Where Restate is, and where it finds this worker.
+// The options of `restateDispatcher`.
 import { listOf, optional, seconds, text, whole, type Check } from '../../base/checks.ts'
 import { environment } from '../../base/environment.ts'
 import { checkKeys } from '../../base/options.ts'
@@ -6,30 +6,28 @@ import { remember } from '../../secrets/known.ts'
 import { readUrl } from '../http/read-address.ts'
 
 export interface RestateOptions {
-  /** Where runs are handed over: the ingress, or several of a cluster. RESTATE_INGRESS_URL, else port 8080 here. */
+  /** Ingress URL, or several for a cluster. Default: RESTATE_INGRESS_URL, else http://127.0.0.1:8080. */
   readonly ingress?: string | readonly string[]
   /**
-   * Where workers are registered: the admin API, or several. RESTATE_ADMIN_URL, else port 9070 here. False: nobody
-   * registers them, since something else does.
+   * URL of the admin API, or several, where workers register. False: the worker does not register itself. Default:
+   * RESTATE_ADMIN_URL, else http://127.0.0.1:9070.
    */
   readonly admin?: string | readonly string[] | false
-  /** For both, where they want one: RESTATE_AUTH_TOKEN. */
+  /** Token for both APIs. Default: RESTATE_AUTH_TOKEN. */
   readonly token?: string
-  /** Where this worker listens. Default 9080; on Linux several workers of a machine may listen on the same one. */
+  /** Port of this worker. On Linux, several workers of a machine may share it. Default: 9080. */
   readonly port?: number
-  /** Default 127.0.0.1: only this machine. */
+  /** Default: 127.0.0.1, reachable from this machine only. */
   readonly host?: string
-  /** Where Restate reaches this worker, and all that do the same: a load balancer. Left out, host and port. */
+  /** Where Restate reaches this worker, or the load balancer before workers that serve the same. Default: host and port. */
   readonly url?: string
-  /**
-   * The public keys of the Restate that may call this worker: `publickeyv1_…`. Left out, whoever reaches it may.
-   */
+  /** Public keys of the Restate servers that may call this worker: `publickeyv1_…`. Default: any caller may. */
   readonly identityKeys?: readonly string[]
-  /** How long a run is held in one call. Default 60. */
+  /** How long one call advances a run. Default: 60. */
   readonly sliceSeconds?: number
   /**
-   * How long Restate waits for a call that is past its slice: the longest step must fit into it. Default 3600. A step
-   * that takes longer is not lost, but nobody goes on with the run before it is over.
+   * How long Restate waits for a call after its slice. Set it longer than the longest step: a longer step is not lost,
+   * but the run does not continue until it ends. Default: 3600.
    */
   readonly abortSeconds?: number
 }
@@ -84,7 +82,7 @@ const keyList: Check<readonly string[]> = listOf(
   (value) => typeof value === 'string' && value.startsWith('publickeyv1_'),
 )
 
-/** In the environment, several are separated by commas. */
+/** Variables separate several URLs by commas. */
 function readUrls(name: string, given: string | readonly string[]): readonly string[] {
   const list = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given
   return list.map((one) => readUrl(`${name} of restateDispatcher`, one, 'http://127.0.0.1:8080').replace(/\/+$/, ''))

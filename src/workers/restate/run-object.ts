@@ -1,29 +1,29 @@
-// A virtual object of Restate for each run: its key is the id of the run, so that Restate has one call at a time for
-// it. A call advances the run for one slice. What comes next is a message to itself, now or later, which Restate keeps.
-// Nothing depends on what Restate knows: a call that it gives up, repeats or loses costs only time, since the store
-// says what is ready and the sweep of any worker asks for it again.
+// A virtual object of Restate per run. Its key is the run id, so that Restate makes one call at a time for the run. A call
+// advances the run for one slice, and schedules the next one as a message to itself. Nothing depends on the state of
+// Restate: a call that it gives up, repeats or loses only costs time, since the store knows which runs are ready and the
+// sweep of any worker wakes them again.
 //
-// A call ends soon after its slice, and never by an error of ours: Restate would repeat it, keep everything else for
-// the run waiting meanwhile, and stop after a number of failures until a person looks.
+// A call ends soon after its slice and never throws errors of Reprise: Restate would retry it, block the run meanwhile,
+// and pause the invocation after several failures until a person intervenes.
 import type { ObjectContext, VirtualObjectDefinition } from '@restatedev/restate-sdk'
 import { nextWakeAt, type DispatchedOptions, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { RepriseError } from '../../base/errors.ts'
 
 export type Sdk = typeof import('@restatedev/restate-sdk')
 
-/** What a call is told. `next`: the message that an earlier call left, unless another call was quicker. */
+/** `next`: id of the message that an earlier call scheduled. Stale if another call came first. */
 export interface AdvanceMessage {
   readonly next?: string
 }
 
-/** The message that is on its way, in the state of the object. */
+/** The scheduled message, kept in the state of the object. */
 interface Pending {
   readonly id: string
   /** In ms since 1970. */
   readonly at: number
 }
 
-/** What came of a slice, as Restate keeps it. */
+/** The outcome of a slice, as recorded by Restate. */
 interface Slice {
   readonly outcome: string
   readonly error?: string
@@ -40,11 +40,11 @@ export interface RunObjectOptions {
   readonly abortSeconds: number
 }
 
-/** Of a call whose worker is gone. Given up soon: the sweep of the first worker that is there again asks anew. */
+/** For calls whose worker is gone. Gives up soon, since the sweep of the next worker wakes the run again. */
 const retryPolicy = {
   initialInterval: 100,
   exponentiationFactor: 2,
-  // everything else for the run waits behind it
+  // retries block all other calls for the run
   maxInterval: 1_000,
   maxAttempts: 8,
   onMaxAttempts: 'kill',
@@ -57,7 +57,7 @@ export function runObject(
 ): VirtualObjectDefinition<string, RunHandlers> {
   const abortMs = Math.ceil(abortSeconds * 1_000)
   const options = {
-    // a slice is not to be asked to end, and what runs over it for a minute is nothing to worry about
+    // a call may exceed its slice by a minute before Restate asks it to end
     inactivityTimeout: Math.ceil(sliceSeconds * 1_000) + Math.min(60_000, abortMs),
     abortTimeout: abortMs,
     retryPolicy,
@@ -67,19 +67,19 @@ export function runObject(
     const request = context.request()
     let pending = await context.get<Pending>('pending')
     if (message.next !== undefined) {
-      if (message.next !== pending?.id) return 'another call came in its place'
+      if (message.next !== pending?.id) return 'replaced by another call'
       context.clear('pending')
       pending = null
     }
     const over = new AbortController()
-    // another call may have begun for the run, when Restate has given this one up
+    // Restate may start another call once it gives this one up
     request.attemptCompletedSignal.addEventListener('abort', () => over.abort())
     const given = { until: over.signal, sliceSeconds, via: request.id }
     let slice: Slice
     try {
       slice = await context.run('advance', () => takeSlice(context.key, given, pending?.at))
     } catch (error) {
-      // somebody has cancelled the invocation where Restate shows it: they mean the run
+      // a person cancelled the invocation in the UI of Restate, which cancels the run
       over.abort()
       if (error instanceof sdk.CancelledError) await context.run('cancel', () => cancel(context.key))
       throw error
@@ -93,7 +93,7 @@ export function runObject(
     return slice.error === undefined ? slice.outcome : `${slice.outcome}: ${slice.error}`
   }
 
-  /** `known`: the time of a message that is on its way. */
+  /** `known`: the time of the scheduled message. */
   async function takeSlice(runId: string, given: DispatchedOptions, known: number | undefined): Promise<Slice> {
     try {
       const advanced = await work.advance(runId, given)
@@ -105,7 +105,7 @@ export function runObject(
         ...(at !== undefined && !isKnown && { again: { at, delay: Math.max(0, at - now) } }),
       }
     } catch (error) {
-      // it stays ready, or is gone: what to do about it is in the worker's log
+      // the run stays ready or is gone; the worker's log has the details
       return { outcome: 'refused', error: RepriseError.isInstance(error) ? error.code : 'an error' }
     }
   }

@@ -1,4 +1,4 @@
-// Dispatchers: who is told that a run is ready, and what a worker does for whoever asks it to advance one.
+// Dispatchers: which wakes are sent, and how a worker advances runs on request.
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { deadOwner } from '../../../src/testing/store-contract/harness.ts'
 import { entriesOf } from '../../engine/support.ts'
 import { claimed, claims, hearing, model, slow, workOnce } from '../worker-crews.ts'
 
-/** A queue in this process: what it is told, it has advanced here, unless it loses it. */
+/** An in-process queue: advances each run that it is woken for, unless it loses the wake. */
 function queue({ loses = () => false }: { loses?: (wake: Wake) => boolean } = {}) {
   const told: { readonly wake: Wake; readonly at: number | undefined }[] = []
   const served = Promise.withResolvers<DispatchedWork>()
@@ -35,13 +35,13 @@ function queue({ loses = () => false }: { loses?: (wake: Wake) => boolean } = {}
   return { dispatcher, told, work: served.promise }
 }
 
-test('a dispatcher is told of what is queued by those who know nothing of it, and its run says which call took it up', async () => {
+test('a run queued without a dispatcher is swept to it, and records the call that claimed it', async () => {
   const store = memoryStore()
   const { dispatcher, told } = queue()
   const ear = hearing()
   await using _ = await startWorker([claims(store)], { dispatcher, pollSeconds: 3_600, onEvent: ear.onEvent })
   await claims(store).enqueue({ id: 'a', inputs: { notes: 'a' } })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  await ear.until((event) => event.type === 'left' && event.outcome === 'completed')
   const { key: _key, ...first } = { ...told[0]?.wake }
   assert.deepEqual(first, { runId: 'a', crew: 'claims', version: '', format: journalVersion })
   const view = await claims(store).run('a').view()
@@ -50,7 +50,7 @@ test('a dispatcher is told of what is queued by those who know nothing of it, an
   assert.deepEqual(resumed?.via, view.via)
 })
 
-test('a crew that has a dispatcher tells it at once, with the time of a delay, and never fails by it', async () => {
+test('a crew with a dispatcher wakes it at once, with the time of a delay, and never fails because of it', async () => {
   const warnings: string[] = []
   const told: (readonly [string, number | undefined])[] = []
   let down = false
@@ -71,10 +71,10 @@ test('a crew that has a dispatcher tells it at once, with the time of a delay, a
   assert.ok((told[1]?.[1] ?? 0) >= before + 60_000)
   down = true
   await crew.enqueue({ id: 'untold', inputs: { notes: 'x' } })
-  assert.match(warnings.join(), /run untold: queue could not be notified .* the queue is down/)
+  assert.match(warnings.join(), /run untold: queue could not be told .* the queue is down/)
 })
 
-test('a run of which a dispatcher was told in vain is taken by the worker itself', async () => {
+test('a worker claims a run itself when its wake has no effect', async () => {
   const store = memoryStore()
   const { dispatcher, told } = queue({ loses: ({ runId }) => runId === 'b' })
   const ear = hearing()
@@ -83,12 +83,12 @@ test('a run of which a dispatcher was told in vain is taken by the worker itself
   const options = { dispatcher, pollSeconds: 0.01, resendSeconds: 0.02, onEvent: ear.onEvent }
   await using _ = await startWorker([crew], options)
   for (const id of ['a', 'b'])
-    await ear.until((event) => event.event === 'left' && event.runId === id && event.outcome === 'completed')
+    await ear.until((event) => event.type === 'left' && event.runId === id && event.outcome === 'completed')
   assert.equal(told.filter(({ wake }) => wake.runId === 'b').length, 1)
   assert.equal((await crew.run('b').view()).via, undefined)
 })
 
-test('where nothing is executed, a wake that is lost is told again, with another key', async () => {
+test('a process that executes nothing resends a lost wake with another key', async () => {
   const store = memoryStore()
   const keys: (string | undefined)[] = []
   const crew = claims(store)
@@ -109,7 +109,7 @@ test('where nothing is executed, a wake that is lost is told again, with another
   assert.equal((await crew.run('a').view()).status, 'completed')
 })
 
-test('a run of a process of this machine that is gone is told of long before its lease expires', async () => {
+test('the run of a dead local process is woken long before its lease expires', async () => {
   const store = memoryStore()
   const crew = claims(store)
   await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
@@ -117,10 +117,10 @@ test('a run of a process of this machine that is gone is told of long before its
   const { dispatcher } = queue()
   const ear = hearing()
   await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  await ear.until((event) => event.type === 'left' && event.outcome === 'completed')
 })
 
-test('a dispatcher that is away is told when it is back, and nothing else suffers', async () => {
+test('a dispatcher that was away is woken when it is back, and nothing else is affected', async () => {
   const store = memoryStore()
   const { dispatcher: inner } = queue()
   let failures = 0
@@ -135,13 +135,13 @@ test('a dispatcher that is away is told when it is back, and nothing else suffer
   const crew = claims(store)
   await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
   await using worker = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
-  const about = ear.heard.map(({ event }) => event).filter((event) => event.startsWith('dispatcher'))
+  await ear.until((event) => event.type === 'left' && event.outcome === 'completed')
+  const about = ear.heard.map(({ type }) => type).filter((event) => event.startsWith('dispatcher'))
   assert.deepEqual(about, ['dispatcher-away', 'dispatcher-back'])
   assert.match(worker.metrics(), /reprise_worker_dispatcher_failures_total\{dispatcher="queue"\} 1/)
 })
 
-test('many wakes that fail at once count as one failure: the dispatcher is asked again after a second', async () => {
+test('many wakes that fail at once count as one failure, and are retried after a second', async () => {
   const store = memoryStore()
   const { dispatcher: inner } = queue()
   const ids = Array.from({ length: 10 }, (_, index) => `r${index}`)
@@ -158,16 +158,16 @@ test('many wakes that fail at once count as one failure: the dispatcher is asked
   for (const id of ids) await crew.enqueue({ id, inputs: { notes: id } })
   const began = performance.now()
   await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'dispatcher-away')
+  await ear.until((event) => event.type === 'dispatcher-away')
   down = false
-  await ear.until((event) => event.event === 'dispatcher-back')
+  await ear.until((event) => event.type === 'dispatcher-back')
   const seconds = (performance.now() - began) / 1_000
-  for (const id of ids) await ear.until((event) => event.event === 'left' && event.runId === id)
+  for (const id of ids) await ear.until((event) => event.type === 'left' && event.runId === id)
   // it would be minutes if each failure doubled the pause
   assert.ok(seconds < 60, `${seconds} seconds`)
 })
 
-test('whoever is asked for a run that wants nobody leaves it as it is, and says how it stands', async () => {
+test('advancing a run that is not ready leaves it unchanged and returns its status', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })
   const crew = claims(store)
@@ -183,13 +183,13 @@ test('whoever is asked for a run that wants nobody leaves it as it is, and says 
   const later = await advance('later')
   assert.ok(later.status === 'waiting' && (later.at ?? 0) > Date.now() + 50_000)
   assert.deepEqual(await advance('held'), { status: 'other', crew: 'slow', version: '' })
-  await assert.rejects(advance('nobody'), { code: 'RUN_NOT_FOUND', message: /no run nobody in memory:/ })
+  await assert.rejects(advance('missing'), { code: 'RUN_NOT_FOUND', message: /no run missing in memory:/ })
   assert.deepEqual(await Promise.all(['done', 'later'].map((id) => entriesOf(store, id))), before)
   go()
   await kickedOff
 })
 
-test('asked twice for one run, a worker advances it once', async () => {
+test('two requests for one run advance it once', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })
   const { crew, begun, hasBegun, go } = slow(store)
@@ -204,7 +204,7 @@ test('asked twice for one run, a worker advances it once', async () => {
   assert.deepEqual(begun, ['a/first', 'a/second'])
 })
 
-test('no more runs than the worker has room for, or than maxRuns allows, are in progress at once', async () => {
+test('dispatched runs keep to the room of the worker and to maxRuns', async () => {
   for (const limits of [{ concurrency: 2 }, { maxRuns: 2 }]) {
     const store = memoryStore()
     let now = 0
@@ -226,12 +226,12 @@ test('no more runs than the worker has room for, or than maxRuns allows, are in 
     for (const id of ids) await crew.enqueue({ id })
     const { concurrency = 10 } = limits as { concurrency?: number }
     await using _ = await startWorker([crew], { dispatcher, concurrency, pollSeconds: 0.01, onEvent: ear.onEvent })
-    for (const id of ids) await ear.until((event) => event.event === 'left' && event.runId === id)
+    for (const id of ids) await ear.until((event) => event.type === 'left' && event.runId === id)
     assert.ok(most <= 2, `${most} at once`)
   }
 })
 
-test('a run that waits for the limit of its crew keeps none waiting that has the same name in another store', async () => {
+test('a run that waits for the limit of its crew does not hold up a crew of that name in another store', async () => {
   const { dispatcher, work } = queue({ loses: () => true })
   const full = slow(memoryStore(), { maxRuns: 1 })
   const other = slow(memoryStore(), { maxRuns: 1 })
@@ -248,7 +248,7 @@ test('a run that waits for the limit of its crew keeps none waiting that has the
   for (const outcome of await Promise.all(all)) assert.equal(outcome.status, 'completed')
 })
 
-test('the time of a slice begins with its work, however long it waited for room, and may be any number', async () => {
+test('the time of a slice starts with its work, not while it waits for room', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })
   const { crew, hasBegun, go } = slow(store)
@@ -264,7 +264,7 @@ test('the time of a slice begins with its work, however long it waited for room,
   assert.deepEqual(await second, { status: 'completed' })
 })
 
-test('a slice ends in time, also when memory was cleaned up meanwhile', async () => {
+test('a slice ends in time after a garbage collection', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })
   const begun: string[] = []
@@ -290,7 +290,7 @@ test('a slice ends in time, also when memory was cleaned up meanwhile', async ()
   assert.deepEqual(begun.toSorted(), ['a', 'a', 'b', 'b'])
 })
 
-test('an answer from a process that knows no dispatcher has the run continued', async () => {
+test('an answer from a process without a dispatcher continues the run', async () => {
   const store = memoryStore()
   const pay = tool({
     name: 'pay',
@@ -306,15 +306,15 @@ test('an answer from a process that knows no dispatcher has the run continued', 
   const ear = hearing()
   await make().enqueue({ id: 'a' })
   await using _ = await startWorker([make()], { dispatcher, onEvent: ear.onEvent })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'waiting')
+  await ear.until((event) => event.type === 'left' && event.outcome === 'waiting')
   const [question] = (await make().run('a').view()).questions
   await make()
     .run('a')
     .answer(question?.id ?? '', { decision: 'approve' })
-  await ear.until((event) => event.event === 'left' && event.outcome !== 'waiting')
+  await ear.until((event) => event.type === 'left' && event.outcome !== 'waiting')
 })
 
-test('a worker that stops hands back what a dispatcher gave it, and takes nothing more', async () => {
+test('a stopping worker hands back dispatched runs and accepts no more', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })
   const { crew, hasBegun, go } = slow(store)
@@ -331,7 +331,7 @@ test('a worker that stops hands back what a dispatcher gave it, and takes nothin
   assert.deepEqual(claimed(await workOnce([crew])).toSorted(), ['a', 'b'])
 })
 
-test('once ends when everything in every store was told of, however little room there is', async () => {
+test('a worker with once ends after waking every ready run of every store, however little room it has', async () => {
   const crews = [claims(memoryStore()), claims(memoryStore(), { name: 'letters' })]
   for (const crew of crews)
     for (const id of ['1', '2']) await crew.enqueue({ id: `${crew.name}-${id}`, inputs: { notes: id } })
@@ -348,7 +348,7 @@ test('once ends when everything in every store was told of, however little room 
   assert.deepEqual(told.toSorted(), ['claims-1', 'claims-2', 'letters-1', 'letters-2'])
 })
 
-test('a backlog is told of without a list of all of it for each', async () => {
+test('a backlog is woken without listing all of it for each run', async () => {
   const store = memoryStore()
   let rows = 0
   const counting = {
@@ -366,11 +366,11 @@ test('a backlog is told of without a list of all of it for each', async () => {
   assert.ok(rows <= 600, `${rows} rows`)
 })
 
-test('once with a dispatcher that calls the worker is refused, with both named', async () => {
+test('once is refused with a dispatcher that calls the worker, naming both', async () => {
   const { dispatcher } = queue()
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher, once: true }), {
     code: 'OPTION_INVALID',
-    message: /once is true with the dispatcher queue/,
+    message: /once is true and the dispatcher queue calls this worker/,
   })
   await assert.rejects(startWorker([claims(memoryStore())], { dispatcher: { name: 'x' } as never }), {
     code: 'OPTION_INVALID',
@@ -378,7 +378,7 @@ test('once with a dispatcher that calls the worker is refused, with both named',
   })
 })
 
-test('what cannot be served at all ends the worker with the reason', async () => {
+test('a dispatcher that cannot be served ends the worker with the reason', async () => {
   const dispatcher: Dispatcher = {
     name: 'broken',
     wake: async () => undefined,

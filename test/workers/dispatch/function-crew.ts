@@ -10,7 +10,7 @@ export const callsPerTask = 3
 
 export interface FunctionCrewOptions {
   readonly store: string
-  /** Where it counts, and remembers what it has hung at. */
+  /** Where it counts, and records where it hung. */
   readonly folder: string
   readonly tasks: number
   /** Hears that it hangs. */

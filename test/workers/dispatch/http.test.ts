@@ -58,7 +58,7 @@ function sliced(options: Partial<AdvanceHandlerOptions> = {}) {
   return { crew, done, handler: advanceHandler({ crews: [crew], secret, sliceSeconds: 0.001, ...options }) }
 }
 
-test('a call advances a run by a slice, and says when to call again', async () => {
+test('a call advances a run by one slice and answers when to call again', async () => {
   const { crew, done, handler } = sliced()
   await crew.enqueue({ id: 'r' })
   const first = await said(handler(await request('r')))
@@ -70,7 +70,7 @@ test('a call advances a run by a slice, and says when to call again', async () =
   assert.deepEqual(done, ['a', 'b', 'c'])
 })
 
-test('a run says which call took it up, by the id in the signature', async () => {
+test('a run records the call that claimed it, by the id in the signature', async () => {
   const { crew, handler } = sliced()
   await crew.enqueue({ id: 'r' })
   for (const id of ['call-1', 'call-2']) {
@@ -79,7 +79,7 @@ test('a run says which call took it up, by the id in the signature', async () =>
   }
 })
 
-test('with a dispatcher, what comes next is asked of that, and the call is done with', async () => {
+test('with a dispatcher, the handler schedules the next slice there and answers 200', async () => {
   const told: string[] = []
   const dispatcher = { name: 'queue', wake: async ({ runId }: { runId: string }) => void told.push(runId) }
   const { crew, handler } = sliced({ dispatcher })
@@ -91,11 +91,11 @@ test('with a dispatcher, what comes next is asked of that, and the call is done 
   assert.equal(
     (await said(broken.handler(await request('r')))).status,
     503,
-    'one that cannot be told leaves it to the caller',
+    'a dispatcher that cannot be reached leaves the retry to the caller',
   )
 })
 
-test('a run that somebody else has is to be called for again later', async () => {
+test('a run held by another process is answered with a time to call again', async () => {
   const { crew, hasBegun, go } = slow(memoryStore())
   const handler = advanceHandler({ crews: [crew], secret })
   const kickedOff = crew.kickoff({ id: 'r', inputs: { notes: 'x' } })
@@ -106,7 +106,7 @@ test('a run that somebody else has is to be called for again later', async () =>
   await kickedOff
 })
 
-test('a run that waits for a person, or has ended, is done with; one that is due later says when', async () => {
+test('a run that waits or has ended is answered with 200, and a run that is due later with its time', async () => {
   const crew = claims(memoryStore())
   const handler = advanceHandler({ crews: [crew], secret })
   await crew.kickoff({ id: 'done', inputs: { notes: 'x' } })
@@ -117,7 +117,7 @@ test('a run that waits for a person, or has ended, is done with; one that is due
   assert.ok(Number(later.retryAfter) > 55 && Number(later.retryAfter) <= 60)
 })
 
-test('with waitUntil, a call is answered before the work is done', async () => {
+test('with waitUntil, the handler answers before the work is done', async () => {
   const { crew, hasBegun, go } = slow(memoryStore())
   const work: Promise<unknown>[] = []
   const handler = advanceHandler({ crews: [crew], secret, waitUntil: (one) => void work.push(one) })
@@ -130,7 +130,7 @@ test('with waitUntil, a call is answered before the work is done', async () => {
   assert.equal((await crew.run('r').view()).status, 'completed')
 })
 
-test('calls that are not signed as they should be are refused before anything is read', async () => {
+test('calls with a bad signature are refused before the body is parsed', async () => {
   const store = memoryStore()
   let opened = 0
   const crew = claims({ ...store, row: (run) => (opened++, store.row(run)) })
@@ -142,8 +142,8 @@ test('calls that are not signed as they should be are refused before anything is
     [{ by: 'another secret of some length' }, 401, /another secret, or was changed/],
     [{ at: now - 60_000 }, 401, /signed 60 seconds ago by the clock here, which is more than the 10/],
     [{ at: now + 60_000 }, 401, /signed (60|59) seconds from now by the clock here/],
-    [{ method: 'GET' }, 405, /called by GET; use POST/],
-    [{ body: 'x'.repeat(70_000) }, 413, /more than 65536 bytes/],
+    [{ method: 'GET' }, 405, /the method is GET; use POST/],
+    [{ body: 'x'.repeat(70_000) }, 413, /larger than 65536 bytes/],
     [{ body: '{"run":"r"}' }, 400, /not \{ "runId"/],
     [{ body: 'null' }, 400, /not \{ "runId"/],
     [{ body: 'no json' }, 400, /not \{ "runId"/],
@@ -157,14 +157,14 @@ test('calls that are not signed as they should be are refused before anything is
   assert.equal(opened, 0)
 })
 
-test('a body that was changed after it was signed is refused', async () => {
+test('a body changed after signing is refused', async () => {
   const handler = advanceHandler({ crews: [claims(memoryStore())], secret })
   const signed = await request('r')
   const changed = new Request(signed.url, { method: 'POST', headers: signed.headers, body: '{"runId":"s"}' })
   assert.equal((await said(handler(changed))).status, 401)
 })
 
-test('a call that was answered for good does not count again; one that was to be repeated does', async () => {
+test('a call answered with 200 is refused the second time, and a call answered with 503 is not', async () => {
   const { crew, handler } = sliced()
   await crew.enqueue({ id: 'r' })
   const same = { id: 'the-same', at: Date.now() }
@@ -175,7 +175,7 @@ test('a call that was answered for good does not count again; one that was to be
   assert.equal(statuses.filter((status) => status === 200).length, 1)
 })
 
-test('both secrets count while one is replaced by the other', async () => {
+test('both secrets are accepted during a rotation', async () => {
   const crew = claims(memoryStore())
   await crew.kickoff({ id: 'done', inputs: { notes: 'x' } })
   const handler = advanceHandler({ crews: [crew], secret: ['the new secret, also long', secret] })
@@ -183,18 +183,21 @@ test('both secrets count while one is replaced by the other', async () => {
   assert.equal((await said(handler(await request('done', { by: 'the new secret, also long' })))).status, 200)
 })
 
-test('runs that are not there, or of a crew that is not, are refused by name', async () => {
+test('missing runs and runs of other crews are refused by name', async () => {
   const store = memoryStore()
   const handler = advanceHandler({ crews: [claims(store)], secret })
   await slow(store).crew.enqueue({ id: 'other', inputs: { notes: 'x' } })
-  const missing = await said(handler(await request('nobody')))
+  const missing = await said(handler(await request('missing')))
   assert.deepEqual([missing.status, missing.body.error?.code], [404, 'RUN_NOT_FOUND'])
   const other = await said(handler(await request('other')))
   assert.equal(other.status, 404)
-  assert.match(other.body.error?.message ?? '', /run other is of crew slow, version "", and this handler serves claims/)
+  assert.match(
+    other.body.error?.message ?? '',
+    /run other belongs to crew slow, version "", and this handler serves claims/,
+  )
 })
 
-test('a store that is away is a reason to call again, and the next call opens it', async () => {
+test('a store that is away is answered with 503, and the next call opens it', async () => {
   const store = memoryStore()
   let away = true
   const { RepriseError } = await import('reprise')
@@ -213,7 +216,7 @@ test('a store that is away is a reason to call again, and the next call opens it
   assert.equal((await said(handler(await request('done')))).status, 200)
 })
 
-test('options that cannot be are refused with their value, but for the secret', () => {
+test('invalid options are refused with their value, except the secret', () => {
   const crews = [claims(memoryStore())]
   assert.throws(() => advanceHandler({ crews: [], secret }), {
     code: 'OPTION_INVALID',
@@ -231,7 +234,7 @@ test('options that cannot be are refused with their value, but for the secret', 
   })
   assert.throws(() => httpDispatcher({ url: 'https://me:hunter-two@example.com/', secret }), {
     code: 'OPTION_INVALID',
-    message: /^url of httpDispatcher has a name or a password before example.com, which is not sent/,
+    message: /^url of httpDispatcher has a user name or password before example.com, which would not be sent/,
   })
 })
 
@@ -255,18 +258,18 @@ async function serve(handler: (request: Request) => Promise<Response>) {
   }
 }
 
-test('a process without the crews has everything that is ready advanced by functions, and ends with once', async () => {
+test('a process without the crews wakes functions for every ready run, and ends with once', async () => {
   const { crew, done, handler } = sliced()
   await using functions = await serve(handler)
   for (const id of ['x', 'y']) await crew.enqueue({ id })
   const dispatcher = httpDispatcher({ url: functions.url, secret })
   const events = await workOnce([crew], { dispatcher, pollSeconds: 0.01 })
   assert.deepEqual(done.toSorted(), ['a', 'a', 'b', 'b', 'c', 'c'])
-  assert.ok(!events.some(({ event }) => event === 'claimed'), 'nothing was executed in the process that calls')
+  assert.ok(!events.some(({ type }) => type === 'claimed'), 'nothing was executed in the process that calls')
   for (const id of ['x', 'y']) assert.equal((await crew.run(id).view()).status, 'completed')
 })
 
-test('a function that nobody answers for, or with another secret, is named; nothing is lost', async () => {
+test('an unreachable function, or one with another secret, is named, and nothing is lost', async () => {
   const { crew, handler } = sliced()
   await crew.enqueue({ id: 'r' })
   const away = httpDispatcher({ url: 'http://127.0.0.1:9/advance?token=hidden', secret })
@@ -275,7 +278,7 @@ test('a function that nobody answers for, or with another secret, is named; noth
     message: /^http:\/\/127\.0\.0\.1:9\/advance cannot be reached: .*(refused|bad port)/i,
   })
   await using functions = await serve(handler)
-  const other = httpDispatcher({ url: functions.url, secret: 'not the one that it has' })
+  const other = httpDispatcher({ url: functions.url, secret: 'not the secret of the handler' })
   await assert.rejects(workOnce([crew], { dispatcher: other }), {
     code: 'DISPATCHER_FAILED',
     message: /401: .*another secret/,
@@ -284,7 +287,7 @@ test('a function that nobody answers for, or with another secret, is named; noth
   assert.equal((await crew.run('r').view()).status, 'completed')
 })
 
-test('functions call themselves until a run has ended, with nobody else at work', async () => {
+test('functions call themselves until a run has ended, without any worker', async () => {
   const done: string[] = []
   const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, effect: 'read', run: () => void done.push(name) }))
   const ear = hearing()
@@ -295,11 +298,11 @@ test('functions call themselves until a run has ended, with nobody else at work'
   const options = { crews: [crew], secret, sliceSeconds: 0.001, dispatcher, onEvent: ear.onEvent }
   handler = advanceHandler({ ...options, waitUntil: () => undefined })
   await crew.enqueue({ id: 'r' })
-  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  await ear.until((event) => event.type === 'left' && event.outcome === 'completed')
   assert.deepEqual(done, ['a', 'b', 'c'])
 })
 
-test('a worker that only calls functions keeps calling while they are away, and says so once', async () => {
+test('a worker that only calls functions keeps calling while they are away, and reports it once', async () => {
   const { crew, handler } = sliced()
   let up = false
   await using functions = await serve(async (given) => (up ? handler(given) : new Response('no', { status: 401 })))
@@ -307,8 +310,8 @@ test('a worker that only calls functions keeps calling while they are away, and 
   const dispatcher = httpDispatcher({ url: functions.url, secret })
   await crew.enqueue({ id: 'r' })
   await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
-  await ear.until(({ event }) => event === 'dispatcher-away')
+  await ear.until(({ type }) => type === 'dispatcher-away')
   up = true
-  await ear.until(({ event }) => event === 'dispatcher-back')
-  assert.equal(ear.heard.filter(({ event }) => event === 'dispatcher-away').length, 1)
+  await ear.until(({ type }) => type === 'dispatcher-back')
+  assert.equal(ear.heard.filter(({ type }) => type === 'dispatcher-away').length, 1)
 })

@@ -17,7 +17,7 @@ const tasks = isFull ? 9 : 1
 
 for (const { kind, skip } of await kindsHere('sqlite')) {
   test(
-    `functions on ${kind} that are killed at their limit, before they began and after every step ask the model as often as one that lives`,
+    `functions on ${kind} killed at their limit, before the start and after every step, make as many model calls as undisturbed ones`,
     { skip },
     async () => {
       await using folder = await temporaryFolder()

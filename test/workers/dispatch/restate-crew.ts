@@ -40,14 +40,14 @@ export async function startRestateWorker(
   const port = options.port ?? (await freePort())
   const dispatcher = restateDispatcher({ ingress, admin, port, ...options })
   const worker = await startWorker(crews, { dispatcher, onEvent: ear.onEvent, ...given })
-  await ear.until((event) => event.event === 'dispatcher' && event.said.startsWith('registered'))
+  await ear.until((event) => event.type === 'dispatcher' && event.message.startsWith('registered'))
   return { worker, ear, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => worker.stop() }
 }
 
 export const leftAs =
   (runId: string, outcome: string) =>
   (event: WorkerEvent): boolean =>
-    event.event === 'left' && event.runId === runId && event.outcome === outcome
+    event.type === 'left' && event.runId === runId && event.outcome === outcome
 
 /** What it knows of the calls for a run. */
 export async function callsOf({ admin }: RestateCluster, runId: string): Promise<readonly Invocation[]> {

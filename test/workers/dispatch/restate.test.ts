@@ -31,7 +31,7 @@ async function stage() {
   }
 }
 
-test('a run is pushed to a worker, and the run and the call of Restate name one another', { skip }, async () => {
+test('Restate pushes a run to a worker, and run and call name each other', { skip }, async () => {
   await using on = await stage()
   const { ingress } = on.restate
   const crew = on.use(claims(on.url as never, { name: 'pushed', dispatcher: restateDispatcher({ ingress }) }))
@@ -48,7 +48,7 @@ test('a run is pushed to a worker, and the run and the call of Restate name one 
   )
 })
 
-test('what is queued by somebody who knows nothing of Restate is swept to it', { skip }, async () => {
+test('a run queued without Restate is swept to it', { skip }, async () => {
   await using on = await stage()
   const crew = on.use(claims(on.url as never, { name: 'swept' }))
   const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { pollSeconds: 0.05 }))
@@ -56,7 +56,7 @@ test('what is queued by somebody who knows nothing of Restate is swept to it', {
   await ear.until(leftAs('s-1', 'completed'))
 })
 
-test('a delay is kept by Restate, while no worker looks', { skip }, async () => {
+test('Restate keeps a delay while no worker polls', { skip }, async () => {
   await using on = await stage()
   const crew = on.use(
     claims(on.url as never, { name: 'timed', dispatcher: restateDispatcher({ ingress: on.restate.ingress }) }),
@@ -68,7 +68,7 @@ test('a delay is kept by Restate, while no worker looks', { skip }, async () => 
   assert.ok(Date.now() - begun >= 700)
 })
 
-test('a run is advanced in slices, one call each, and none of its steps twice', { skip }, async () => {
+test('a run is advanced in slices, one call each, and no step is executed twice', { skip }, async () => {
   await using on = await stage()
   const done: string[] = []
   const tasks = ['a', 'b', 'c', 'd'].map(
@@ -83,7 +83,7 @@ test('a run is advanced in slices, one call each, and none of its steps twice', 
   assert.ok(calls.length >= 4, `${calls.length} calls`)
 })
 
-test('a step that takes longer than Restate waits for a call does no harm', { skip }, async () => {
+test('a step longer than the limit of Restate for a call does no harm', { skip }, async () => {
   await using on = await stage()
   const done: string[] = []
   const tasks = ['long', 'short'].map(
@@ -99,7 +99,7 @@ test('a step that takes longer than Restate waits for a call does no harm', { sk
   assert.match(said ?? '', /abort timeout/, 'it was long enough for Restate to give the call up')
 })
 
-test('a run waits for a person while nothing lives, and goes on after the answer', { skip }, async () => {
+test('a run that waits for a person while no process runs continues after the answer', { skip }, async () => {
   await using on = await stage()
   const paid: string[] = []
   const crew = payingCrew(on.url, paid, { name: 'answered' })
@@ -114,11 +114,11 @@ test('a run waits for a person while nothing lives, and goes on after the answer
   await other.run('w-1').answer(question?.id ?? '', { decision: 'approve' })
   assert.deepEqual(paid, [])
   const { ear } = on.use(await startRestateWorker(on.restate, [other]))
-  await ear.until((event) => event.event === 'left' && event.runId === 'w-1')
+  await ear.until((event) => event.type === 'left' && event.runId === 'w-1')
   assert.deepEqual(paid, ['Ada'])
 })
 
-test('a call that is cancelled where Restate shows it cancels the run', { skip }, async () => {
+test('cancelling the invocation in Restate cancels the run', { skip }, async () => {
   await using on = await stage()
   const { crew, hasBegun } = slow(on.url as never, { name: 'cancelled' })
   on.use(crew)
@@ -135,7 +135,7 @@ test('a call that is cancelled where Restate shows it cancels the run', { skip }
   assert.equal(last?.type === 'run.cancelled' && last.by, 'restate')
 })
 
-test('versions of a crew stand side by side, and each run reaches code that takes it up', { skip }, async () => {
+test('versions of a crew run side by side, and each run reaches code that accepts it', { skip }, async () => {
   await using on = await stage()
   const make = (version: string) => on.use(claims(on.url as never, { name: 'versioned', version }))
   const [one, two] = [make('1'), make('2')]
@@ -151,7 +151,7 @@ test('versions of a crew stand side by side, and each run reaches code that take
     assert.ok(!ear.heard.some((event) => 'runId' in event && event.runId === other))
 })
 
-test('runs are told of by ids of any letters', { skip }, async () => {
+test('run ids of any characters reach Restate', { skip }, async () => {
   await using on = await stage()
   const crew = on.use(claims(on.url as never, { name: 'spelled' }))
   const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { pollSeconds: 0.05 }))
@@ -160,7 +160,7 @@ test('runs are told of by ids of any letters', { skip }, async () => {
   for (const id of ids) await ear.until(leftAs(id, 'completed'))
 })
 
-test('a run whose next call was given up is continued by the first worker that comes', { skip }, async () => {
+test('a run whose next call was given up is continued by the next worker', { skip }, async () => {
   await using on = await stage()
   const { crew, hasBegun, go } = slow(on.url as never, { name: 'given-up' })
   on.use(crew)
@@ -178,7 +178,7 @@ test('a run whose next call was given up is continued by the first worker that c
   await ear.until(leftAs('g-1', 'completed'))
 })
 
-test('what a worker told is told again by the one after it, if the calls are lost', { skip }, async () => {
+test('the next worker resends wakes whose calls are lost', { skip }, async () => {
   await using on = await stage()
   const { ingress } = on.restate
   const crew = on.use(claims(on.url as never, { name: 'told-before' }))
@@ -189,14 +189,14 @@ test('what a worker told is told again by the one after it, if the calls are los
     // Restate calls where the one before it was
     const dispatcher = restateDispatcher({ ingress, admin: false, port: 0 })
     await using _ = await startWorker([crew], { dispatcher, onEvent: first.onEvent })
-    await first.until(({ event }) => event === 'woken')
+    await first.until(({ type }) => type === 'woken')
   }
   await untilGivenUp(on.restate, 'k-1')
   const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { resendSeconds: 3_600 }))
   await ear.until(leftAs('k-1', 'completed'))
 })
 
-test('a Restate that has lost everything is told again where the worker is', { skip }, async () => {
+test('a worker registers again with a Restate that lost its state', { skip }, async () => {
   await using on = await stage()
   const restate = on.use(await startRestate())
   const crew = on.use(claims(on.url as never, { name: 'forgotten' }))
@@ -214,7 +214,7 @@ async function untilGivenUp(restate: RestateCluster, runId: string): Promise<voi
   while (await isOpen()) await wait(100)
 }
 
-test('crews of any name and version have a service of their own, in letters that Restate takes', () => {
+test('every crew and version has its own service name, in characters that Restate accepts', () => {
   const lane = (crew: string, version = '', format: number = journalVersion) => queueName({ crew, version, format })
   assert.equal(lane('claims'), 'reprise.claims')
   assert.equal(lane('claims', '2'), 'reprise.claims.v2')
@@ -230,7 +230,7 @@ test('crews of any name and version have a service of their own, in letters that
   for (const name of names) assert.match(name, /^[A-Za-z][\w.-]*$/)
 })
 
-test('options that cannot be are refused with their value', () => {
+test('invalid options are refused with their value', () => {
   const wrong = (options: object, message: RegExp) =>
     assert.throws(() => restateDispatcher(options), { code: /OPTION_(INVALID|UNKNOWN)/, message })
   wrong({ ingress: 'localhost:8080' }, /ingress of restateDispatcher is "localhost:8080"; give a URL/)
@@ -239,11 +239,11 @@ test('options that cannot be are refused with their value', () => {
   wrong({ ingres: 'x' }, /ingres/)
 })
 
-test('neither a password in an address nor a token is in an error', async () => {
+test('errors contain neither a password of a URL nor a token', async () => {
   for (const option of ['ingress', 'admin', 'url'])
     assert.throws(() => restateDispatcher({ [option]: 'http://me:hunter-two@127.0.0.1:8080' }), {
       code: 'OPTION_INVALID',
-      message: new RegExp(`^${option} of restateDispatcher has a name or a password before 127`),
+      message: new RegExp(`^${option} of restateDispatcher has a user name or password before 127`),
     })
   const { wake } = restateDispatcher({ ingress: 'http://127.0.0.1:9', token: 'hunter\ntwo-of-them' })
   await assert.rejects(wake({ runId: 'r', crew: 'c', version: '', format: journalVersion }), (error: Error) => {

@@ -63,12 +63,12 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
     },
   }
   const served = { store, crews, claim: async () => [] }
-  const hear = ({ event }: WorkerEvent | { event: 'asked' }) => void (event === 'asked' || events.push(event))
+  const report = ({ type }: WorkerEvent | { type: 'store-asked' }) => void (type === 'store-asked' || events.push(type))
   await sweepStore(served, {
     dispatcher,
     progress: newInProgress(10),
     clock,
-    hear,
+    report,
     stopping: stopping.signal,
     pollMs,
     resendMs: 30_000,
@@ -77,7 +77,7 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
   return { tried, events }
 }
 
-test('a run of which a dispatcher cannot be told keeps no other one waiting', async () => {
+test('a run whose wake fails does not hold up others', async () => {
   const { tried } = await swept({
     ready: (second) => [run('refused'), ...(second >= 40 ? [run('fine')] : [])],
     wake(runId) {
@@ -90,7 +90,7 @@ test('a run of which a dispatcher cannot be told keeps no other one waiting', as
   assert.ok(tried.length < 10, 'and is tried later each time')
 })
 
-test('a dispatcher that was away for a moment is told of many runs soon after', async () => {
+test('a dispatcher that was away for a moment is soon woken for many runs', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `r${index}`)
   const { tried, events } = await swept({
     ready: () => ids.map((id) => run(id)),
@@ -107,7 +107,7 @@ test('a dispatcher that was away for a moment is told of many runs soon after', 
   assert.deepEqual(events.slice(0, 2), ['dispatcher-away', 'dispatcher-back'])
 })
 
-test('what waits for the limit of its crew does not hide the runs of others', async () => {
+test('runs that wait for the limit of their crew do not hide runs of other crews', async () => {
   const waiting = Array.from({ length: 1_200 }, (_, index) => run(`w${index}`, 'limited'))
   const { tried } = await swept({
     crews: [crewNamed('claims'), crewNamed('limited', 1)],
@@ -118,7 +118,7 @@ test('what waits for the limit of its crew does not hide the runs of others', as
   assert.ok(tried.some((one) => one.startsWith('fine@')))
 })
 
-test('what is lost again and again is told again every ten minutes', async () => {
+test('a wake that keeps getting lost is resent every ten minutes', async () => {
   const { tried } = await swept({ ready: () => [run('lost')], wake: () => undefined, seconds: 7_200 })
   const times = tried.map((one) => Number(one.split('@')[1]))
   assert.deepEqual(times.slice(0, 4), [0, 30, 90, 210])

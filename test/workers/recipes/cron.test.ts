@@ -16,7 +16,7 @@ import { callsPerTask, functionCrew } from '../dispatch/function-crew.ts'
 import { startPlatform } from '../dispatch/platform.ts'
 import { claims } from '../worker-crews.ts'
 
-/** Pays once, which is a line in a file, and hangs then where it is told to. */
+/** Pays once, which appends a line to a file, and then hangs if asked to. */
 const paying = `${imports}
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 const model = scriptedModel(['a', 'b'].flatMap((claim) => [
@@ -70,7 +70,7 @@ const secret = 'a secret that is long enough'
 const cronSecret = 'what the platform sends'
 const fromCron = (): Request => new Request('http://x/cron', { headers: { authorization: `Bearer ${cronSecret}` } })
 
-test('a cron route has the function called for every run that is ready, and nobody else may', async () => {
+test('a cron route calls the function for every ready run, and requires its secret', async () => {
   const crew = claims(memoryStore())
   const handler = advanceHandler({ crews: [crew], secret, sliceSeconds: 0.001 })
   await using functions = await serve(handler)

@@ -1,4 +1,4 @@
-// A worker that takes its runs from the queue of a recipe, in a process of its own, which says what it has just done.
+// A worker process that takes its runs from the queue of a recipe and prints each thing it has done.
 import { startWorker } from 'reprise/workers'
 import { killedCrew } from '../killed-crew.ts'
 import { openRecipe, type RecipePlace } from './recipe-queue.ts'

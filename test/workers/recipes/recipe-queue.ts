@@ -11,11 +11,11 @@ import { pgBossDispatcher } from '../../../examples/recipes/pg-boss.ts'
 
 export interface RecipeQueue extends AsyncDisposable {
   readonly dispatcher: Dispatcher
-  /** The jobs that are there: those that wait, those that somebody has begun, and what is left of those that failed. */
+  /** All jobs: waiting, started and failed. */
   jobs(queue: string): Promise<{ readonly waiting: number; readonly begun: number; readonly failed: number }>
   /** Loses every job that waits. */
   lose(queue: string): Promise<void>
-  /** Removes all that is in its part of the server. */
+  /** Removes everything in its part of the server. */
   clear(): Promise<void>
 }
 

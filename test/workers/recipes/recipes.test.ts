@@ -71,18 +71,18 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
       await hasBegun
       await crew.enqueue({ id: 'b', inputs: { notes: 'b' } })
-      await ear.until((event) => event.event === 'woken' && event.runId === 'b')
+      await ear.until((event) => event.type === 'woken' && event.runId === 'b')
       assert.ok((await there.queue.jobs(name)).waiting > 0)
       await there.queue.lose(name)
       go()
-      await ear.until((event) => event.event === 'left' && event.runId === 'b' && event.outcome === 'completed')
+      await ear.until((event) => event.type === 'left' && event.runId === 'b' && event.outcome === 'completed')
       assert.deepEqual(begun, ['a/first', 'a/second', 'b/first', 'b/second'])
       await untilEmpty(there.queue, name)
     },
   )
 
   test(
-    `${recipe} keeps a delay, hands slices on, and brings answers, whether or not those who give them tell it`,
+    `${recipe} keeps a delay, hands slices on, and delivers answers, whether or not the answering process wakes it`,
     { skip },
     async () => {
       await using there = await stage(recipe)
@@ -100,18 +100,18 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
         ['b', crew],
       ] as const) {
         await by.enqueue({ id })
-        await ear.until((event) => event.event === 'left' && event.runId === id && event.outcome === 'waiting')
+        await ear.until((event) => event.type === 'left' && event.runId === id && event.outcome === 'waiting')
         const [question] = (await crew.run(id).view()).questions
         await by.run(id).answer(question?.id ?? '', { decision: 'approve' })
-        await ear.until((event) => event.event === 'left' && event.runId === id && event.outcome === 'completed')
+        await ear.until((event) => event.type === 'left' && event.runId === id && event.outcome === 'completed')
       }
-      await ear.until((event) => event.event === 'left' && event.runId === late && event.outcome === 'waiting')
+      await ear.until((event) => event.type === 'left' && event.runId === late && event.outcome === 'waiting')
       assert.ok(Date.now() - began >= 700)
       const { via } = await crew.run('b').view()
       assert.equal(via?.dispatcher, recipe)
-      const slices = ear.heard.filter((event) => event.event === 'left' && event.runId === 'a').length
+      const slices = ear.heard.filter((event) => event.type === 'left' && event.runId === 'a').length
       assert.ok(slices > 2, `${slices} slices`)
-      assert.ok(!ear.heard.some(({ event }) => event === 'dispatcher-away' || event === 'refused'))
+      assert.ok(!ear.heard.some(({ type }) => type === 'dispatcher-away' || type === 'refused'))
       await untilEmpty(there.queue, queueName({ crew: crew.name, version: '', format: journalVersion }))
     },
   )
