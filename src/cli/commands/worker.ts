@@ -1,4 +1,4 @@
-// `reprise worker`: executes what is ready of the crews of some modules, until it is stopped.
+// `reprise worker`: executes ready runs of the crews of some modules, until it is stopped.
 import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import { environment } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -64,7 +64,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
   const dispatcher = await openDispatcher(options)
   const loaded = await loadServed(args.filter((path) => path !== undefined))
   const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
-  // which crew a run in progress is of
+  // the crews of the runs in progress, by run id
   const crewOf = new Map<string, string>()
   setAdvice((next) => {
     const its = 'runId' in next ? crewOf.get(next.runId) : undefined
@@ -79,7 +79,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
         tellEvent(terminal, event)
       },
     })
-    // the first signal stops it, one more ends the process
+    // the first signal stops the worker, a second one ends the process
     using interrupt = stopOnInterrupt(terminal.err)
     interrupt.signal.addEventListener('abort', () => void working.stop().catch(() => undefined), { once: true })
     await working.done
@@ -96,7 +96,7 @@ interface DispatcherOptions {
   readonly once?: boolean
 }
 
-/** Undefined: the store. OPTION_INVALID. */
+/** Undefined: the worker asks the store. OPTION_INVALID. */
 async function openDispatcher(options: DispatcherOptions): Promise<Dispatcher | undefined> {
   const { dispatcher, listen, url, once } = options
   if (listen !== undefined && dispatcher !== 'restate')

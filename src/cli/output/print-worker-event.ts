@@ -1,4 +1,4 @@
-// What a worker does, a line for each event: for people and for logs.
+// Prints what a worker does, a line per event, for people and for logs.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { WorkerEvent } from '../../workers/report/events.ts'
@@ -12,15 +12,15 @@ export function tellEvent(terminal: Terminal, event: WorkerEvent): void {
     terminal.record({ at, ...event, ...error })
     return
   }
-  // each worker tells of each run, also when another was quicker
+  // every worker reports every run that wakes up
   if (event.type === 'woken') return
   const { text, format } = wordsOf(event)
-  // what went wrong is said also to those who want no progress
+  // problems are printed even with --quiet
   const channel = format === 'yellow' || format === 'red' ? terminal.loud : terminal.err
   channel.line({ text: `${second(at)} `, format: 'dim' }, { text, format })
 }
 
-/** Without what is below a second: `2026-11-16T15:51:22Z` */
+/** Without milliseconds: `2026-11-16T15:51:22Z`. */
 function second(at: string): string {
   return `${at.slice(0, 19)}Z`
 }
@@ -93,7 +93,7 @@ const outcomes = {
 function leftWords(event: Extract<WorkerEvent, { type: 'left' }>): Words {
   const { runId, crew, outcome, seconds, at, error } = event
   const { text, why, ...look }: Words & { readonly why?: string } = outcomes[outcome]
-  // a run that waits for a time waits for nobody
+  // a run that waits for a time needs no person
   const fixed = at === undefined ? why : undefined
   const reason = error === undefined ? fixed : said(error)
   const left = `run ${runId} of crew ${crew}: ${text} after ${duration(seconds * 1_000)}`
