@@ -36,8 +36,8 @@ export async function postgresStore(url: string, options?: PostgresStoreOptions)
 }
 
 /**
- * Opens a Redis or Valkey server. Needs the package redis. Succeeds even if the server is unreachable: calls then reject
- * with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
+ * Opens a Redis or Valkey server. Needs the package redis. Succeeds even if the server is unreachable: calls then
+ * reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
  */
 export async function redisStore(url: string, options?: RedisStoreOptions): Promise<Store> {
   const driver = await import('./redis/store.ts')

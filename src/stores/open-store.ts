@@ -18,8 +18,8 @@ const sharedStores = new Map<string, SharedStore>()
 
 /**
  * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`. Returns an
- * open store unchanged. A store that is opened again in this process is shared, and closed when its last user closes it.
- * STORE_INVALID if the URL is unknown or the store cannot be written; STORE_NEWER.
+ * open store unchanged. A store that is opened again in this process is shared, and closed when its last user closes
+ * it. STORE_INVALID if the URL is unknown or the store cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)

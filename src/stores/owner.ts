@@ -1,8 +1,8 @@
 // Identifies processes, so that a run of a killed process can be taken over at once, and a run of a live one cannot. A
 // pid isn't enough: pids are reused, and each container counts its own. So an owner is a host (with machine and pid
-// namespace), a boot, a pid and the start of the process. It counts as dead only if that is proven; in doubt, the expiry
-// of the lease decides. Nothing is proven across boots: cloned machines share name and id. Each thread, and each copy of
-// the library in a process, is an owner, but only a whole process can be dead.
+// namespace), a boot, a pid and the start of the process. It counts as dead only if that is proven; in doubt, the
+// expiry of the lease decides. Nothing is proven across boots: cloned machines share name and id. Each thread, and each
+// copy of the library in a process, is an owner, but only a whole process can be dead.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'

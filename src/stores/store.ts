@@ -1,15 +1,17 @@
-// The port between the engine and the storage of journals. A store knows nothing of agents or models: it keeps the exact
-// bytes of journals in order and lets one holder at a time write them. Every store promises:
+// The port between the engine and the storage of journals. A store knows nothing of agents or models: it keeps the
+// exact bytes of journals in order and lets one holder at a time write them. Every store promises:
 // - when `append` or `create` resolves, the whole batch is on disk; when it rejects with any code but OUTCOME_UNKNOWN,
 //   nothing of the batch was written;
 // - checking the lease's token and writing are one step: a holder that lost its lease cannot write;
 // - a batch's lines, listing row, output keys, blobs and taken messages change together;
 // - lines are returned byte for byte;
 // - `claim` offers every run that can advance, whichever process was killed at whatever moment (rules/ready.ts).
+//
 // A root run and its descendants form a run tree, and the lease of the root covers the whole tree.
-// All errors are RepriseErrors, and the codes named below are part of the contract. In addition, every call rejects with
-// STORE_UNAVAILABLE while the store cannot be reached (nothing was written), and a write rejects with OUTCOME_UNKNOWN
-// when its reply was lost.
+//
+// All errors are RepriseErrors, and the codes named below are part of the contract. In addition, every call rejects
+// with STORE_UNAVAILABLE while the store cannot be reached (nothing was written), and a write rejects with
+// OUTCOME_UNKNOWN when its reply was lost.
 
 import type { Blob, Owner, Priority, RunStatus } from '../journal/entries.ts'
 
@@ -65,7 +67,9 @@ export interface RunRow {
   readonly forkedFrom?: RunId
   /** Inputs as JSON text, opaque to the store; empty if too large for a listing. Never changes. */
   readonly inputs: string
-  /** The rest of what a listing shows, as JSON text, opaque to the store. Rewritten with every row, so keep it small. */
+  /**
+   * The rest of what a listing shows, as JSON text, opaque to the store. Rewritten with every row, so keep it small.
+   */
   readonly summary: string
 }
 
@@ -199,13 +203,13 @@ export interface Store {
    * left in that run's inbox stay readable, but no process records them: they no longer count as waiting, neither here
    * nor for `claim`.
    *
-   * - LEASE_LOST: the lease isn't the newest, was released, or belongs to another root. An expired lease that no process
-   *   took still appends: fencing protects the journal, not time.
+   * - LEASE_LOST: the lease isn't the newest, was released, or belongs to another root. An expired lease that no
+   *   process took still appends: fencing protects the journal, not time.
    * - RUN_NOT_FOUND: the tree has no such run.
    * - SEQ_CONFLICT: the journal doesn't end at `after`.
    * - OUTCOME_UNKNOWN: the store cannot tell whether the batch was written. Read the tail to find out.
-   * - RUN_ENDED: the stored row is cancelled, or is completed and the batch doesn't reopen it. A row with neither status
-   *   reopens a completed run; that is how a run continues after a person edited its journal.
+   * - RUN_ENDED: the stored row is cancelled, or is completed and the batch doesn't reopen it. A row with neither
+   *   status reopens a completed run; that is how a run continues after a person edited its journal.
    * - INBOX_WAITING: the batch completes the run but leaves a message in its inbox, whose sender was promised that it
    *   came in time.
    */
@@ -301,8 +305,8 @@ export interface Store {
   watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
 
   /**
-   * Deletes a run with its child runs and everything that belongs to them. RUN_HELD while its root is leased. An unknown
-   * run isn't an error.
+   * Deletes a run with its child runs and everything that belongs to them. RUN_HELD while its root is leased. An
+   * unknown run isn't an error.
    */
   delete(run: RunId): Promise<void>
 

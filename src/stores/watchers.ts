@@ -1,5 +1,5 @@
-// Wakes watchers of runs. Hints only: several changes may become one, and a hint may come without a change. But a change
-// after the call of `watch` is never missed, so a watcher is registered by that call, not by its first read.
+// Wakes watchers of runs. Hints only: several changes may become one, and a hint may come without a change. But a
+// change after the call of `watch` is never missed, so a watcher is registered by that call, not by its first read.
 import { createNotifier } from '../base/notifier.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { RunId } from './store.ts'

@@ -41,7 +41,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     for (const command of [['doctor'], ['run', ...inputs], ['runs'], ['migrate'], ['migrate', '--print']]) {
       const { code, stdout, stderr } = await folder.reprise(...command, '--store', url)
       assert.notEqual(code, 0)
-      assert.match(stdout + stderr, /a sharded: store is not supported any more: use one PostgreSQL; see docs\/guides/)
+      assert.match(stdout + stderr, /a sharded: store is no longer supported: use one PostgreSQL; see docs\/guides/)
       assert.doesNotMatch(stdout + stderr, /s3cr|word@/)
     }
   })

@@ -1,4 +1,5 @@
-// What a run has spent is kept in parts, and their price is that of the calls. The numbers come from the package's own table.
+// What a run has spent is kept in parts, and their price is that of the calls. The numbers come from the package's own
+// table.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitForUpdate, type ModelInfo } from '@pydantic/genai-prices'

@@ -1,5 +1,5 @@
-// Nothing here knows a price of the package by heart, so that newer data does not break a test: numbers are those of a user's
-// own prices, or are compared with one another, or come from the package's own table.
+// Nothing here knows a price of the package by heart, so that newer data does not break a test: numbers are those of a
+// user's own prices, or are compared with one another, or come from the package's own table.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'

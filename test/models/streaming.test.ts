@@ -1,4 +1,5 @@
-// What a model call gives is the same whether somebody listens to it or not: shown over the wire, both ways, with the same server.
+// What a model call gives is the same whether somebody listens to it or not: shown over the wire, both ways, with the
+// same server.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
@@ -380,7 +381,10 @@ async function bothWays(arrange: (mock: LLMock) => unknown, fields: Partial<Mode
   return { whole: await once({}), streamed: await once({ listener: recorder(heard) }), heard }
 }
 
-/** The same with a server of one's own, which is told whether it is asked to stream. `streams`: how it was asked by a listener. */
+/**
+ * The same with a server of one's own, which is told whether it is asked to stream. `streams`: how it was asked by a
+ * listener.
+ */
 async function bothWaysServed(
   answer: (response: ServerResponse, count: number, stream: boolean) => void,
   fields: Partial<ModelRequest> = {},

@@ -1,4 +1,5 @@
-// What the tests of the model layer share: an environment of their own, servers on loopback, and a request with its dull parts.
+// What the tests of the model layer share: an environment of their own, servers on loopback, and a request with its
+// dull parts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

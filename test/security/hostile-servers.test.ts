@@ -1,5 +1,5 @@
-// Invariant 9, against servers that repeat the key in many ways: neither the bytes of the store nor the log, the spans, the error
-// or the command line's output hold it, whoever gave the key.
+// Invariant 9, against servers that repeat the key in many ways: neither the bytes of the store nor the log, the spans,
+// the error or the command line's output hold it, whoever gave the key.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

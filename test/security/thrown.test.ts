@@ -1,4 +1,5 @@
-// Invariant 9, for what users' own functions throw: the words of their errors reach journals, logs and errors without credentials.
+// Invariant 9, for what users' own functions throw: the words of their errors reach journals, logs and errors without
+// credentials.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

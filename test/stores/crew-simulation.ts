@@ -1,6 +1,6 @@
 // A crew as small as one can be that has all that makes a run wait: a step, a question, a task that is a crew with a
-// question of its own, and the end. Processes work on it by the rules of the engine (what is due comes from `dueOf`), one
-// store call at a time, so that a test can let others in between, or kill them, after any of them.
+// question of its own, and the end. Processes work on it by the rules of the engine (what is due comes from `dueOf`),
+// one store call at a time, so that a test can let others in between, or kill them, after any of them.
 import { RepriseError } from 'reprise'
 import type { Batch, Lease, Owner, RunId, RunRow, Store } from 'reprise/stores'
 import { dueAt } from '../../src/engine/read/due.ts'

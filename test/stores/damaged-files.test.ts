@@ -1,5 +1,6 @@
-// Files that a disk, a program or a person has damaged, in every way that a small fuzz finds: whoever asks gets an answer, or an error that
-// says which file, line or entry it is. Never a store that "failed", as if trying again could help, and never an error of the language.
+// Files that a disk, a program or a person has damaged, in every way that a small fuzz finds: whoever asks gets an
+// answer, or an error that says which file, line or entry it is. Never a store that "failed", as if trying again could
+// help, and never an error of the language.
 import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -195,7 +196,7 @@ test('a folder with the name of a journal is said to be one, and hides no run', 
   await started(store, 'whole')
   await mkdir(join(folder.path, 'r.jsonl'))
   assert.equal((await store.list({}, { limit: 9 })).rows.length, 1)
-  await refused(store.row('r'), 'JOURNAL_DAMAGED', /a folder below .* has the name of a file of a run/)
+  await refused(store.row('r'), 'JOURNAL_DAMAGED', /a folder in .* has the name of a file of a run/)
 })
 
 test('a lease whose owner cannot be read is nobody’s, and keeps out whoever had it', async () => {

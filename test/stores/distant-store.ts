@@ -1,4 +1,5 @@
-// A store that another process has open: every call is made there, and its answer comes back. One process serves all tests of this one.
+// A store that another process has open: every call is made there, and its answer comes back. One process serves all
+// tests of this one.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { RepriseError, type ErrorCode } from 'reprise'

@@ -197,7 +197,9 @@ async function told(store: Store): Promise<string> {
   return JSON.stringify([await seqsOf(store, 'r'), inboxes])
 }
 
-/** Makes one commit of leases.db fail, as a kill before it would: the file is written, and the table stays as it was. */
+/**
+ * Makes one commit of leases.db fail, as a kill before it would: the file is written, and the table stays as it was.
+ */
 function failCommit(context: TestContext, number: number): { readonly failed: () => boolean; restore(): void } {
   let commits = 0
   const exec = DatabaseSync.prototype.exec

@@ -271,7 +271,7 @@ test('refuses a journal whose lines are out of order, and names the line', async
   await using opened = await scene()
   const { file, store } = opened
   await edit(file, ([first = '', second = '', third = '']) => [first, third, second, third])
-  await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 3 of .*r\.jsonl is entry 2 out of its order/)
+  await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 3 of .*r\.jsonl is entry 2, which is out of order/)
 })
 
 const unreadable: { readonly [what: string]: (text: string) => string } = {
@@ -314,7 +314,7 @@ test('refuses a journal whose first line was removed, and never takes it for a f
   await store.release(lease)
   await edit(file, (lines) => lines.slice(1))
   assert.deepEqual(await store.create(row('r'), batch(1)), { created: false })
-  const message = /line 1 of .*r\.jsonl is entry 2.*entry 1.*put back/
+  const message = /line 1 of .*r\.jsonl is entry 2.*entry 1.*restore the removed part/
   await refused(store.row('r'), 'JOURNAL_DAMAGED', message)
   await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
   assert.equal((await readFile(file, 'utf8')).split('\n').length, 3)
@@ -342,7 +342,7 @@ test('refuses a journal of which only a part of a later batch is left', async ()
   // the note would say that the batch was whole
   await rm(noteOf(join(folder, 'made.jsonl')))
   assert.deepEqual(await store.create(row('made'), batch(1)), { created: false })
-  const message = /line 1 of .*made\.jsonl lacks what was written with it/
+  const message = /line 1 of .*made\.jsonl lacks the other lines of its batch/
   await refused(store.row('made'), 'JOURNAL_DAMAGED', message)
   await refused(store.acquire('made', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
 })

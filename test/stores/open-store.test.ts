@@ -72,7 +72,7 @@ test('refuses an unknown URL, names it without its credentials, and says which t
 
 test('a sharded: URL and shardedStore are refused without showing the URL, and name their replacement', async () => {
   const url = 'sharded:sqlite:a.db,postgres://u:p/secret@h@h/d'
-  const words = 'a sharded: store is not supported any more: use one PostgreSQL; see docs/guides/scaling.md'
+  const words = 'a sharded: store is no longer supported: use one PostgreSQL; see docs/guides/scaling.md'
   const isRefusal = { name: 'RepriseError', code: 'STORE_INVALID', message: words }
   await assert.rejects(openStore(url), isRefusal)
   await assert.rejects(openStore(url.replace('sharded', 'SHARDED')), isRefusal)

@@ -1,4 +1,5 @@
-// Connections to a server: what becomes of them when something is lost, closed or too large, and what is made of their errors.
+// Connections to a server: what becomes of them when something is lost, closed or too large, and what is made of their
+// errors.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'

@@ -1,4 +1,5 @@
-// What people do to the tables with SQL: named where a run cannot be as it was, and put right where its lines and messages say all.
+// What people do to the tables with SQL: named where a run cannot be as it was, and put right where its lines and
+// messages say all.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import pg from 'pg'

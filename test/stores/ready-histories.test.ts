@@ -1,5 +1,6 @@
-// Random histories of small crews: workers, people who answer, kills and time. Whatever happened, at the end no run is left
-// that could advance and is offered to nobody. The same histories find each way in which a store could lose a wake.
+// Random histories of small crews: workers, people who answer, kills and time. Whatever happened, at the end no run is
+// left that could advance and is offered to nobody. The same histories find each way in which a store could lose a
+// wake.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
-// The rule of what is ready once more, around a store whose own answer is not asked: so that it can be broken in ways in
-// which a store could be.
+// The rule of what is ready once more, around a store whose own answer is not asked: so that it can be broken in ways
+// in which a store could be.
 import type { Lease, Store } from 'reprise/stores'
 import { rootRunId } from '../../src/journal/paths.ts'
 

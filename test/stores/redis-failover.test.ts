@@ -1,4 +1,5 @@
-// A replica takes over. What its server had confirmed and it had not heard of is gone: whoever wrote it is told, and writes no more.
+// A replica takes over. What its server had confirmed and it had not heard of is gone: whoever wrote it is told, and
+// writes no more.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'

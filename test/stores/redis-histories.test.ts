@@ -1,5 +1,5 @@
-// Random histories of a few runs: a Redis store answers as the one in memory does, and after every few steps each of its sets has exactly
-// what the heads of its runs say.
+// Random histories of a few runs: a Redis store answers as the one in memory does, and after every few steps each of
+// its sets has exactly what the heads of its runs say.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createClient } from 'redis'

@@ -1,4 +1,5 @@
-// The files of a store that somebody removes or replaces while a process has them open: what it writes would reach no path any more.
+// The files of a store that somebody removes or replaces while a process has them open: what it writes would reach no
+// path any more.
 import assert from 'node:assert/strict'
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { batch, refused, row, seqsOf, started, ttlMs } from '../../src/testing/s
 import { temporaryFolder } from './temporary-folder.ts'
 
 const replaced =
-  /runs\.db(-wal)? was removed or replaced while this process had it open.*put the file back.*start the process again/
+  /runs\.db(-wal)? was removed or replaced while this process had it open.*restore the file.*restart the process/
 
 for (const [what, change] of Object.entries<(path: string) => Promise<void>>({
   'its file is removed': (path) => rm(path),

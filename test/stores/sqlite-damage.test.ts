@@ -1,4 +1,5 @@
-// Rows of a database that hold something else than Reprise wrote: the run that they belong to is said to be damaged, and the others go on.
+// Rows of a database that hold something else than Reprise wrote: the run that they belong to is said to be damaged,
+// and the others go on.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,5 @@
-// Statements that fail in a real database: what was answered stays true, nobody else is locked out, and the connection goes on.
+// Statements that fail in a real database: what was answered stays true, nobody else is locked out, and the connection
+// goes on.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
@@ -89,7 +90,9 @@ async function makeAndDelete(store: Store, run: string): Promise<void> {
   await store.delete(run)
 }
 
-/** Makes a statement that begins so fail at the given time, in place of what it does or behind it; says whether it did. */
+/**
+ * Makes a statement that begins so fail at the given time, in place of what it does or behind it; says whether it did.
+ */
 function failOnce(context: TestContext, begin: string, code: number, time = 1, when = 'in its place'): () => boolean {
   let times = 0
   for (const method of ['get', 'all', 'run'] as const) {

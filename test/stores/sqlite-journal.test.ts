@@ -1,4 +1,5 @@
-// The journal in its table: what the database itself refuses, what reads see while others write and delete, and what a deletion leaves.
+// The journal in its table: what the database itself refuses, what reads see while others write and delete, and what a
+// deletion leaves.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'

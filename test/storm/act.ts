@@ -1,4 +1,5 @@
-// The steps of a history, and what a process does for each. A step that was cut off is done again and ends as it would have.
+// The steps of a history, and what a process does for each. A step that was cut off is done again and ends as it would
+// have.
 import type { Crew, Question, RunResult } from 'reprise'
 import { RepriseError } from 'reprise'
 import { readRun } from '../../src/engine/read/read-run.ts'

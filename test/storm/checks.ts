@@ -37,7 +37,10 @@ export function countsOf(runs: readonly Looked[], happened: readonly Happened[])
 /** Work that can be under way at once in a process, generously. */
 const inFlight = 12
 
-/** Nothing that is recorded is done again: in a life, no more happens than is recorded, but for what was under way at a kill. */
+/**
+ * Nothing that is recorded is done again: in a life, no more happens than is recorded, but for what was under way at a
+ * kill.
+ */
 export function repeatedWork(before: Counts, after: Counts, killed: boolean, throws: boolean): string[] {
   const grown = (key: keyof Counts): number => after[key] - before[key]
   const lostReplies = grown('requests') - grown('replies')

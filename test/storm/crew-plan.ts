@@ -146,7 +146,9 @@ export function tasksIn(
   ])
 }
 
-/** Whether one task comes after another everywhere: else it is a matter of moments what is done when another task fails. */
+/**
+ * Whether one task comes after another everywhere: else it is a matter of moments what is done when another task fails.
+ */
 export function isOrdered(plan: CrewPlan): boolean {
   const ordered = ({ crew, async }: TaskPlan): boolean => !async && (crew === null || isOrdered(crew))
   return plan.process !== 'parallel' && plan.tasks.every(ordered)

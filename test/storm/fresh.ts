@@ -36,7 +36,10 @@ export function freshRuns(workers: Workers, folder: string): Fresh {
   }
 }
 
-/** Whatever is reused, kept or refreshed is what a kickoff from nothing gives; and one from nothing does all that it has to do. */
+/**
+ * Whatever is reused, kept or refreshed is what a kickoff from nothing gives; and one from nothing does all that it has
+ * to do.
+ */
 export async function unlikeFresh(
   fresh: Fresh,
   { step, plan, outOfOrder }: Scene,

@@ -1,4 +1,5 @@
-// What happened outside of the journals, one line each in a file that every process appends to: it outlives whoever is killed.
+// What happened outside of the journals, one line each in a file that every process appends to: it outlives whoever is
+// killed.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from 'reprise/journal'

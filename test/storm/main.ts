@@ -1,5 +1,5 @@
-// npm run storm -- --seeds 300 --store sqlite: random crews and histories under SIGKILL, held against undisturbed ones. `--seed 17` does
-// one of them, and tells every step.
+// npm run storm -- --seeds 300 --store sqlite: random crews and histories under SIGKILL, held against undisturbed ones.
+// `--seed 17` does one of them, and tells every step.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// A model whose answer is a function of what it is asked: the text of a task says which tools it calls and how many answers it has.
+// A model whose answer is a function of what it is asked: the text of a task says which tools it calls and how many
+// answers it has.
 import { readConversation, type Conversation } from '../../src/models/read-conversation.ts'
 import type { LanguageModelV4 } from '../../src/models/resolve/resolve-model.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'

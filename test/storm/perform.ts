@@ -1,4 +1,5 @@
-// One step on one stage: undisturbed, or with processes that are killed on the way, twice over, and answered by several people.
+// One step on one stage: undisturbed, or with processes that are killed on the way, twice over, and answered by several
+// people.
 import type { Deed, Outcome, Step } from './act.ts'
 import { countsOf, repeatedWork, type Counts } from './checks.ts'
 import type { Scene } from './history.ts'

@@ -1,10 +1,13 @@
-// What an honest person answers. Whether a call happened is looked up in the ledger; whatever else is asked is decided by what it is
-// about, so that it is answered alike in every history.
+// What an honest person answers. Whether a call happened is looked up in the ledger; whatever else is asked is decided
+// by what it is about, so that it is answered alike in every history.
 import type { Answer, Question } from 'reprise'
 import { effectsIn, type Effect, type Ledger } from './ledger.ts'
 import { choiceOf } from './random.ts'
 
-/** Undefined: it is left open. `happened`: what a doubt is about, if it happened. `doubtsOnly`: whatever is not a doubt is left open. */
+/**
+ * Undefined: it is left open. `happened`: what a doubt is about, if it happened. `doubtsOnly`: whatever is not a doubt
+ * is left open.
+ */
 export function answerTo(
   question: Question,
   ledger: Ledger,

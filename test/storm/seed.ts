@@ -1,5 +1,5 @@
-// One seed: a random crew and a random history, executed undisturbed, and again under kills; and what differs between the two, or
-// must never be.
+// One seed: a random crew and a random history, executed undisturbed, and again under kills; and what differs between
+// the two, or must never be.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Step } from './act.ts'

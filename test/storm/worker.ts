@@ -1,5 +1,5 @@
-// A process that does one thing after another, as it is told on its standard input, until it is killed: by itself at the moment that
-// it was told, or from outside.
+// A process that does one thing after another, as it is told on its standard input, until it is killed: by itself at
+// the moment that it was told, or from outside.
 import { createInterface } from 'node:readline'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'

@@ -1,4 +1,5 @@
-// The processes of a storm: bundled once, so that each is quick to start, and kept ready, so that a killed one is replaced at once.
+// The processes of a storm: bundled once, so that each is quick to start, and kept ready, so that a killed one is
+// replaced at once.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

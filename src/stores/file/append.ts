@@ -1,55 +1,55 @@
-// Appending to a journal. A change that makes a run ready sooner than the table of roots says is announced there first:
-// a kill between the two leaves a run that is looked at for nothing, never one that nothing looks at.
+// Appends to a journal. A change that makes a run ready sooner than the table of roots knows is announced in the table
+// first: after a kill between the two writes, a claim may refresh a run needlessly, but never misses one.
 import { parentRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { dueTime, neverTried, recordsMessages } from '../rules/ready.ts'
 import { checkInbox, checkOpen, checkSeq, checkTree, unknownRunError } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
 import { unsureFirst, type Connection } from './connection.ts'
-import { appendLines, lastSeq } from './journal.ts'
+import { appendLines, lastSeq } from './journal-file.ts'
 import { checkLease } from './leases.ts'
 import { refreshRoot, untakenMessages } from './readiness.ts'
 import { differsFrom, isReadySooner, type StoredRoot } from './roots.ts'
 
-/** How many messages wait for the unit. */
-export async function appendBatch(access: Connection, lease: Lease, after: number, batch: Batch): Promise<number> {
-  const { files, now, url } = access
+/** Returns how many messages wait for the tree. */
+export async function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<number> {
+  const { files, now, url } = connection
   const run = batch.run ?? lease.run
-  const { waiting } = await access.lockedRoot<StoredRoot>(lease.run, async (roots, root) => {
-    const state = await access.loadUndamaged(run)
+  const { waiting } = await connection.lockedRoot<StoredRoot>(lease.run, async (roots, root) => {
+    const state = await connection.loadUndamaged(run)
     checkLease(roots, lease, run !== lease.run || state !== undefined)
     checkTree(lease, run)
     if (state === undefined) throw unknownRunError(run, url)
     checkSeq(run, lastSeq(state), after, batch)
     checkOpen(run, state.row.status, batch)
-    // asked for only where it matters: that reads a file
+    // only where it matters, since it reads a file
     const ends = batch.row !== undefined && isEnded(batch.row.status)
     const inbox = ends || batch.taken?.length ? (await untakenMessages(files, run, state)).map(({ id }) => id) : []
     checkInbox(run, batch, () => inbox)
-    // an id that was never posted stays free for a message to come
+    // an id that was never posted stays free for a later message
     const taken = inbox.filter((id) => batch.taken?.includes(id))
-    const gone = recordsMessages(batch.row?.status) ? taken : inbox
-    const next = rootAfter(root, run, batch, gone.length, now())
-    // no file says how often a run was tried
+    const unwaiting = recordsMessages(batch.row?.status) ? taken : inbox
+    const next = rootAfter(root, run, batch, unwaiting.length, now())
+    // no file contains the number of tries
     if (next.tries !== root.tries) return { first: neverTried }
     if (!root.unsure && isReadySooner(next, root, now())) return unsureFirst
     await files.addBlobs(run, batch.blobs ?? [])
     await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run }, now())
     await files.note(state)
     if (root.unsure) return refreshRoot(files, roots, lease.run)
-    // a plain step, and a row that changes nothing here, write no table
+    // a plain step, or a row that changes nothing in the table, doesn't write the table
     if (differsFrom(next, root, now())) roots.put(lease.run, next)
     return next
   })
   return waiting
 }
 
-/** What the table is to say after a batch. `gone`: so many messages no longer wait. */
-function rootAfter(root: StoredRoot, run: RunId, batch: Batch, gone: number, now: number): StoredRoot {
-  const waiting = root.waiting - gone
-  const counted = batch.progress ? neverTried : {}
-  if (batch.row === undefined || parentRunId(run) !== undefined) return { ...root, waiting, ...counted }
+/** The root's row after a batch. `unwaiting`: the number of messages that no longer wait. */
+function rootAfter(root: StoredRoot, run: RunId, batch: Batch, unwaiting: number, now: number): StoredRoot {
+  const waiting = root.waiting - unwaiting
+  const counts = batch.progress ? neverTried : {}
+  if (batch.row === undefined || parentRunId(run) !== undefined) return { ...root, waiting, ...counts }
   const { crew, version, format, priority, status } = batch.row
   const lane = { crew, version, format }
-  return { ...root, lane, priority, ended: isEnded(status), dueAt: dueTime(batch, now), waiting, ...counted }
+  return { ...root, lane, priority, ended: isEnded(status), dueAt: dueTime(batch, now), waiting, ...counts }
 }

@@ -1,24 +1,25 @@
-// The open folder, for what works on it: its files, the lock, and the order in which the two may be written.
+// An open folder: its files, its lock, and the order in which the two are written.
 import { join } from 'node:path'
 import { unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
-import { openLeaseDatabase } from './lease-database.ts'
 import { fileError } from './durable-files.ts'
 import { leasesName } from './file-names.ts'
-import type { JournalState } from './journal.ts'
+import type { JournalState } from './journal-file.ts'
+import { openLeaseDatabase } from './lease-database.ts'
 import type { Roots, StoredRoot } from './roots.ts'
 import { openRunFiles, type RunFiles } from './run-files.ts'
 
 export interface Connection {
   readonly url: string
+  readonly folder: string
   readonly files: RunFiles
   readonly now: () => number
-  /** Refuses when the store is closed, and words what the file system says. */
+  /** Refuses when the store is closed, and turns errors of the file system into errors of the port. */
   guarded<T>(work: () => Promise<T>): Promise<T>
   locked<T>(work: (roots: Roots) => Promise<T> | T): Promise<T>
   /**
-   * The files and the table of roots commit apart. So `work` may ask for something to be in the table before it writes
-   * a file: that is committed, and the work begins anew.
+   * The files and the table of roots commit separately. If `work` needs a change of the root's row to be committed
+   * before it writes a file, it returns that change as a FirstCommit; after the commit it is called again.
    */
   lockedRoot<T extends object>(
     root: RunId,
@@ -32,12 +33,12 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** To be committed to the row of the root before anything else is done. */
+/** A change of the root's row to commit before anything else. */
 export interface FirstCommit {
   readonly first: Partial<StoredRoot>
 }
 
-/** Whatever happens next, whoever claims looks at the files of this root. */
+/** Makes the next claim refresh this root from its files, whatever happens in between. */
 export const unsureFirst: FirstCommit = { first: { unsure: true } }
 
 export async function openConnection(folder: string, now: () => number): Promise<Connection> {
@@ -46,8 +47,9 @@ export async function openConnection(folder: string, now: () => number): Promise
   const files = openRunFiles(folder)
   let closed = false
 
-  const access: Connection = {
+  const connection: Connection = {
     url,
+    folder,
     files,
     now,
     async guarded(work) {
@@ -58,22 +60,22 @@ export async function openConnection(folder: string, now: () => number): Promise
         throw fileError(error, folder)
       }
     },
-    locked: (work) => access.guarded(() => database.locked(work)),
+    locked: (work) => connection.guarded(() => database.locked(work)),
     async lockedRoot(root, work) {
       for (;;) {
-        const done = await access.locked((roots) => work(roots, roots.get(root)))
-        if (!('first' in done)) return done
-        await access.locked((roots) => roots.put(root, { ...roots.get(root), ...done.first }))
+        const result = await connection.locked((roots) => work(roots, roots.get(root)))
+        if (!('first' in result)) return result
+        await connection.locked((roots) => roots.put(root, { ...roots.get(root), ...result.first }))
       }
     },
-    readRoots: (work) => access.guarded(() => database.read(work)),
+    readRoots: (work) => connection.guarded(() => database.read(work)),
     async loadUndamaged(run) {
       const state = await files.load(run)
       if (state?.damage !== undefined) throw state.damage
       return state
     },
     async loadExisting(run) {
-      const state = await access.loadUndamaged(run)
+      const state = await connection.loadUndamaged(run)
       if (state === undefined) throw unknownRunError(run, url)
       return state
     },
@@ -82,5 +84,5 @@ export async function openConnection(folder: string, now: () => number): Promise
       await database.close()
     },
   }
-  return access
+  return connection
 }

@@ -1,20 +1,20 @@
-// Writing so that it survives a power cut: the bytes are synced, and so is the folder when a name in it is new.
+// Writes that survive a power cut: the bytes are synced, and so is the folder after a new name.
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 
-/** The good part of a file that is appended to. */
+/** The valid part of a file to append to. */
 export interface Tail {
-  /** Bytes after it are what a crash left of an unfinished write. */
+  /** Bytes after it are the rest of an unfinished write. */
   readonly goodLength: number
-  /** False when a person's editor left the last line without its newline. */
+  /** False if an editor left the last line without a newline. */
   readonly endsLine: boolean
-  /** Whether the good part is known to be on disk. What another process wrote may not be. */
+  /** Whether the valid part is known to be on disk. A write of another process may not be. */
   readonly synced: boolean
 }
 
-/** When a file was last seen: another state of it means that it has to be read again. */
+/** Identifies a state of a file: after a change it must be read again. */
 export interface FileStamp {
   readonly size: number
   readonly modified: bigint
@@ -27,8 +27,8 @@ export async function readStamp(handle: FileHandle): Promise<FileStamp> {
 }
 
 /**
- * Adds `data` by one write and syncs it. Everything before it is on disk by then, so whatever a power cut leaves of the
- * file, only the last write is unfinished. STORE_FAILED: nothing of it is there.
+ * Appends `data` in one write and syncs it. Everything before is synced first, so after a power cut only the last write
+ * can be unfinished. STORE_FAILED: nothing was appended.
  */
 export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<FileStamp> {
   const handle = await open(path, 'a', 0o600)
@@ -46,13 +46,13 @@ export async function appendDurably(path: string, tail: Tail, data: Uint8Array):
   }
 }
 
-/** Cuts off what a crash left of an unfinished write, and ends the last line. */
+/** Cuts off the rest of an unfinished write, and ends the last line. */
 async function syncTail(handle: FileHandle, path: string, { goodLength, endsLine }: Tail): Promise<void> {
   const { size } = await handle.stat()
   if (size > goodLength) await handle.truncate(goodLength)
   if (!endsLine) await writeWhole(handle, Buffer.from('\n'))
   await handle.datasync()
-  // a process that was killed may not have come to that
+  // a killed process may not have synced the folder
   await syncFolder(dirname(path))
 }
 
@@ -66,10 +66,7 @@ export async function writeDurably(...file: Parameters<typeof writeSynced>): Pro
   await syncFolder(dirname(file[0]))
 }
 
-/**
- * Under a temporary name first, so that no half-written file ever has the real one. A power cut may take the name away
- * until the folder is synced.
- */
+/** Writes under a temporary name first, so that no half-written file gets the real name. Sync the folder to keep it. */
 export async function writeSynced(
   path: string,
   data: Uint8Array | AsyncIterable<string>,
@@ -92,7 +89,7 @@ export async function writeSynced(
 }
 
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows opens no folders; its file systems keep names without being asked.
+  // Windows cannot open folders; its file systems persist names without a sync.
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
   try {
@@ -106,16 +103,16 @@ export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
 }
 
-/** File-system errors as what the port promises. */
+/** Turns an error of the file system into an error of the port. */
 export function fileError(error: unknown, path: string): RepriseError {
   if (RepriseError.isInstance(error)) return error
   if ((error as NodeJS.ErrnoException | undefined)?.code === 'EISDIR') return notFileError(path, error)
   return new RepriseError('STORE_FAILED', `${path} could not be read or written: ${messageOf(error)}`, { cause: error })
 }
 
-/** A folder has the name of a journal, or of what belongs to one. */
+/** A folder has the name of a journal or of another file of a run. */
 function notFileError(path: string, cause: unknown): RepriseError {
-  const words = `a folder below ${path} has the name of a file of a run: move it away, or put a copy of the file in its place`
+  const words = `a folder in ${path} has the name of a file of a run: move it away, or put a copy of the file in its place`
   return new RepriseError('JOURNAL_DAMAGED', words, { cause })
 }
 
@@ -126,7 +123,7 @@ async function undoAppend(handle: FileHandle, path: string, tail: Tail, error: u
   } catch (cause) {
     throw new RepriseError(
       'OUTCOME_UNKNOWN',
-      `${path} failed while being written (${messageOf(error)}): read its last lines to see whether the change is there`,
+      `${path} failed during a write (${messageOf(error)}): read its last lines to see whether the change was written`,
       { cause },
     )
   }

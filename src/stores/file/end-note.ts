@@ -1,8 +1,8 @@
-// The number and the hash of the last line of a journal or an inbox, in a file beside it: a file whose last lines were
-// lost looks whole by itself, and one whose last lines cannot be read looks like an unfinished write. The note is
-// written when the lines are on disk, and is not synced: a note that a crash took away, or left older than the lines,
-// only makes less be noticed. A note that is ahead of the lines means that lines are gone. In the table of leases each
-// append would sync four times as often, and take four times as long.
+// Notes the number and hash of the last line of a journal or an inbox, in a separate file. Without it, a file that lost
+// its last lines looks complete, and a file whose last lines are unreadable looks like an unfinished write. The note is
+// written once the lines are on disk, and isn't synced: if a crash loses it or leaves an old one, less is detected, but
+// nothing wrong. A note ahead of the lines means that lines are lost. Kept in leases.db instead, it would make each
+// append sync, and take, four times as much.
 import { constants } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { hashBytes } from '../../journal/hash.ts'
@@ -12,7 +12,7 @@ import type { LastEntryNote } from '../store.ts'
 const digits = 16
 const form = /^ *(\d+) (\S{43}) (\S{43})\n$/
 
-/** Undefined when there is none, or what is there is none. */
+/** Undefined if the note is missing or damaged. */
 export async function readNote(path: string): Promise<Required<LastEntryNote> | undefined> {
   const text = await readFile(path, 'latin1').catch(() => '')
   const [, seq, hash, check] = form.exec(text) ?? []
@@ -27,13 +27,13 @@ export async function writeNote(path: string, { seq, hash }: Required<LastEntryN
   try {
     await handle?.write(`${String(seq).padStart(digits)} ${hash} ${noteChecksum(String(seq), hash)}\n`, 0)
   } catch {
-    // the note before it stays, which is true as well
+    // the previous note stays, and is still true
   } finally {
     await handle?.close()
   }
 }
 
-/** A damaged note says nothing, rather than something wrong. */
+/** Makes a damaged note detectable. */
 function noteChecksum(seq: string, hash: string): string {
   return hashBytes(`${seq} ${hash}`)
 }

@@ -1,6 +1,6 @@
-// From run ids to file names and back. An id may be any text (`..`, `a/b`, `Fälle`), a name may not: everything but
-// plain letters, digits, `-` and `_` is percent-encoded; the dot too, since it parts the id from what kind of file it
-// is.
+// Maps run ids to file names and back. An id may be any text (`..`, `a/b`, `Fälle`), a file name may not: everything
+// but ASCII letters, digits, `-` and `_` is percent-encoded. So is the dot, which separates the id from the file's
+// ending.
 import { createHash } from 'node:crypto'
 import type { RunId } from '../store.ts'
 
@@ -9,13 +9,13 @@ const inboxEnding = '.inbox.jsonl'
 const temporaryEnding = '.tmp'
 const noteEnding = '.end'
 
-/** The lock and the leases; SQLite puts a journal beside it. */
+/** The lock and the leases. SQLite puts its rollback journal next to it. */
 export const leasesName = 'leases.db'
 
-/** File systems take 255 bytes; endings and temporary names need some of them. */
+/** File systems allow 255 bytes, and endings and temporary names need some of them. */
 const nameLimit = 150
 
-/** A long name is cut and told apart by a hash after `~`; the id is then found in the file itself. */
+/** A long name is cut and made unique by a hash after `~`; the file itself then contains the id. */
 export function encodeName(id: string): string {
   const encoded = Buffer.from(id)
     .toString('latin1')
@@ -24,7 +24,7 @@ export function encodeName(id: string): string {
   return `${encoded.slice(0, 100)}~${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 
-/** Undefined when the name does not say it: cut ones, and files that are not ours. */
+/** Undefined for a cut name, and for a file of another program. */
 export function decodeName(name: string): string | undefined {
   try {
     const id = decodeURIComponent(name)
@@ -38,7 +38,7 @@ export function journalName(run: RunId): string {
   return encodeName(run) + journalEnding
 }
 
-/** While its first batch is written. */
+/** The name while the first batch is written. */
 export function newJournalName(run: RunId): string {
   return journalName(run) + temporaryEnding
 }
@@ -47,7 +47,7 @@ export function inboxName(run: RunId): string {
   return encodeName(run) + inboxEnding
 }
 
-/** The note of the last line of a journal or an inbox, from the path of that. */
+/** The path of the note on the last line of a journal or an inbox. */
 export function notePath(lines: string): string {
   return lines.slice(0, -journalEnding.length) + noteEnding
 }
@@ -56,7 +56,7 @@ export function blobsName(run: RunId): string {
   return `${encodeName(run)}.blobs`
 }
 
-/** The part of a journal's file name that stands for the run; undefined for any other file. */
+/** The encoded run id in a journal's file name; undefined for any other file. */
 export function runPart(file: string): string | undefined {
   if (!file.endsWith(journalEnding)) return undefined
   const name = file.slice(0, -journalEnding.length)
@@ -64,8 +64,8 @@ export function runPart(file: string): string | undefined {
 }
 
 /**
- * Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at
- * the end, and a note follows the change of its journal.
+ * Whether a change of this file means no change of a run: leases are renewed all the time, new files get their final
+ * name last, and a note follows the change of its journal.
  */
 export function isSideFile(file: string): boolean {
   return file.startsWith(leasesName) || file.endsWith(temporaryEnding) || file.endsWith(noteEnding)
@@ -75,7 +75,7 @@ export function isInbox(file: string): boolean {
   return file.endsWith(inboxEnding)
 }
 
-/** The run that a changed file belongs to, where its name says it. */
+/** The run of a changed file, if its name contains the whole id. */
 export function decodeRunFile(file: string): RunId | undefined {
   const name = file.split('.')[0]
   return file.endsWith(journalEnding) && name !== undefined ? decodeName(name) : undefined

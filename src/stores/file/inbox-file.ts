@@ -1,5 +1,5 @@
-// The messages left for a run, one per line, oldest first. They stay in the file for ever; which of them are taken is
-// said by the journal's lines, so that removing the line that took one puts it back.
+// The messages to a run, one per line, oldest first. They stay in the file forever. The journal's lines record which
+// were taken, so removing such a line puts the message back.
 import { open } from 'node:fs/promises'
 import { RepriseError } from '../../base/errors.ts'
 import { hashBytes } from '../../journal/hash.ts'
@@ -9,12 +9,12 @@ import { readNote, writeNote } from './end-note.ts'
 import { notePath } from './file-names.ts'
 import { scanLines, type ScanResult } from './json-lines.ts'
 
-/** JOURNAL_DAMAGED, naming the line. Without a file there are no messages. */
+/** JOURNAL_DAMAGED, naming the line. A missing file has no messages. */
 export async function loadInbox(path: string): Promise<Message[]> {
   return readMessages(path, await scanInbox(path))
 }
 
-/** The caller holds the lock and has looked that the id is new. */
+/** The caller holds the lock and has checked that the id is new. */
 export async function appendMessage(path: string, message: Message): Promise<void> {
   const scanned = await scanInbox(path)
   readMessages(path, scanned)
@@ -29,7 +29,7 @@ async function scanInbox(path: string): Promise<ScanResult<Message>> {
   return scanLines<Message>(await readBytes(path), {
     decode: decodeMessage,
     hasMore: () => false,
-    // each message is a write of its own
+    // each message is one write
     endsWriteAfter: () => false,
     hasSyncedAfter: (good) => noted > good.length,
   })

@@ -1,52 +1,52 @@
-// Splits a file into lines and decides where its good part ends. A write that was not synced may be on disk in part:
-// the file ends in the middle of it, or pages of it, also earlier ones, read as zeros. That is a tear, and nothing of
-// the write is there. Any other line that cannot be read is damage. Blank lines and carriage returns, as editors leave
-// them, are ignored.
+// Splits a file into lines and finds the end of its valid part. A write that was not synced may be on disk in part: the
+// file ends in the middle of it, or some of its pages, even early ones, read as zeros. That is a tear, and the whole
+// write counts as not written. Any other unreadable line is damage. Blank lines and carriage returns, which editors
+// leave, are ignored.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from './durable-files.ts'
 
 export interface ScannedLine<T> {
   readonly value: T
-  /** Counted from 1, blank lines too. */
+  /** From 1, blank lines included. */
   readonly number: number
   readonly start: number
 }
 
 export interface ScanResult<T> extends Omit<Tail, 'synced'> {
   readonly lines: readonly ScannedLine<T>[]
-  /** The number, from 1, of the first line that cannot be read and is no tear. */
+  /** The number of the first unreadable line that isn't part of a tear. */
   readonly damagedLine: number | undefined
-  /** The number of the first readable line that was left out as unfinished. */
+  /** The number of the first readable line that was dropped as part of an unfinished write. */
   readonly unfinishedLine: number | undefined
-  /** The number of the first line that is not blank, readable or not. */
+  /** The number of the first line that isn't blank, readable or not. */
   readonly firstLine: number | undefined
 }
 
-/** What a file's lines mean. */
+/** How to read the lines of a file. */
 export interface LineRules<T> {
   decode(line: Uint8Array): T | undefined
-  /** Whether the write of this line has more lines. Without them it is not there. */
+  /** Whether the write of this line has more lines. Without them it is unfinished. */
   hasMore(value: T): boolean
-  /** Whether the write that this line ends began right after these. */
-  endsWriteAfter(value: T, good: readonly T[]): boolean
-  /** Whether something after these is known to have been synced. */
-  hasSyncedAfter(good: readonly T[]): boolean
+  /** Whether the write that ends with this line began right after the valid lines. */
+  endsWriteAfter(value: T, valid: readonly T[]): boolean
+  /** Whether a line after the valid ones is known to have been synced. */
+  hasSyncedAfter(valid: readonly T[]): boolean
 }
 
 interface RawLine<T> extends Omit<ScannedLine<T>, 'value'> {
   readonly value: T | undefined
   readonly end: number
-  /** What a page that never reached the disk leaves of a line that has its newline. */
+  /** Part of the line is on a page that never reached the disk. */
   readonly hasZeros: boolean
   readonly hasNewline: boolean
 }
 
-/** Bytes that are parsed before others get their turn. */
+/** Bytes parsed per turn of the event loop. */
 const turnBytes = 1024 * 1024
 const newline = 0x0a
 
 export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Promise<ScanResult<T>> {
-  const found: RawLine<T>[] = []
+  const rawLines: RawLine<T>[] = []
   let turn = turnBytes
   for (let start = 0, number = 1; start < bytes.length; number++) {
     const at = bytes.indexOf(newline, start)
@@ -55,7 +55,7 @@ export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Prom
     if (!isBlank(line)) {
       const value = rules.decode(line)
       const hasZeros = value === undefined && line.includes(0)
-      found.push({ value, number, start, end, hasZeros, hasNewline: at !== -1 })
+      rawLines.push({ value, number, start, end, hasZeros, hasNewline: at !== -1 })
     }
     start = end
     if (start > turn) {
@@ -63,23 +63,23 @@ export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Prom
       await nextTurn()
     }
   }
-  return classifyLines(bytes, found, rules)
+  return classifyLines(bytes, rawLines, rules)
 }
 
-function classifyLines<T>(bytes: Uint8Array, found: readonly RawLine<T>[], rules: LineRules<T>): ScanResult<T> {
-  const unreadable = found.findIndex(({ value }) => value === undefined)
-  const before = (unreadable === -1 ? found : found.slice(0, unreadable)).filter(isReadable)
+function classifyLines<T>(bytes: Uint8Array, rawLines: readonly RawLine<T>[], rules: LineRules<T>): ScanResult<T> {
+  const unreadable = rawLines.findIndex(({ value }) => value === undefined)
+  const before = (unreadable === -1 ? rawLines : rawLines.slice(0, unreadable)).filter(isReadable)
   const finished = before.findLastIndex(({ value }) => !rules.hasMore(value))
-  const good = before.slice(0, finished + 1)
+  const valid = before.slice(0, finished + 1)
   const isTorn =
     unreadable === -1 ||
     isTear(
-      found.slice(unreadable),
-      good.map(({ value }) => value),
+      rawLines.slice(unreadable),
+      valid.map(({ value }) => value),
       rules,
     )
-  const damaged = isTorn ? undefined : found.find(({ value, hasNewline }) => value === undefined && hasNewline)
-  const lines = damaged ? found.filter(isReadable) : good
+  const damaged = isTorn ? undefined : rawLines.find(({ value, hasNewline }) => value === undefined && hasNewline)
+  const lines = damaged ? rawLines.filter(isReadable) : valid
   const goodLength = lines.at(-1)?.end ?? 0
   return {
     lines,
@@ -87,23 +87,23 @@ function classifyLines<T>(bytes: Uint8Array, found: readonly RawLine<T>[], rules
     endsLine: goodLength === 0 || bytes[goodLength - 1] === newline,
     damagedLine: damaged?.number,
     unfinishedLine: before[finished + 1]?.number,
-    firstLine: found[0]?.number,
+    firstLine: rawLines[0]?.number,
   }
 }
 
 /**
- * Whether this is what a power cut left of one write that began right after the good lines. The write after it would
- * have begun only when this one was synced.
+ * Whether the rest is one write, cut by a power loss, that began right after the valid lines. A next write would have
+ * begun only after this one was synced.
  */
-function isTear<T>(rest: readonly RawLine<T>[], good: readonly T[], rules: LineRules<T>): boolean {
+function isTear<T>(rest: readonly RawLine<T>[], valid: readonly T[], rules: LineRules<T>): boolean {
   const [first] = rest
-  // only the end of the file is missing, as after a kill
+  // only the end is missing, as after a kill
   if (rest.length === 1 && first?.hasNewline === false) return true
-  if (rules.hasSyncedAfter(good)) return false
+  if (rules.hasSyncedAfter(valid)) return false
   return rest.every(({ value, hasZeros, hasNewline }, index) => {
     if (value === undefined) return hasZeros || !hasNewline
     if (rules.hasMore(value)) return true
-    return index === rest.length - 1 && rules.endsWriteAfter(value, good)
+    return index === rest.length - 1 && rules.endsWriteAfter(value, valid)
   })
 }
 

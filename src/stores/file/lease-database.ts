@@ -1,7 +1,7 @@
-// leases.db: the lock of the folder and the table of its roots. The lock is SQLite's own write lock, which the kernel
-// drops when a process dies; it is held across the writes to a journal file, so the check of a lease and the write are
-// one. A rollback journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory
-// does not work.
+// leases.db: the lock of the folder, and the table of its roots. The lock is SQLite's write lock, which the kernel
+// releases when a process dies. It is held across writes to a journal file, so checking a lease and writing are one
+// step. Uses a rollback journal, not WAL: such folders are mounted, copied and synced, where shared memory doesn't
+// work.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'
@@ -10,20 +10,20 @@ import { whileBusy } from '../sqlite/errors.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
 import { createTable, rootTable, type Roots } from './roots.ts'
 
-/** A change of the table raises it: a database of another number is refused. */
+/** Raised by every change of the table. A database with another number is refused. */
 export const formatNumber = 6
 
 export interface LeaseDatabase {
-  /** One at a time in this process and in all others. What `work` throws undoes its changes to roots. */
+  /** One caller at a time, over all processes. If `work` throws, its changes to roots are rolled back. */
   locked<T>(work: (roots: Roots) => Promise<T> | T): Promise<T>
-  /** A look at the roots between two lockings of this process. */
+  /** Reads the roots, between two locks of this process. */
   read<T>(work: (roots: Roots) => T): Promise<T>
   close(): Promise<void>
 }
 
 /** STORE_INVALID, STORE_NEWER. */
 export async function openLeaseDatabase(path: string, url: string, now: () => number): Promise<LeaseDatabase> {
-  const db = await openDatabase(path, (opened) => bringUpToDate(opened, path))
+  const db = await openDatabase(path, (opened) => prepareTable(opened, path))
   const roots = rootTable(db, now)
   const checkFile = guardFile(path)
   let turn: Promise<unknown> = Promise.resolve()
@@ -31,19 +31,19 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
 
   async function commit(): Promise<void> {
     try {
-      // A reader in another process can be in the way of this very last step.
+      // a reader in another process can block even the commit
       await whileBusy(path, () => db.exec('commit'))
     } catch (error) {
-      // The journal's lines are written by now, the lease perhaps not.
+      // the journal's lines are written, the roots perhaps not
       throw new RepriseError('OUTCOME_UNKNOWN', `${path} failed while committing: read the run again`, { cause: error })
     }
   }
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
     if (closed) return Promise.reject(storeClosedError(url))
-    const mine = turn.then(work)
-    turn = mine.catch(() => {})
-    return mine
+    const result = turn.then(work)
+    turn = result.catch(() => {})
+    return result
   }
 
   return {
@@ -51,7 +51,7 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
       queued(async () => {
         await whileBusy(path, () => db.exec('begin immediate'))
         try {
-          // two processes with different files of this name would both hold the lock
+          // if the file was replaced, two processes with different files could both hold the lock
           checkFile()
           const result = await work(roots)
           await commit()
@@ -71,8 +71,8 @@ export async function openLeaseDatabase(path: string, url: string, now: () => nu
   }
 }
 
-/** Makes the table in a new database. STORE_NEWER, and STORE_INVALID for the layout of an earlier build. */
-function bringUpToDate(db: DatabaseSync, path: string): void {
+/** Creates the table in a new database. STORE_NEWER, and STORE_INVALID for the layout of an earlier build. */
+function prepareTable(db: DatabaseSync, path: string): void {
   const layout = readLayout(db, path)
   if (layout > formatNumber) throw storeNewerError(path, layout, formatNumber)
   db.exec('pragma synchronous = full')
@@ -87,7 +87,7 @@ function bringUpToDate(db: DatabaseSync, path: string): void {
   }
 }
 
-/** The number of its layout; 0 for a new database. STORE_INVALID for the layout of an earlier build. */
+/** 0 for a new database. STORE_INVALID for the layout of an earlier build. */
 export function readLayout(db: DatabaseSync, path: string): number {
   const layout = Number(db.prepare('pragma user_version').get()?.['user_version'])
   if (layout !== 0 && layout < formatNumber) throw storeOlderError(path, layout, formatNumber, 'or use another folder')

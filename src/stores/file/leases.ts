@@ -1,4 +1,4 @@
-// Who holds a run: taking, renewing and returning the lease of a root, and deleting a run that nobody holds.
+// Acquires, renews and releases leases of roots, and deletes runs that have no holder.
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
@@ -15,7 +15,7 @@ export function acquireLease(access: Connection, run: RunId, owner: Owner, ttlMs
   })
 }
 
-/** RUN_HELD, and RUN_NOT_FOUND for a run whose root is not there. */
+/** RUN_HELD, and RUN_NOT_FOUND for a run without a root. */
 export async function acquireRoot(
   { loadExisting: existing, files, now }: Connection,
   roots: Roots,
@@ -38,9 +38,9 @@ export function grantLease(roots: Roots, run: RunId, owner: Owner, expiresAt: nu
   return lease
 }
 
-export function checkLease(roots: Roots, lease: Lease, isThere: boolean): void {
+export function checkLease(roots: Roots, lease: Lease, exists: boolean): void {
   const { token, holding } = roots.get(lease.run)
-  checkToken(lease, isThere ? token : undefined, holding)
+  checkToken(lease, exists ? token : undefined, holding)
 }
 
 export function renewLeases(
@@ -58,13 +58,13 @@ export function renewLeases(
   )
 }
 
-/** How many messages wait for the unit; undefined when the lease was no longer held. */
+/** Returns how many messages wait for the tree; undefined if the lease was no longer held. */
 export async function releaseLease({ files, locked }: Connection, lease: Lease): Promise<number | undefined> {
   const released = await locked(async (roots) => {
     if (heldRoot(roots, lease) === undefined) {
       const root = roots.get(lease.run)
-      const alive = afterReturn(root, lease.token)
-      if (alive.deaths !== undefined) roots.put(lease.run, { ...root, ...alive })
+      const counts = afterReturn(root, lease.token)
+      if (counts.deaths !== undefined) roots.put(lease.run, { ...root, ...counts })
       return undefined
     }
     const root = await refreshRoot(files, roots, lease.run)
@@ -93,19 +93,19 @@ export function findTries({ readRoots: look }: Connection, run: RunId): Promise<
 
 const untried = { ...neverTried, holding: undefined, unsure: false } as const
 
-/** All runs that are gone. */
+/** Returns the deleted runs: the run and its child runs. */
 export function deleteRun({ files, locked, now }: Connection, run: RunId): Promise<RunId[]> {
   return locked(async (roots) => {
     const root = roots.get(rootRunId(run))
     checkFree(run, root.holding, now())
-    const there = (await files.ids()).filter((id) => isInTreeOf(id, run))
-    // Itself first: without it, its child runs belong to no root, and no other run of this id takes them for its own.
-    const unit = [run, ...there.filter((id) => id !== run)]
-    for (const id of unit) await files.remove(id)
-    // The token stays, so that a new run of this id continues after it and an old holder stays fenced out.
-    if (rootRunId(run) !== run && there.length > 0) await refreshRoot(files, roots, rootRunId(run))
+    const existing = (await files.ids()).filter((id) => isInTreeOf(id, run))
+    // The run first: without it, its child runs are never offered, and a new run of this id doesn't adopt them.
+    const deleted = [run, ...existing.filter((id) => id !== run)]
+    for (const id of deleted) await files.remove(id)
+    // The token stays, so that a new run of this id continues from it and old holders stay fenced out.
+    if (rootRunId(run) !== run && existing.length > 0) await refreshRoot(files, roots, rootRunId(run))
     else if (rootRunId(run) === run && (root.token > 0 || root.lane !== undefined))
       roots.put(run, { ...root, ...notReady, ...untried })
-    return unit
+    return deleted
   })
 }

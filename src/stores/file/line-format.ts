@@ -1,21 +1,21 @@
-// One line of a journal file, as a person sees it. An entry that is JSON stands there as it is; what the store itself
-// has to keep with a batch is spliced in before the last brace of the batch's last line as "$store", and the lines
-// before it say "$more", so that a batch which a crash cut short is recognised. The first batch of a file cannot be cut
-// short, since the file gets its name after it: its "$store" is in the first line, so that a person may remove any
-// other. Cutting the splice off gives the exact bytes back. Bytes that are not such JSON are kept as base64.
+// One line of a journal file, readable for people. A JSON entry is written as it is. The store's own data on a batch is
+// spliced in as "$store", before the last brace of the batch's last line, and the lines before it get "$more", so that
+// a batch cut short by a crash is recognised. The first batch of a file cannot be cut short, since the file gets its
+// name after it: its "$store" is in the first line, so that a person may remove any other. Removing the splice restores
+// the exact bytes. Other bytes are written as base64.
 import { runStatuses } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import type { Batch, Line, RunRow } from '../store.ts'
 
-/** What a batch changes beside its lines. In `row`, null takes a field away. */
+/** The store's data on a batch. In `row`, null removes a field. */
 export interface StoreData {
   /**
-   * The number of the first line of a batch of several. By it, a last line that is on disk while lines before it are
-   * not is known to belong to the same batch.
+   * The number of the batch's first line, if it has several. Shows that a last line on disk belongs to the same batch
+   * as lines before it that are missing.
    */
   readonly from?: number
   readonly row?: { readonly [field in keyof RunRow]?: RunRow[field] | null }
-  /** When the run wants a worker, in milliseconds by the store's clock; null when it does not. */
+  /** When the run next needs a worker, in ms by the store's clock; null: not before a message. */
   readonly due?: number | null
   readonly outputs?: readonly FileOutput[]
   readonly taken?: readonly string[]
@@ -25,7 +25,7 @@ export interface FileOutput {
   readonly task: string
   readonly fingerprint: string
   readonly seq: number
-  /** When it was completed, in milliseconds: by the store's clock unless its run was made elsewhere. */
+  /** Completion time in ms, by the store's clock unless the run was imported. */
   readonly at: number
 }
 
@@ -41,7 +41,7 @@ type JsonObject = { readonly [key: string]: unknown }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text of a batch, each line with its newline. */
+/** The lines of a batch, each with its newline. */
 export function encodeBatch(batch: Batch, store: StoreData | undefined): Buffer[] {
   const isFirst = batch.lines[0]?.seq === 1
   const carrier = isFirst ? 0 : batch.lines.length - 1
@@ -53,7 +53,7 @@ export function encodeBatch(batch: Batch, store: StoreData | undefined): Buffer[
   })
 }
 
-/** Reads a line without the newline. Undefined when it is none of ours: torn, or damaged. */
+/** Parses a line, without its newline. Undefined for a torn or damaged line. */
 export function decodeLine(bytes: Uint8Array): FileLine | undefined {
   try {
     const text = utf8.decode(bytes).trim()
@@ -106,15 +106,15 @@ function originalBytes(text: string, value: JsonObject): Uint8Array {
   for (const key of ['$store', '$more']) {
     const at = text.lastIndexOf(`,"${key}":`)
     if (at === -1) continue
-    // The same key may stand deeper in the entry's own data: only what ends the line is ours.
+    // the entry itself may contain the key at a deeper level: only the one at the end of the line is the splice
     const tail = parseObject(`{${text.slice(at + 1)}`)
     if (tail !== undefined && Object.keys(tail).join() === key) return Buffer.from(`${text.slice(0, at)}}`)
   }
-  // A person has reformatted the line, so its exact bytes are gone anyway.
+  // a person has reformatted the line, so its exact bytes are lost anyway
   return Buffer.from(JSON.stringify(rest))
 }
 
-/** Whether the bytes can stand in the file as they are and be found again unchanged. */
+/** Whether the bytes can be written to the file as they are, and be read back unchanged. */
 function isPlain({ seq, bytes }: Line): boolean {
   if (bytes[0] !== 0x7b || bytes.at(-1) !== 0x7d || bytes.includes(0x0a)) return false
   try {

@@ -1,6 +1,5 @@
-// The table of roots in leases.db: the lease of each run that works for no other, and when it is offered to a worker.
-// Of the latter the journals are the truth. A row that may differ from them says `unsure`, and is found out about by
-// whoever claims next.
+// The table of roots in leases.db: the lease of each root run, and when it is offered to a worker. The journals decide
+// when a run is ready. A row that may be outdated is `unsure`; the next claim refreshes it.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { readOwner } from '../owner.ts'
 import { byClaim, highestFirst, isSameLane } from '../rules/claim-order.ts'
@@ -8,9 +7,9 @@ import { neverTried, readyAt, type DeathCount } from '../rules/ready.ts'
 import type { Holding } from '../rules/refusals.ts'
 import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
-/** What the files say of a root and the runs that work for it. */
+/** When a root is ready, according to the files of its tree. */
 export interface Readiness {
-  /** Undefined when there is no such run. */
+  /** Undefined if the run doesn't exist. */
   readonly lane: Lane | undefined
   readonly priority: Priority
   readonly ended: boolean
@@ -19,25 +18,25 @@ export interface Readiness {
 }
 
 export interface StoredRoot extends Readiness, DeathCount {
-  /** 0 when the run was never leased. */
+  /** 0 if the run was never leased. */
   readonly token: number
   readonly holding: Holding | undefined
-  /** The files may say something else: what is here is to be read from them again. */
+  /** The row may be outdated and must be refreshed from the files. */
   readonly unsure: boolean
 }
 
-/** Of a run that is not there. */
+/** The readiness of a run that doesn't exist. */
 export const notReady: Readiness = { lane: undefined, priority: 0, ended: false, dueAt: undefined, waiting: 0 }
 
-/** Whether a worker would take the run up earlier, or another would, than by what was said before. */
+/** Whether the change makes a worker claim the run earlier, or another worker claim it. */
 export function isReadySooner(next: Readiness, before: Readiness, now: number): boolean {
   const at = offeredAt(next, now)
   return at < offeredAt(before, now) || (at < Infinity && !isSameLaneAndPriority(next, before))
 }
 
 /**
- * Whether there is anything new to say. That a run which is due became due later isn't: somebody has it. That it became
- * due while a message waits is: the message will be taken.
+ * Whether the row must be written. Not for a due run that is now due later: a process holds it. But for a run that
+ * became due while a message waits, since the message will be taken.
  */
 export function differsFrom(next: Readiness, before: Readiness, now: number): boolean {
   return (
@@ -48,16 +47,15 @@ export function differsFrom(next: Readiness, before: Readiness, now: number): bo
   )
 }
 
-function offeredAt(said: Readiness, now: number): number {
-  if (said.lane === undefined || said.ended) return Infinity
-  return said.waiting > 0 ? now : dueTimeFrom(said, now)
+function offeredAt(readiness: Readiness, now: number): number {
+  if (readiness.lane === undefined || readiness.ended) return Infinity
+  return readiness.waiting > 0 ? now : dueTimeFrom(readiness, now)
 }
 
 function dueTimeFrom({ dueAt = Infinity }: Readiness, now: number): number {
   return Math.max(dueAt, now)
 }
 
-/** Whether the same workers are offered both, at the same priority. */
 function isSameLaneAndPriority({ lane: a, priority }: Readiness, { lane: b, ...other }: Readiness): boolean {
   return priority === other.priority && (a && b ? isSameLane(a, b) : a === b)
 }
@@ -65,22 +63,27 @@ function isSameLaneAndPriority({ lane: a, priority }: Readiness, { lane: b, ...o
 /** Valid only inside the lock. */
 export interface Roots {
   get(run: RunId): StoredRoot
-  /** Writes the row anew, and with it when the run is ready. */
+  /** Replaces the row, and computes when the run is ready. */
   put(run: RunId, root: StoredRoot): void
-  /** Those of which it is known what they are. */
+  /** The roots whose lane is known. */
   knownRuns(): Set<RunId>
   unsureRuns(): RunId[]
-  /** The roots of every lease whose owner is one of which `isGone` says so; asked once of each. */
-  heldByDead(isGone: (owner: Holding['owner']) => boolean): RunId[]
-  /** How many roots of these crews are under a lease that lasts, or are among those that the asker has. */
-  countHeld(crews: ReadonlySet<string>, has: ReadonlySet<RunId>): number
-  /** Those that are ready, as far as is known here, in the order in which they are claimed. */
+  /** The roots whose owner is dead. Calls `isDead` once for each owner. */
+  heldByDead(isDead: (owner: Holding['owner']) => boolean): RunId[]
+  /** How many roots of these crews have an unexpired lease or are in `exclude`. */
+  countHeld(crews: ReadonlySet<string>, exclude: ReadonlySet<RunId>): number
+  /** The ready roots according to the table, in claim order. */
   listReady(lanes: readonly Lane[], limit: number): ReadyRun[]
-  /** The oldest that is ready, as far as is known here, not one of these, and with no more deaths than this. */
-  firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>, deaths: number): RunId | undefined
-  /** Whether the owner has a lease that lasts of a root that has deaths. */
+  /** The root that is ready the longest according to the table, with at most `maxDeaths` deaths. */
+  firstReady(
+    lanes: readonly Lane[],
+    priority: Priority,
+    exclude: ReadonlySet<RunId>,
+    maxDeaths: number,
+  ): RunId | undefined
+  /** Whether the owner holds an unexpired lease of a root that has deaths. */
   holdsSuspect(owner: Holding['owner']): boolean
-  /** Whether this one is ready, and in one of the lanes, as far as is known here. */
+  /** Whether the run is ready and in one of the lanes, according to the table. */
   isReady(lanes: readonly Lane[], run: RunId): boolean
 }
 
@@ -130,7 +133,7 @@ const selectReady = `select run, ready_at from roots
   where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? and deaths <= ?
   order by ready_at limit ?`
 
-/** More than any run has. */
+/** No limit on the deaths of a run. */
 export const anyDeaths: number = Number.MAX_SAFE_INTEGER
 
 type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
@@ -171,48 +174,48 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
     },
     knownRuns: () => new Set(runColumn(sql('select run from roots where crew is not null').all())),
     unsureRuns: () => runColumn(sql('select run from roots where unsure = 1').all()),
-    heldByDead(isGone) {
-      const found: RunId[] = []
+    heldByDead(isDead) {
+      const runs: RunId[] = []
       let last = ''
       for (;;) {
         const next = sql('select owner from roots where owner > ? order by owner limit 1').get(last)
-        if (next === undefined) return found
+        if (next === undefined) return runs
         last = String(next['owner'])
         const owner = readOwner(last)
-        if (owner === undefined || isGone(owner)) {
-          found.push(...runColumn(sql('select run from roots where owner = ?').all(last)))
+        if (owner === undefined || isDead(owner)) {
+          runs.push(...runColumn(sql('select run from roots where owner = ?').all(last)))
         }
       }
     },
-    countHeld(crews, has) {
+    countHeld(crews, exclude) {
       const live = runColumn(
         sql('select run, crew from roots where owner is not null and expires_at > ?')
           .all(now())
           .filter((row) => crews.has(String(row['crew']))),
       )
-      const late = has.difference(new Set(live))
-      return live.length + [...late].filter((run) => crews.has(this.get(run).lane?.crew ?? '')).length
+      const expired = exclude.difference(new Set(live))
+      return live.length + [...expired].filter((run) => crews.has(this.get(run).lane?.crew ?? '')).length
     },
     listReady(lanes, limit) {
       const ready = new Map<RunId, ReadyRun>()
-      const most = Math.min(Math.max(Math.ceil(limit), 0), Number.MAX_SAFE_INTEGER)
+      const maxRows = Math.min(Math.max(Math.ceil(limit), 0), Number.MAX_SAFE_INTEGER)
       for (const { crew, version, format } of lanes) {
         for (const priority of highestFirst) {
-          for (const row of sql(selectReady).all(crew, version, format, priority, now(), anyDeaths, most)) {
+          for (const row of sql(selectReady).all(crew, version, format, priority, now(), anyDeaths, maxRows)) {
             const run = String(row['run'])
             ready.set(run, { run, crew, version, format, priority, readyAt: Number(row['ready_at']) })
           }
         }
       }
-      return [...ready.values()].toSorted(byClaim).slice(0, most)
+      return [...ready.values()].toSorted(byClaim).slice(0, maxRows)
     },
-    firstReady(lanes, priority, but, deaths) {
-      const most = but.size + 1
+    firstReady(lanes, priority, exclude, maxDeaths) {
+      const maxRows = exclude.size + 1
       const [oldest] = lanes
         .flatMap(({ crew, version, format }) =>
-          sql(selectReady).all(crew, version, format, priority, now(), deaths, most),
+          sql(selectReady).all(crew, version, format, priority, now(), maxDeaths, maxRows),
         )
-        .filter((row) => !but.has(String(row['run'])))
+        .filter((row) => !exclude.has(String(row['run'])))
         .toSorted((a, b) => Number(a['ready_at']) - Number(b['ready_at']))
       return oldest && String(oldest['run'])
     },

@@ -1,4 +1,4 @@
-// The files of a folder by run, and what is remembered of each so that an unchanged file is not read again.
+// The files of a folder by run. Remembers the state of each journal, so that an unchanged file isn't read again.
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
@@ -15,24 +15,18 @@ import {
   runPart,
 } from './file-names.ts'
 import { appendMessage, loadInbox } from './inbox-file.ts'
-import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal.ts'
+import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
 
 export interface RunFiles {
-  /**
-   * Undefined when the run is not there: no file, or an empty one. A file of which nothing can be read is there, and
-   * damaged.
-   */
+  /** Undefined if the file is missing or empty. An unreadable file is a damaged state. */
   load(run: RunId): Promise<JournalState | undefined>
-  /**
-   * Takes away what a run of this id left behind; what is appended to the state makes a new file under a temporary
-   * name.
-   */
+  /** Removes the rest of a former run of this id. Appends to the returned state go to a file with a temporary name. */
   startOver(run: RunId): Promise<JournalState>
-  /** Gives a file that startOver began its name, so that a crash before never leaves half a first batch there. */
+  /** Gives that file its final name, so that a crash before leaves no half first batch. */
   keep(run: RunId, state: JournalState): Promise<void>
-  /** Of every journal that says its id, by its name or inside, also of a damaged one. */
+  /** The ids of all journals that contain one in their name or content, including damaged ones. */
   ids(): Promise<RunId[]>
-  /** Notes the last line of a state that was appended to. */
+  /** Writes the note on the last line, after an append. */
   note(state: JournalState): Promise<void>
   all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
@@ -86,26 +80,26 @@ export function openRunFiles(folder: string): RunFiles {
     note,
 
     async ids() {
-      const found: RunId[] = []
+      const ids: RunId[] = []
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
         const id = decodeName(name) ?? (await loadNamed(file, undefined).catch(ignoreFolder))?.row.run
-        if (id !== undefined) found.push(id)
+        if (id !== undefined) ids.push(id)
       }
-      return found
+      return ids
     },
 
     async all() {
-      const found = []
+      const journals = []
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
         const state = await loadNamed(file, decodeName(name)).catch(ignoreFolder)
         const row = state && completeRow(state)
-        if (state !== undefined && row !== undefined) found.push({ row, state })
+        if (state !== undefined && row !== undefined) journals.push({ row, state })
       }
-      return found
+      return journals
     },
 
     async blob(run, hash) {
@@ -119,22 +113,22 @@ export function openRunFiles(folder: string): RunFiles {
 
     async addBlobs(run, blobs) {
       if (blobs.length === 0) return
-      const place = join(folder, blobsName(run))
-      if ((await mkdir(place, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
+      const blobFolder = join(folder, blobsName(run))
+      if ((await mkdir(blobFolder, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
       for (const { hash, bytes } of blobs) {
-        const path = join(place, encodeName(hash))
+        const path = join(blobFolder, encodeName(hash))
         if (!(await pathExists(path))) await writeSynced(path, bytes)
       }
-      // also for those that are there: the process that wrote them may have been killed before it came to that
-      await syncFolder(place)
+      // for existing blobs too: the process that wrote them may have been killed before its sync
+      await syncFolder(blobFolder)
     },
 
     messages: (run) => loadInbox(join(folder, inboxName(run))),
     post: (run, message) => appendMessage(join(folder, inboxName(run)), message),
 
     async remove(run) {
-      // The journal first: without it the run is gone, and what a crash leaves of the rest is cleared when the id comes
-      // again.
+      // The journal first: without it the run doesn't exist, and the files that a crash leaves are removed when a new
+      // run gets the id.
       await rm(join(folder, journalName(run)), { force: true })
       remembered.delete(journalName(run))
       await syncFolder(folder)
@@ -143,7 +137,7 @@ export function openRunFiles(folder: string): RunFiles {
   }
 }
 
-/** A folder that has the name of a journal hides no other run. */
+/** A folder with the name of a journal must not hide other runs. */
 function ignoreFolder(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error
 }

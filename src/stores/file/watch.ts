@@ -1,9 +1,9 @@
-// Tells watchers of changes that other processes, or a person's editor, make in the folder.
+// Wakes watchers when another process or an editor changes the folder.
 import { watch, type FSWatcher } from 'node:fs'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import { isSideFile, isInbox, decodeRunFile } from './file-names.ts'
 
-/** Where the system cannot watch a folder, watchers are simply woken this often to look for themselves. */
+/** Where the system cannot watch a folder, all watchers are woken at this interval. */
 const fallbackMs = 1000
 
 export function watchFolder(folder: string): Watchers {

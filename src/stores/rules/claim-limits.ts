@@ -1,12 +1,12 @@
-// How many runs a claim may give, and of whose runs the held ones are counted for it.
+// How many runs a claim may take.
 import type { Lane, ClaimLimits } from '../store.ts'
 
-/** `held` is asked only where there is something to keep to. */
-export function claimableCount({ limit, crewLimit: most }: ClaimLimits, held: () => number): number {
-  return Math.max(0, most === undefined ? limit : Math.min(limit, most - held()))
+/** Calls `countHeld` only if there is a `crewLimit`. */
+export function claimableCount({ limit, crewLimit }: ClaimLimits, countHeld: () => number): number {
+  return Math.max(0, crewLimit === undefined ? limit : Math.min(limit, crewLimit - countHeld()))
 }
 
-/** Each once. Limits are those of crews, whatever the version. */
+/** Each crew once: limits apply to a crew in all its versions. */
 export function laneCrews(lanes: readonly Lane[]): Set<string> {
   return new Set(lanes.map(({ crew }) => crew))
 }

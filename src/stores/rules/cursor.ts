@@ -1,5 +1,5 @@
-// A page's end as an opaque text: the createdAt and id of its last run. Keyset, not offset, so that runs which come or
-// go between two pages make nobody else skipped or repeated.
+// The end of a page as an opaque text: createdAt and id of its last run. A keyset, not an offset, so that runs created
+// or deleted between two pages don't cause others to be skipped or repeated.
 import { RepriseError } from '../../base/errors.ts'
 import type { Cursor } from '../store.ts'
 
@@ -21,9 +21,12 @@ export function decodeCursor(cursor: Cursor): Position {
       return { createdAt: value[0], run: value[1] }
     }
   } catch {
-    // Told below, like any other text that isn't a cursor.
+    // refused below, like any other text that isn't a cursor
   }
-  throw new RepriseError('OPTION_INVALID', `"${cursor}" isn't a cursor of a listing: pass \`next\` of the page before`)
+  throw new RepriseError(
+    'OPTION_INVALID',
+    `"${cursor}" isn't a cursor of a listing: pass \`next\` of the previous page`,
+  )
 }
 
 /** The order of listings: newest first, then by id descending. */

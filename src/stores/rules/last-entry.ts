@@ -1,4 +1,4 @@
-// What a store notes of the last entry of a batch, apart from its line.
+// The note on the last entry of a batch.
 import { hashBytes } from '../../journal/hash.ts'
 import type { Batch, Line, LastEntryNote } from '../store.ts'
 

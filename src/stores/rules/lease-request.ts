@@ -1,4 +1,4 @@
-// What `create` may be given a run's lease by: who wants one, or the lease of the root that the run works for.
+// The lease argument of `create`: a request for a new lease, or the lease of the root of a child run.
 import type { Lease, Owner } from '../store.ts'
 
 export interface LeaseRequest {
@@ -6,6 +6,11 @@ export interface LeaseRequest {
   readonly ttlMs: number
 }
 
-export function isLease(asked: LeaseRequest | Lease | undefined): asked is Lease {
-  return asked !== undefined && 'token' in asked
+export interface CreateResult {
+  readonly created: boolean
+  readonly lease?: Lease
+}
+
+export function isLease(lease: LeaseRequest | Lease | undefined): lease is Lease {
+  return lease !== undefined && 'token' in lease
 }

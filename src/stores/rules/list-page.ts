@@ -1,4 +1,4 @@
-// One page of a listing, for stores that have all their rows at hand.
+// One page of a listing, for stores that have all rows in memory.
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { decodeCursor, encodeCursor, newestFirst } from './cursor.ts'
 import type { RunFilter, RunRow, Store } from '../store.ts'
@@ -22,9 +22,9 @@ export function listPage(
   return cutPage(found, page.limit)
 }
 
-/** The first `limit` of the rows that are left, and where the next page starts if there are more. */
-export function cutPage(left: readonly RunRow[], limit: number): Awaited<ReturnType<Store['list']>> {
-  const rows = left.slice(0, Math.max(limit, 0))
+/** The first `limit` rows, and where the next page starts if there are more. */
+export function cutPage(all: readonly RunRow[], limit: number): Awaited<ReturnType<Store['list']>> {
+  const rows = all.slice(0, Math.max(limit, 0))
   const last = rows.at(-1)
-  return left.length > rows.length && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }
+  return all.length > rows.length && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }
 }

@@ -11,12 +11,12 @@ export interface Migration {
   readonly sql: string
 }
 
-/** The number that each migration of a database has, with its checksum. */
+/** Checksums of a database's migrations, by number. */
 export type AppliedMigrations = ReadonlyMap<number, string>
 
 /**
- * The migrations that a database lacks. STORE_INVALID when it has some that this code does not know: it cannot be
- * brought up to date. Later ones are no reason, as long as they let this code write.
+ * The migrations that a database lacks. STORE_INVALID if it has earlier or different ones. Later ones are accepted, as
+ * long as they allow this code to write.
  */
 export function migrationsToApply(
   known: readonly Migration[],

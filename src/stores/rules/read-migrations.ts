@@ -1,4 +1,4 @@
-// Reads the migrations of a database from the .sql files of a folder, named like 0008-runs-and-entries.sql.
+// Reads migrations from the .sql files of a folder, named like 0009-runs-and-entries.sql.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Migration } from './migration.ts'

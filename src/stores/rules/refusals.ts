@@ -1,20 +1,20 @@
-// What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
+// The refusals of every store, with the same messages: checks of batches, rules of leases, and errors of the port.
 import { RepriseError } from '../../base/errors.ts'
 import { describeOwner, isOwnerDead, sameOwner } from '../owner.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Batch, Lease, Owner, RunId, RunStatus } from '../store.ts'
 
-/** A lease as a store keeps it, beside the token. */
+/** A stored lease, without its token. */
 export interface Holding {
   readonly owner: Owner
-  /** Of the acquisition. */
+  /** The id of the acquisition. */
   readonly id: string
   /** Milliseconds since 1970, by the store's clock. */
   readonly expiresAt: number
 }
 
-/** Whether a lease still keeps others out. */
+/** Whether a lease still excludes other owners. */
 export function isLive(holding: Holding | undefined, now: number): boolean {
   return holding !== undefined && holding.expiresAt > now && !isOwnerDead(holding.owner)
 }
@@ -31,7 +31,7 @@ export function checkFree(run: RunId, holding: Holding | undefined, now: number,
   )
 }
 
-/** LEASE_LOST unless the lease is the newest and was not released. `token` is undefined when the run is gone. */
+/** LEASE_LOST unless the lease is the newest and was not released. `token` is undefined if the run was deleted. */
 export function checkToken(lease: Lease, token: number | undefined, holding: Holding | undefined): void {
   if (token === lease.token && holding?.id === lease.id) return
   const now =
@@ -42,22 +42,22 @@ export function checkToken(lease: Lease, token: number | undefined, holding: Hol
         : `${describeOwner(holding.owner)} holds token ${token}`
   throw new RepriseError(
     'LEASE_LOST',
-    `the lease of run ${lease.run} with token ${lease.token} no longer counts: ${now}; acquire the run again before writing to it`,
+    `the lease of run ${lease.run} with token ${lease.token} is no longer valid: ${now}; acquire the run again before writing to it`,
     { runId: lease.run },
   )
 }
 
-/** LEASE_LOST unless the run belongs to the unit that is leased: no lease of another says anything of it. */
+/** LEASE_LOST unless the run belongs to the leased tree. */
 export function checkTree(lease: Lease, run: RunId): void {
   if (rootRunId(run) === lease.run) return
   throw new RepriseError(
     'LEASE_LOST',
-    `the lease of run ${lease.run} does not count for run ${run}: acquire ${rootRunId(run)} before writing to it`,
+    `the lease of run ${lease.run} does not cover run ${run}: acquire ${rootRunId(run)} before writing to it`,
     { runId: run },
   )
 }
 
-/** SEQ_CONFLICT when the journal ends elsewhere, or when the batch's own numbers do not follow `after`. */
+/** SEQ_CONFLICT if the journal doesn't end at `after`, or the batch's numbers don't follow it. */
 export function checkSeq(run: RunId, last: number, after: number, batch: Batch): void {
   if (last !== after) {
     throw new RepriseError(
@@ -72,29 +72,27 @@ export function checkSeq(run: RunId, last: number, after: number, batch: Batch):
 export function checkNumbers(run: RunId, after: number, batch: Batch): void {
   const wrong = batch.lines.findIndex((line, index) => line.seq !== after + 1 + index)
   if (wrong === -1 && batch.lines.length > 0) return
-  const found = wrong === -1 ? 'no line at all' : `line ${batch.lines[wrong]?.seq} where ${after + 1 + wrong} belongs`
-  throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} after entry ${after} has ${found}`, { runId: run })
+  const mistake = wrong === -1 ? 'no lines' : `line ${batch.lines[wrong]?.seq} in the place of ${after + 1 + wrong}`
+  throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} after entry ${after} has ${mistake}`, { runId: run })
 }
 
-/** RUN_ENDED unless the run is open, or is a completed one that the batch's row opens again. */
+/** RUN_ENDED unless the run is open, or is completed and the batch's row reopens it. */
 export function checkOpen(run: RunId, status: RunStatus | undefined, batch: Batch): void {
   if (!isEnded(status)) return
   if (status === 'completed' && batch.row !== undefined && !isEnded(batch.row.status)) return
-  throw new RepriseError(
-    'RUN_ENDED',
-    `run ${run} is ${status} and takes no more entries: make a new run from it instead`,
-    { runId: run },
-  )
+  throw new RepriseError('RUN_ENDED', `run ${run} is ${status} and takes no more entries: fork it instead`, {
+    runId: run,
+  })
 }
 
-/** INBOX_WAITING when the batch completes the run and does not take all that waits in its inbox. */
+/** INBOX_WAITING if the batch completes the run without taking all messages in its inbox. */
 export function checkInbox(run: RunId, batch: Batch, waiting: () => readonly string[]): void {
   if (batch.row?.status !== 'completed') return
-  const left = waiting().find((message) => !batch.taken?.includes(message))
-  if (left === undefined) return
+  const untaken = waiting().find((message) => !batch.taken?.includes(message))
+  if (untaken === undefined) return
   throw new RepriseError(
     'INBOX_WAITING',
-    `run ${run} cannot be completed: message ${left} waits in its inbox; read the inbox and record it first`,
+    `run ${run} cannot be completed: message ${untaken} waits in its inbox; read the inbox and record it first`,
     { runId: run },
   )
 }
@@ -107,7 +105,7 @@ export function storeClosedError(url: string): RepriseError {
   return new RepriseError('STORE_FAILED', `the store ${url} is closed: open it again`)
 }
 
-/** Until the first release, nothing is brought up to date. */
+/** Until the first release, older layouts are refused, not migrated. */
 export function storeOlderError(store: string, layout: number, format: number, instead: string): RepriseError {
   return new RepriseError(
     'STORE_INVALID',

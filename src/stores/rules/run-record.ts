@@ -1,4 +1,4 @@
-// A listing row as the tables of the SQL stores have it.
+// A listing row in the tables of the SQL stores.
 import type { Priority, RunRow, RunStatus } from '../store.ts'
 
 export interface RunRecord {
@@ -15,7 +15,7 @@ export interface RunRecord {
   readonly summary: string
 }
 
-/** The columns that a new listing row replaces, in the order of `rowValues`. */
+/** The columns of a listing row, in the order of `rowValues`. */
 export const rowColumns: readonly (keyof RunRecord)[] = [
   'crew',
   'version',
@@ -34,24 +34,24 @@ export function rowValues(row: RunRow): (string | number | null)[] {
   return [crew, version, format, priority, status, createdAt, updatedAt, forkedFrom, inputs, summary]
 }
 
-/** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
+/** A value that isn't a text, written by another program, becomes empty: a list has other rows to show. */
 export function toRow(record: RunRecord): RunRow {
   const { run, crew, version, format, priority, status, created_at, updated_at, forked_from, inputs, summary } = record
   return {
-    run: requireText(run),
-    crew: requireText(crew),
-    version: requireText(version),
+    run: textOrEmpty(run),
+    crew: textOrEmpty(crew),
+    version: textOrEmpty(version),
     format,
     priority,
     status,
-    createdAt: requireText(created_at),
-    updatedAt: requireText(updated_at),
-    ...(forked_from === null ? {} : { forkedFrom: requireText(forked_from) }),
-    inputs: requireText(inputs),
-    summary: requireText(summary),
+    createdAt: textOrEmpty(created_at),
+    updatedAt: textOrEmpty(updated_at),
+    ...(forked_from === null ? {} : { forkedFrom: textOrEmpty(forked_from) }),
+    inputs: textOrEmpty(inputs),
+    summary: textOrEmpty(summary),
   }
 }
 
-function requireText(value: unknown): string {
+function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
