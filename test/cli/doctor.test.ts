@@ -64,7 +64,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
       found['abandoned']?.next ?? '',
       /^continue with: npx reprise resume killed, or end it with: npx reprise cancel killed$/,
     )
-    assert.match(found['layout']?.says ?? '', /^6, as this version writes it$/)
+    assert.match(found['layout']?.says ?? '', /^7, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a run that works for another is gone on with by that one
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
@@ -187,7 +187,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
     newer.close()
     const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 6$/)
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 7$/)
     const another = new DatabaseSync(join(folder.path, 'newer.db'))
     another.exec(`update migrations set checksum = 'x'`)
     another.close()
