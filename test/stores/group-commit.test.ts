@@ -16,7 +16,7 @@ interface Recorded {
 function recorded(
   path: string,
   fail: (text: string, ran: readonly string[]) => number | undefined = () => undefined,
-  begun?: () => void,
+  onBegin?: () => void,
 ): Recorded {
   const db = new DatabaseSync(path)
   db.exec('create table if not exists notes (text not null)')
@@ -31,7 +31,7 @@ function recorded(
     }
     return { run } as unknown as StatementSync
   }
-  const writes = groupCommit(path, { sql, isTransaction: () => db.isTransaction, ...(begun ? { begun } : {}) })
+  const writes = groupCommit(path, { sql, isTransaction: () => db.isTransaction, ...(onBegin ? { onBegin } : {}) })
   return { db, ran, writes }
 }
 
@@ -103,7 +103,7 @@ test('gives up on a lock after half a minute and says that another process holds
   await refused(
     writes.write(() => 1),
     'STORE_UNAVAILABLE',
-    /another process has held the database/,
+    /another process has locked the database/,
   )
   await writes.idle()
 })
@@ -116,7 +116,7 @@ test('says that the outcome is unknown when a commit fails without a clear reaso
 
 test('says that nothing was written when the disk is full at the commit', async () => {
   const { db, writes } = recorded(':memory:', (text) => (text === 'commit' ? 13 : undefined))
-  await refused(writes.write(add(db, 'a')), 'STORE_FAILED', /full and nothing was written/)
+  await refused(writes.write(add(db, 'a')), 'STORE_FAILED', /full, and nothing was written/)
   assert.deepEqual(notes(db), [])
 })
 

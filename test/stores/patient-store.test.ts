@@ -204,8 +204,8 @@ describe('a reply that was lost', () => {
 
 test('entries that were acknowledged and are gone stop an append, which names them', async () => {
   for (const [kept, words] of [
-    [10, /entries 11 to 12 of run r were written and acknowledged, and are gone/],
-    [11, /entry 12 of run r was written and acknowledged, and is gone/],
+    [10, /entries 11 to 12 of run r were acknowledged by the store and then lost/],
+    [11, /entry 12 of run r was acknowledged by the store and then lost/],
   ] as const) {
     const { lease } = await memoryStore().create(row('r'), batch(1), { owner, ttlMs })
     assert.ok(lease)

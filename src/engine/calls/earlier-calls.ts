@@ -23,8 +23,8 @@ export interface EarlierCalls {
   /** Await it before the other methods. Reads journals of child runs the first time only. */
   load(): Promise<void>
   /**
-   * Calls of tasks, tools and kickoffs that the code no longer has, in this run and in its parents: a call that is new to
-   * the run may be one of them under another name. `within`: the function task for whose child run they are listed.
+   * Calls of tasks, tools and kickoffs that the code no longer has, in this run and in its parents: a call that is new
+   * to the run may be one of them under another name. `within`: the function task for whose child run they are listed.
    */
   unclaimed(within?: string): readonly OnceCall[]
   /** Whether an equal call was recorded as one that must not be repeated. */
@@ -41,7 +41,9 @@ interface EarlierCallsOptions {
   readonly parent: { readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'> } | undefined
 }
 
-/** A call without a place in today's code, or in a kickoff of a function: which crew that is shows when it is called. */
+/**
+ * A call without a place in today's code, or in a kickoff of a function: which crew that is shows when it is called.
+ */
 interface UnplacedCall {
   readonly call: OnceCall
   readonly isKickoff: boolean
@@ -115,7 +117,9 @@ function toolNames({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
 }
 
-/** The address of a task in a child run, with the renames of this resume that the child run may not have recorded yet. */
+/**
+ * The address of a task in a child run, with the renames of this resume that the child run may not have recorded yet.
+ */
 function applyRenames(state: RunState, decisions: TaskDecisions = {}, place: string): string {
   const [first = '', ...rest] = place.split('/')
   const { renamed = {} } = decisionsWithin(decisions, pastNames(state, first))

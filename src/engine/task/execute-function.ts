@@ -8,7 +8,7 @@ import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { parseValue } from '../../schema/parse-value.ts'
-import { outageMs } from '../../stores/patient/patient-store.ts'
+import { totalOutageMs } from '../../stores/patient/patient-store.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { FailedByAnswer, completeCalls } from '../calls/complete-calls.ts'
 import type { FunctionDefinition, TaskDefinition } from '../definition.ts'
@@ -72,7 +72,7 @@ async function functionResult(
   const soFar = await contextFor(life, task)
   const feedback = attempt.carries?.message
   let thrown: unknown
-  using time = deadline(code.maxSeconds, life.signal, () => outageMs(life.engine.store))
+  using time = deadline(code.maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
   const call = openFunctionCall(life, task, attempt, time.signal)
   const tool = functionTool(code, attempt, async (context) => {
     const around = runningCode() as RunningCode

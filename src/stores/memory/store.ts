@@ -1,5 +1,5 @@
-// A store that lives as long as its process, for tests and for trying things out. Every operation is done in one
-// synchronous step, which makes it the plainest statement of what the port means.
+// A store that lives as long as its process, for tests and experiments. Every operation is one synchronous step, which
+// makes this the simplest definition of the port.
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isOwnerDead, sameOwner } from '../owner.ts'
@@ -33,7 +33,7 @@ import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow,
 import { createWatchers } from '../watchers.ts'
 
 export interface MemoryStoreOptions {
-  /** The clock that leases expire by; Date.now unless a test brings its own. */
+  /** The clock that leases expire by. Default: Date.now. */
   readonly now?: () => number
   readonly url?: string
 }
@@ -42,17 +42,17 @@ interface StoredRun {
   row: RunRow
   readonly lines: Line[]
   readonly blobs: Map<string, Uint8Array>
-  /** In the order of posting; `taken` ones stay, since an id is unique for ever. */
+  /** In the order of posting. Taken messages stay, since ids are unique forever. */
   readonly messages: Map<string, { message: Message; taken: boolean }>
 }
 
-/** A root with the runs that work for it: their lease, and what decides when the root is offered to a worker. */
+/** A run tree: its lease, and what decides when its root is offered to a worker. */
 interface StoredTree {
   readonly root: StoredRun
   token: number
   holding: Holding | undefined
   dueAt: number | undefined
-  /** How many messages of the unit nobody has recorded. */
+  /** Number of unrecorded messages to the tree. */
   waiting: number
   tries: number
   deaths: number
@@ -73,16 +73,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const now = options.now ?? Date.now
   const url = options.url ?? 'memory:'
   const runs = new Map<RunId, StoredRun>()
-  /** By the id of the root. */
-  const units = new Map<RunId, StoredTree>()
+  /** By id of the root. */
+  const trees = new Map<RunId, StoredTree>()
   let outputs: StoredOutput[] = []
-  // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced
+  // The highest token of any deleted run: a new run of the same id continues from it, so that old holders stay fenced
   // out.
   let tokenFloor = 0
   let closed = false
   const watchers = createWatchers()
 
-  /** Keeps the promise of promises: even a refusal comes as a rejection. */
+  /** Makes even a refusal a rejection. */
   async function step<T>(work: () => T): Promise<T> {
     if (closed) throw storeClosedError(url)
     return work()
@@ -92,17 +92,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (found === undefined) throw unknownRunError(run, url)
     return found
   }
-  function unitOf(run: RunId): StoredTree {
-    const unit = units.get(rootRunId(run))
-    if (unit === undefined) throw unknownRunError(rootRunId(run), url)
-    return unit
+  function existingTree(run: RunId): StoredTree {
+    const tree = trees.get(rootRunId(run))
+    if (tree === undefined) throw unknownRunError(rootRunId(run), url)
+    return tree
   }
-  function change(unit: StoredTree, changes: Partial<StoredTree>): void {
-    Object.assign(unit, changes)
-    const { root, dueAt, waiting, tries, holding } = unit
+  function change(tree: StoredTree, changes: Partial<StoredTree>): void {
+    Object.assign(tree, changes)
+    const { root, dueAt, waiting, tries, holding } = tree
     const { run, status } = root.row
     const expiresAt = holding?.expiresAt
-    unit.readyAt = readyAt({ run, ended: isEnded(status), dueAt, messages: waiting, tries, expiresAt }, now())
+    tree.readyAt = readyAt({ run, ended: isEnded(status), dueAt, messages: waiting, tries, expiresAt }, now())
   }
   function write(found: StoredRun, batch: Batch): void {
     if (batch.row !== undefined) found.row = { ...batch.row, run: found.row.run }
@@ -116,41 +116,41 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
     watchers.changed(run)
   }
-  /** How many of them waited. */
+  /** Returns how many of them waited. */
   function takeMessages(found: StoredRun, ids: readonly string[]): number {
     const taken = [...new Set(ids)].flatMap((id) => found.messages.get(id) ?? []).filter((posted) => !posted.taken)
     for (const posted of taken) posted.taken = true
     return taken.length
   }
-  function take(unit: StoredTree, owner: Owner, ttlMs: number, tries: number): Lease {
+  function grantLease(tree: StoredTree, owner: Owner, ttlMs: number, tries: number): Lease {
     const id = crypto.randomUUID()
-    const died = unit.holding && !sameOwner(owner, unit.holding.owner) ? afterDeath(unit) : {}
-    change(unit, { ...died, token: unit.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
-    return { run: unit.root.row.run, token: unit.token, id, owner }
+    const died = tree.holding && !sameOwner(owner, tree.holding.owner) ? afterDeath(tree) : {}
+    change(tree, { ...died, token: tree.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
+    return { run: tree.root.row.run, token: tree.token, id, owner }
   }
   function acquire(run: RunId, owner: Owner, ttlMs: number): Lease {
-    const unit = unitOf(run)
-    checkFree(run, unit.holding, now(), owner)
-    return take(unit, owner, ttlMs, Math.max(1, unit.tries))
+    const tree = existingTree(run)
+    checkFree(run, tree.holding, now(), owner)
+    return grantLease(tree, owner, ttlMs, Math.max(1, tree.tries))
   }
   function checkLease(lease: Lease, run: RunId): void {
-    const unit = units.get(lease.run)
-    checkToken(lease, unit?.token, unit?.holding)
+    const tree = trees.get(lease.run)
+    checkToken(lease, tree?.token, tree?.holding)
     checkTree(lease, run)
   }
   function held({ run, token, id }: Lease): StoredTree | undefined {
-    const unit = units.get(run)
-    return unit?.token === token && unit.holding?.id === id ? unit : undefined
+    const tree = trees.get(run)
+    return tree?.token === token && tree.holding?.id === id ? tree : undefined
   }
-  /** The lease of the root that a run is created under, which works for it. */
-  function underLease(run: RunId, asked: Lease | LeaseRequest): Lease {
-    if (!isLease(asked)) return acquire(run, asked.owner, asked.ttlMs)
-    checkLease(asked, run)
-    return asked
+  /** The lease of the root, under which a child run is created. */
+  function leaseOfRoot(run: RunId, lease: Lease | LeaseRequest): Lease {
+    if (!isLease(lease)) return acquire(run, lease.owner, lease.ttlMs)
+    checkLease(lease, run)
+    return lease
   }
-  function createRoot(root: StoredRun, batch: Batch, asked: LeaseRequest | undefined): Lease | undefined {
+  function createRoot(root: StoredRun, batch: Batch, request: LeaseRequest | undefined): Lease | undefined {
     const { run } = root.row
-    const unit: StoredTree = {
+    const tree: StoredTree = {
       root,
       token: tokenFloor,
       holding: undefined,
@@ -159,12 +159,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       ...neverTried,
       readyAt: undefined,
     }
-    units.set(run, unit)
-    change(unit, { dueAt: dueTime(batch, now()) })
-    return asked && take(unit, asked.owner, asked.ttlMs, 0)
+    trees.set(run, tree)
+    change(tree, { dueAt: dueTime(batch, now()) })
+    return request && grantLease(tree, request.owner, request.ttlMs, 0)
   }
-  /** In the order in which they are claimed. */
-  function readyIn(lanes: readonly Lane[], among: Iterable<StoredTree> = units.values()): ReadyRun[] {
+  /** In claim order. */
+  function listReady(lanes: readonly Lane[], among: Iterable<StoredTree> = trees.values()): ReadyRun[] {
     return [...among]
       .flatMap(({ root: { row }, readyAt: at = Infinity }) => {
         if (at > now() || !lanes.some((lane) => isSameLane(lane, row))) return []
@@ -176,24 +176,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   return {
     url,
-    create: (first, batch, asked) =>
+    create: (row, batch, lease) =>
       step(() => {
-        const { run } = first
+        const { run } = row
         if (runs.has(run)) return { created: false }
         checkNumbers(run, 0, batch)
         const found: StoredRun = {
-          row: { ...(batch.row ?? first), run },
+          row: { ...(batch.row ?? row), run },
           lines: [],
           blobs: new Map(),
           messages: new Map(),
         }
-        const lease =
-          parentRunId(run) === undefined && !isLease(asked)
-            ? createRoot(found, batch, asked)
-            : asked && underLease(run, asked)
+        const granted =
+          parentRunId(run) === undefined && !isLease(lease)
+            ? createRoot(found, batch, lease)
+            : lease && leaseOfRoot(run, lease)
         runs.set(run, found)
         write(found, batch)
-        return lease === undefined ? { created: true } : { created: true, lease }
+        return granted === undefined ? { created: true } : { created: true, lease: granted }
       }),
 
     append: (lease, after, batch) =>
@@ -201,18 +201,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const run = batch.run ?? lease.run
         checkLease(lease, run)
         const found = existing(run)
-        const unit = unitOf(run)
+        const tree = existingTree(run)
         checkSeq(run, found.lines.length, after, batch)
         checkOpen(run, found.row.status, batch)
         checkInbox(run, batch, () => untakenMessages(found).map(({ id }) => id))
         write(found, batch)
         const taken = takeMessages(found, batch.taken ?? [])
-        const left = recordsMessages(found.row.status) ? 0 : untakenMessages(found).length
-        const waiting = unit.waiting - taken - left
-        const counted: Partial<DeathCount> = batch.progress ? neverTried : {}
-        if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, ...counted })
-        else if (waiting !== unit.waiting || (batch.progress && unit.tries > 0)) change(unit, { waiting, ...counted })
-        return unit.waiting
+        const unrecorded = recordsMessages(found.row.status) ? 0 : untakenMessages(found).length
+        const waiting = tree.waiting - taken - unrecorded
+        const counts: Partial<DeathCount> = batch.progress ? neverTried : {}
+        if (batch.row && found === tree.root) change(tree, { dueAt: dueTime(batch, now()), waiting, ...counts })
+        else if (waiting !== tree.waiting || (batch.progress && tree.tries > 0)) change(tree, { waiting, ...counts })
+        return tree.waiting
       }),
 
     async *read(run, after = 0) {
@@ -220,7 +220,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const { seq, bytes } of lines) yield { seq, bytes: copyBytes(bytes) }
     },
 
-    // what is in memory is there as a whole
+    // memory loses no lines
     lastNoted: () => step(() => undefined),
 
     blob: (run, hash) =>
@@ -255,75 +255,75 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return acquire(run, owner, ttlMs)
       }),
 
-    claim: (owner, ttlMs, lanes, room) =>
+    claim: (owner, ttlMs, lanes, limits) =>
       step(() => {
-        for (const unit of units.values()) {
-          if (unit.holding && isOwnerDead(unit.holding.owner)) change(unit, { ...afterDeath(unit), holding: undefined })
+        for (const tree of trees.values()) {
+          if (tree.holding && isOwnerDead(tree.holding.owner)) change(tree, { ...afterDeath(tree), holding: undefined })
         }
-        const has = room.exclude ?? new Set()
+        const { exclude = new Set(), runId } = limits
         const crews = laneCrews(lanes)
         const isHeld = ({ root: { row }, holding }: StoredTree): boolean =>
-          crews.has(row.crew) && (has.has(row.run) || isLive(holding, now()))
-        const places = claimableCount(room, () => [...units.values()].filter(isHeld).length)
-        const asked =
-          room.runId === undefined ? units.values() : [units.get(room.runId)].filter((unit) => unit !== undefined)
-        let suspects = [...units.values()].filter(
+          crews.has(row.crew) && (exclude.has(row.run) || isLive(holding, now()))
+        const count = claimableCount(limits, () => [...trees.values()].filter(isHeld).length)
+        const candidates =
+          runId === undefined ? trees.values() : [trees.get(runId)].filter((tree) => tree !== undefined)
+        let suspects = [...trees.values()].filter(
           ({ deaths, holding }) => deaths > 0 && holding && isLive(holding, now()) && sameOwner(holding.owner, owner),
         ).length
-        return readyIn(lanes, asked)
-          .filter(({ run }) => !has.has(run))
-          .map(({ run }) => unitOf(run))
+        return listReady(lanes, candidates)
+          .filter(({ run }) => !exclude.has(run))
+          .map(({ run }) => existingTree(run))
           .filter(({ deaths }) => deaths === 0 || suspects++ === 0)
-          .slice(0, places)
-          .map((unit) => take(unit, owner, ttlMs, unit.tries + 1))
+          .slice(0, count)
+          .map((tree) => grantLease(tree, owner, ttlMs, tree.tries + 1))
       }),
 
-    ready: (lanes, limit) => step(() => readyIn(lanes).slice(0, Math.max(0, limit))),
+    ready: (lanes, limit) => step(() => listReady(lanes).slice(0, Math.max(0, limit))),
 
     renew: (leases, ttlMs) =>
       step(() =>
         leases.flatMap((lease) => {
-          const unit = held(lease)
-          if (unit?.holding === undefined) return []
-          change(unit, { holding: { ...unit.holding, expiresAt: now() + ttlMs } })
-          return [{ lease, waiting: unit.waiting }]
+          const tree = held(lease)
+          if (tree?.holding === undefined) return []
+          change(tree, { holding: { ...tree.holding, expiresAt: now() + ttlMs } })
+          return [{ lease, waiting: tree.waiting }]
         }),
       ),
 
     release: (lease) =>
       step(() => {
-        const unit = held(lease)
-        if (unit === undefined) {
-          const taken = units.get(lease.run)
+        const tree = held(lease)
+        if (tree === undefined) {
+          const taken = trees.get(lease.run)
           if (taken) Object.assign(taken, afterReturn(taken, lease.token))
           return 0
         }
-        change(unit, { holding: undefined })
+        change(tree, { holding: undefined })
         watchers.changed(lease.run)
-        return unit.waiting
+        return tree.waiting
       }),
 
     now: () => step(now),
     tries: (run) =>
       step(() => {
-        const { tries, deaths } = units.get(rootRunId(run)) ?? neverTried
+        const { tries, deaths } = trees.get(rootRunId(run)) ?? neverTried
         return { tries, deaths }
       }),
 
     holder: (run) =>
       step(() => {
-        const holding = units.get(rootRunId(run))?.holding
+        const holding = trees.get(rootRunId(run))?.holding
         return isLive(holding, now()) ? holding?.owner : undefined
       }),
 
     post: (run, message) =>
       step(() => {
         const found = existing(run)
-        const unit = unitOf(run)
+        const tree = existingTree(run)
         if (found.messages.has(message.id)) return 'exists'
-        if (isEnded(found.row.status) || isEnded(unit.root.row.status)) return 'ended'
+        if (isEnded(found.row.status) || isEnded(tree.root.row.status)) return 'ended'
         found.messages.set(message.id, { message: { ...message }, taken: false })
-        change(unit, { waiting: unit.waiting + 1 })
+        change(tree, { waiting: tree.waiting + 1 })
         watchers.posted(run)
         return 'posted'
       }),
@@ -338,16 +338,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     delete: (run) =>
       step(() => {
-        const unit = units.get(rootRunId(run))
-        checkFree(run, unit?.holding, now())
+        const tree = trees.get(rootRunId(run))
+        checkFree(run, tree?.holding, now())
         for (const [id, found] of [...runs].filter(([each]) => isInTreeOf(each, run))) {
           runs.delete(id)
           outputs = outputs.filter((output) => output.run !== id)
-          const left = recordsMessages(found.row.status) ? untakenMessages(found).length : 0
-          if (unit) change(unit, { waiting: unit.waiting - left })
+          const waiting = recordsMessages(found.row.status) ? untakenMessages(found).length : 0
+          if (tree) change(tree, { waiting: tree.waiting - waiting })
           watchers.changed(id)
         }
-        if (units.delete(run)) tokenFloor = Math.max(tokenFloor, unit?.token ?? 0)
+        if (trees.delete(run)) tokenFloor = Math.max(tokenFloor, tree?.token ?? 0)
       }),
 
     async close() {
@@ -361,7 +361,7 @@ function untakenMessages(found: StoredRun): Message[] {
   return [...found.messages.values()].filter((posted) => !posted.taken).map((posted) => posted.message)
 }
 
-// Not slice(): a Buffer's shares its memory with the original.
+// Not slice(): on a Buffer it shares memory with the original.
 function copyBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
 }

@@ -1,24 +1,24 @@
-// What the driver of a server tells of one that cannot be reached: errors that are waited for (patience.ts).
+// The errors of a server driver during an outage. Patient stores wait them out (patience.ts).
 import { messageOf, RepriseError } from '../../base/errors.ts'
 
-/** Whether a command was on its way when it failed, and whether it writes; or whether there was ever a connection. */
+/** How far a command got before it failed, and whether it writes. `never open`: there was no connection yet. */
 export type CallStage = 'never open' | 'not sent' | 'read' | 'write'
 
 export function outageError(url: string, why: string, sent: CallStage, cause: unknown): RepriseError {
   return sent === 'write'
     ? new RepriseError(
         'OUTCOME_UNKNOWN',
-        `${url} went away before it answered (${why}): read the run to see whether the change is there`,
+        `${url} became unreachable before it replied (${why}): read the run to see whether the change was written`,
         { cause },
       )
     : new RepriseError(
         'STORE_UNAVAILABLE',
-        `${url} cannot be reached (${why}): check that the server runs and can be reached from here`,
+        `${url} cannot be reached (${why}): check that the server runs and accepts connections from this machine`,
         { cause },
       )
 }
 
-/** A host may have several addresses. Where none of them can be reached, Node says it of each, and nothing of all. */
+/** If none of a host's addresses can be reached, Node throws an AggregateError without a message. */
 export function errorReason(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }

@@ -1,76 +1,76 @@
-// How long a store that is away is waited for, and who is told. Tries are further and further apart, with jitter, so
-// that a server that comes back is not overrun by everybody at once.
+// Retries calls to a store during an outage, at growing intervals with jitter, so that clients don't all reach a
+// recovering server at once.
 import { realClock, type Clock } from '../../base/clock.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../store.ts'
 
 export interface Patience {
-  /** For how long one call waits; without it, for as long as it takes. */
+  /** How long one call waits. Default: as long as it takes. */
   readonly limitMs?: number | undefined
-  /** Whoever wanted the answers wants them no more: what is under way is given a last moment. */
+  /** Aborts when the results are no longer needed: calls in progress then get a last moment. */
   readonly signal?: AbortSignal | undefined
-  /** Told once when an outage begins, and once when it is over. */
+  /** Called once when an outage begins, and once when it ends. */
   readonly onOutage?: ((message: string) => void) | undefined
-  /** Default: the real one. */
+  /** Default: the real clock. */
   readonly clock?: Clock | undefined
 }
 
 export interface OpenPatience {
-  /** Makes a call until the store answers. `doubt`: it was made before, and nobody knows whether it arrived. */
+  /** Repeats a call until the store replies. `doubt`: an earlier try may have arrived. */
   retry<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
   /**
-   * Reads on when reading breaks off. `until`, of hints, ends the waiting as if there were nothing more: a store may
-   * give hints while it is away, so they are no answer.
+   * Repeats a read that breaks off. For a stream of hints, `until` ends the waiting like the end of the stream, and
+   * items don't count as replies, since a store may yield hints during an outage.
    */
   retryStream<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
-  /** For how long the store was away so far, all outages together. */
+  /** Total duration of all outages so far. */
   outageMs(): number
 }
 
-/** Long enough for a call that needs a second try, short enough for somebody who has pressed Ctrl-C. */
+/** Long enough for a second try of a call, short enough for a person who has pressed Ctrl-C. */
 const lastMomentMs = 2_000
 const longestWaitMs = 2_000
 
 export function openPatience(
   store: Store,
-  { limitMs = Infinity, signal, onOutage: tell, clock = realClock }: Patience,
+  { limitMs = Infinity, signal, onOutage, clock = realClock }: Patience,
 ): OpenPatience {
-  /** Since when no call was answered. */
-  let awaySince: number | undefined
-  let lastAnswer = clock.monotonic()
-  let unwantedSince: number | undefined
-  let awayBefore = 0
-  /** What calls were given up with: these are not made again. */
-  const givenUp = new WeakSet<RepriseError>()
+  /** Start of the current outage. */
+  let outageStart: number | undefined
+  let lastReply = clock.monotonic()
+  let abortedAt: number | undefined
+  let pastOutagesMs = 0
+  /** Errors of calls that were given up: these calls are not repeated. */
+  const finalErrors = new WeakSet<RepriseError>()
 
-  function answered(): void {
-    lastAnswer = clock.monotonic()
-    if (awaySince === undefined) return
-    const lasted = lastAnswer - awaySince
-    awayBefore += lasted
-    awaySince = undefined
-    tell?.(`the store ${store.url} is back after ${Math.round(lasted / 1000)} s`)
+  function onReply(): void {
+    lastReply = clock.monotonic()
+    if (outageStart === undefined) return
+    const lasted = lastReply - outageStart
+    pastOutagesMs += lasted
+    outageStart = undefined
+    onOutage?.(`the store ${store.url} is back after ${Math.round(lasted / 1000)} s`)
   }
 
-  /** Rejects when the time is up. */
-  async function waitFor(error: RepriseError, since: number, tries: number, until?: AbortSignal): Promise<void> {
-    if (awaySince === undefined) {
-      // a driver may have waited by itself before it gave up
-      awaySince = Math.max(since, lastAnswer)
-      tell?.(`the store ${store.url} does not answer (${outageReason(error)}): waiting for it`)
+  /** Waits before the next try. Rejects when the time is up. */
+  async function waitAfter(error: RepriseError, since: number, tries: number, until?: AbortSignal): Promise<void> {
+    if (outageStart === undefined) {
+      // the driver may have waited, too, before it gave up
+      outageStart = Math.max(since, lastReply)
+      onOutage?.(`the store ${store.url} does not answer (${outageReason(error)}): waiting for it`)
     }
-    if (signal?.aborted) unwantedSince ??= clock.monotonic()
-    const end = unwantedSince === undefined ? since + limitMs : Math.max(unwantedSince, awaySince) + lastMomentMs
+    if (signal?.aborted) abortedAt ??= clock.monotonic()
+    const end = abortedAt === undefined ? since + limitMs : Math.max(abortedAt, outageStart) + lastMomentMs
     const left = end - clock.monotonic()
     if (left <= 0) throw gaveUpError(store, outageReason(error), clock.monotonic() - since, error)
-    const signals = [signal, until].filter((one) => one !== undefined && !one.aborted) as AbortSignal[]
+    const signals = [signal, until].filter((each) => each !== undefined && !each.aborted) as AbortSignal[]
     await pause(clock, Math.min(backoff(tries), left), signals)
   }
 
   /**
-   * Of a call that is under way when nobody wants its answer any more, or is made after that, only so much is waited
-   * for: a driver may wait for half a minute by itself, and a server that hangs for ever.
+   * After the signal aborts, waits only a moment for a call: a driver may take half a minute to give up, and a server
+   * may hang forever.
    */
   function inTime<T>(call: Promise<T>, since: number): Promise<T> {
     if (!signal) return call
@@ -78,17 +78,17 @@ export function openPatience(
     let timer: Disposable | undefined
     const giveUp = (): void => {
       const error = gaveUpError(store, 'a call has no answer yet', clock.monotonic() - since)
-      givenUp.add(error)
+      finalErrors.add(error)
       reject(error)
     }
-    const unwanted = (): void => void (timer = clock.timer(lastMomentMs, giveUp))
-    if (signal.aborted) unwanted()
-    else signal.addEventListener('abort', unwanted, { once: true })
-    const over = (): void => {
+    const onAbort = (): void => void (timer = clock.timer(lastMomentMs, giveUp))
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    const cleanUp = (): void => {
       timer?.[Symbol.dispose]()
-      signal.removeEventListener('abort', unwanted)
+      signal.removeEventListener('abort', onAbort)
     }
-    call.then(resolve, reject).finally(over)
+    call.then(resolve, reject).finally(cleanUp)
     return promise
   }
 
@@ -97,42 +97,42 @@ export function openPatience(
       const since = clock.monotonic()
       for (let tries = 0; ; tries++) {
         try {
-          const answer = await inTime(call(tries > 0), since)
-          answered()
-          return answer
+          const reply = await inTime(call(tries > 0), since)
+          onReply()
+          return reply
         } catch (error) {
-          if (!isOutage(error)) answered()
-          if (!isOutage(error) || givenUp.has(error)) throw error
-          await waitFor(error, since, tries)
+          if (!isOutage(error)) onReply()
+          if (!isOutage(error) || finalErrors.has(error)) throw error
+          await waitAfter(error, since, tries)
         }
       }
     },
 
-    outageMs: () => awayBefore + (awaySince === undefined ? 0 : clock.monotonic() - awaySince),
+    outageMs: () => pastOutagesMs + (outageStart === undefined ? 0 : clock.monotonic() - outageStart),
 
     async *retryStream(begin, until) {
       let since = clock.monotonic()
       for (let tries = 0; ; tries++) {
         const items = begin()[Symbol.asyncIterator]()
-        let isAsked = false
+        let isReading = false
         try {
           for (;;) {
-            isAsked = true
+            isReading = true
             const next = await inTime(items.next(), since)
-            isAsked = false
-            if (!until) answered()
+            isReading = false
+            if (!until) onReply()
             if (next.done) return
             yield next.value
             since = clock.monotonic()
             tries = 0
           }
         } catch (error) {
-          if (!isOutage(error) || givenUp.has(error)) throw error
-          await waitFor(error, since, tries, until)
+          if (!isOutage(error) || finalErrors.has(error)) throw error
+          await waitAfter(error, since, tries, until)
           if (until?.aborted) return
         } finally {
-          // one that hangs cannot be told
-          if (!isAsked) await items.return?.()
+          // return() would hang, too, while next() hangs
+          if (!isReading) await items.return?.()
         }
       }
     },
@@ -153,7 +153,7 @@ function backoff(tries: number): number {
   return Math.min(longestWaitMs, 20 * 2 ** tries) * (0.5 + Math.random() / 2)
 }
 
-/** What the system or the server said, where that is known: the driver's words name the store once more. */
+/** The message of the system or server, if known: the driver's message would name the store a second time. */
 function outageReason(error: RepriseError): string {
   return error.cause === undefined ? error.facts : redact(messageOf(error.cause))
 }

@@ -1,83 +1,83 @@
-// A store that waits for a store that is away. Whoever uses it sees an outage only as a call that takes longer: calls
-// that could not be made are made again, and those of which nobody knows whether they were made are settled by what the
-// store has. What is refused is refused at once: LEASE_LOST, RUN_HELD and the others are answers.
+// Wraps a store so that its calls wait out an outage: to the caller they only take longer. Calls that failed are
+// repeated. For writes in doubt, the content of the store decides. Refusals such as LEASE_LOST and RUN_HELD are
+// replies, and reject at once.
 import { defined } from '../../base/defined.ts'
 import type { Store } from '../store.ts'
 import { openPatience, type Patience } from './patience.ts'
 import { retryAppend, retryCreate, retryPost } from './retry-writes.ts'
 
-/** For how long a call waits that is not part of a life: somebody sits in front of it. */
+/** How long a call waits outside of an execution, since a person may be waiting for it. */
 export const shortWaitMs = 10_000
 
-const patients = new WeakMap<Store, { readonly store: Store; awayMs(): number }>()
+const patientStores = new WeakMap<Store, { readonly store: Store; outageMs(): number }>()
 
 /**
- * STORE_UNAVAILABLE from any call when the store is still away after `limitMs`, or soon after `signal` has aborted.
- * JOURNAL_DAMAGED from `append` when entries that were acknowledged are gone. One that is patient already is not
- * wrapped twice: the new patience counts.
+ * Every call rejects with STORE_UNAVAILABLE if the store is still unreachable after `limitMs`, or soon after `signal`
+ * aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost. A patient store is unwrapped first: the
+ * new patience replaces the old.
  */
 export function patientStore(given: Store, options: Patience = {}): Store {
   const store = impatientStore(given)
-  const { retry: again, retryStream: keepAt, outageMs: away } = openPatience(store, options)
+  const { retry, retryStream, outageMs } = openPatience(store, options)
 
   const patient: Store = {
     url: store.url,
     ...defined({ caution: store.caution }),
-    create: (...args) => again((doubt) => retryCreate(store, args, doubt)),
-    append: (...args) => again((doubt) => retryAppend(store, args, doubt)),
+    create: (...args) => retry((doubt) => retryCreate(store, args, doubt)),
+    append: (...args) => retry((doubt) => retryAppend(store, args, doubt)),
     async *read(run, after) {
       let last = after
-      // a read that breaks off continues after the last line that was given
-      for await (const line of keepAt(() => store.read(run, last))) {
+      // continues after the last line it yielded
+      for await (const line of retryStream(() => store.read(run, last))) {
         last = line.seq
         yield line
       }
     },
-    lastNoted: (...args) => again(() => store.lastNoted(...args)),
-    blob: (...args) => again(() => store.blob(...args)),
-    row: (...args) => again(() => store.row(...args)),
-    list: (...args) => again(() => store.list(...args)),
-    findOutput: (...args) => again(() => store.findOutput(...args)),
-    // whoever has taken a lease without hearing of it takes it over from itself
-    acquire: (...args) => again(() => store.acquire(...args)),
-    // runs of a claim whose reply was lost are offered again when their leases expire
-    claim: (...args) => again(() => store.claim(...args)),
-    ready: (...args) => again(() => store.ready(...args)),
-    renew: (...args) => again(() => store.renew(...args)),
-    release: (...args) => again(() => store.release(...args)),
-    holder: (...args) => again(() => store.holder(...args)),
-    now: () => again(() => store.now()),
-    tries: (...args) => again(() => store.tries(...args)),
-    post: (...args) => again((doubt) => retryPost(store, args, doubt)),
-    inbox: (...args) => again(() => store.inbox(...args)),
+    lastNoted: (...args) => retry(() => store.lastNoted(...args)),
+    blob: (...args) => retry(() => store.blob(...args)),
+    row: (...args) => retry(() => store.row(...args)),
+    list: (...args) => retry(() => store.list(...args)),
+    findOutput: (...args) => retry(() => store.findOutput(...args)),
+    // if the reply of an earlier try was lost, the owner takes the lease over from itself
+    acquire: (...args) => retry(() => store.acquire(...args)),
+    // after a lost reply, the claimed runs are offered again when their leases expire
+    claim: (...args) => retry(() => store.claim(...args)),
+    ready: (...args) => retry(() => store.ready(...args)),
+    renew: (...args) => retry(() => store.renew(...args)),
+    release: (...args) => retry(() => store.release(...args)),
+    holder: (...args) => retry(() => store.holder(...args)),
+    now: () => retry(() => store.now()),
+    tries: (...args) => retry(() => store.tries(...args)),
+    post: (...args) => retry((doubt) => retryPost(store, args, doubt)),
+    inbox: (...args) => retry(() => store.inbox(...args)),
     watch(run, signal, only) {
-      // made now: what changes before somebody reads the hints must not be missed
+      // created now, so that changes before the first read aren't missed
       const first = store.watch(run, signal, only)
       let lost = false
-      return keepAt(() => {
+      return retryStream(() => {
         const hints = lost ? withHint(store.watch(run, signal, only)) : first
         lost = true
         return hints
       }, signal)
     },
-    delete: (...args) => again(() => store.delete(...args)),
+    delete: (...args) => retry(() => store.delete(...args)),
     close: () => store.close(),
   }
-  patients.set(patient, { store, awayMs: away })
+  patientStores.set(patient, { store, outageMs })
   return patient
 }
 
-/** The store that a patient one waits for; any other is given back as it is. */
+/** The store that a patient store wraps. Returns any other store unchanged. */
 export function impatientStore(store: Store): Store {
-  return patients.get(store)?.store ?? store
+  return patientStores.get(store)?.store ?? store
 }
 
-/** For how long a patient store has waited so far, all outages together. */
-export function outageMs(store: Store): number {
-  return patients.get(store)?.awayMs() ?? 0
+/** Total duration of the outages that a patient store has waited out. */
+export function totalOutageMs(store: Store): number {
+  return patientStores.get(store)?.outageMs() ?? 0
 }
 
-/** Something may have changed while nobody could watch. */
+/** Begins with a hint, since changes during the outage went unnoticed. */
 async function* withHint(hints: AsyncIterable<void>): AsyncGenerator<void> {
   yield
   yield* hints

@@ -1,33 +1,33 @@
-// Appending to a journal, in one transaction with all that changes with it.
+// Appends to a journal, in one transaction with everything else that the batch changes.
 import { dueTime, recordsMessages } from '../rules/ready.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkTree, unknownRunError } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { takeMessages, waitingIds } from './inbox.ts'
-import { findEnd, lastGiven } from './journal.ts'
+import { findEnd, lastIssued } from './journal.ts'
 import { findRun, neverReady, replaceRow, type RowReady } from './records.ts'
 import { changeRoot, heldRoot, readyColumns, readyTime, type ReadyRecord, type RootRecord } from './roots.ts'
 
 /**
- * Finds the run when all is well for an append, with its root. One narrow question: to read the whole row costs more
- * than the insert itself.
+ * Finds the run and its root if the append is allowed. A narrow query: reading the whole row costs more than the
+ * insert.
  */
 const openColumns = ['id', ...readyColumns, 'deaths']
-const isOpen = `runs.status not in ('completed', 'cancelled') and ${lastGiven} = ?`
+const isOpen = `runs.status not in ('completed', 'cancelled') and ${lastIssued} = ?`
 const selectOpen = `select runs.id as run_id, ${openColumns.join()} from runs
   where run = ? and token = ? and lease = ? and ${isOpen}`
-const selectOpenChild = `select runs.id as run_id, ${openColumns.map((name) => `top.${name}`).join()}
-  from runs join runs top on top.run = runs.root
-  where runs.run = ? and top.run = ? and top.token = ? and top.lease = ? and ${isOpen}`
+const selectOpenChild = `select runs.id as run_id, ${openColumns.map((name) => `root.${name}`).join()}
+  from runs join runs root on root.run = runs.root
+  where runs.run = ? and root.run = ? and root.token = ? and root.lease = ? and ${isOpen}`
 
-/** A run that may be appended to: its own id, and the record of its root. */
+/** The root's record, and the id of the run in that tree to append to. */
 interface OpenRun extends ReadyRecord, Pick<RootRecord, 'deaths'> {
   readonly run_id: number
 }
 
-/** How many messages wait for the unit. */
+/** Returns how many messages wait for the tree. */
 export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<number> {
-  // nothing ends, is listed or waits without a row
+  // a batch without a row is a plain step
   const write = batch.row === undefined ? connection.writeStep : connection.write
   return write(() => {
     const run = batch.run ?? lease.run
@@ -35,8 +35,8 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     checkNumbers(run, after, batch)
     checkInbox(run, batch, () => waitingIds(connection, open.run_id))
     const taken = takeMessages(connection, open.run_id, batch.taken ?? [])
-    const left = recordsMessages(batch.row?.status) ? 0 : waitingIds(connection, open.run_id).length
-    const waiting = open.waiting - taken - left
+    const unrecorded = recordsMessages(batch.row?.status) ? 0 : waitingIds(connection, open.run_id).length
+    const waiting = open.waiting - taken - unrecorded
     const tries = batch.progress ? 0 : open.tries
     if (batch.progress && open.deaths > 0) connection.sql('update runs set deaths = 0 where id = ?').run(open.id)
     const isRoot = open.run_id === open.id
@@ -44,7 +44,7 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
       const ready = isRoot ? rootReady(connection, { ...open, waiting, tries }, batch, batch.row) : neverReady
       replaceRow(connection, open.run_id, batch.row, batch, ready)
     }
-    // a plain step does not write the row
+    // a plain step doesn't write the row
     const isWritten = isRoot && batch.row !== undefined
     if (!isWritten && (waiting !== open.waiting || tries !== open.tries)) {
       changeRoot(connection, open, { waiting, tries })
@@ -69,19 +69,19 @@ function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number):
   return found as OpenRun | undefined
 }
 
-/** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
+/** Throws the reason of a refusal, or returns a completed run that the batch reopens. */
 function reopenOrRefuse(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): OpenRun {
   const root = heldRoot(connection, lease)
   checkTree(lease, run)
   const found = findRun(connection, run)
   if (found === undefined) throw unknownRunError(run, connection.url)
-  checkSeq(run, findEnd(connection, run)?.given ?? 0, after, batch)
+  checkSeq(run, findEnd(connection, run)?.issued ?? 0, after, batch)
   checkOpen(run, found.status, batch)
   return { ...root, run_id: found.id }
 }
 
 export function insertBatch({ sql, now }: Connection, id: number, batch: Batch): void {
-  // coalesce: node:sqlite binds an empty array as null.
+  // coalesce: node:sqlite binds an empty array as null
   const insert = sql("insert into entries (run_id, seq, line) values (?, ?, coalesce(?, x''))")
   for (const { seq, bytes } of batch.lines) insert.run(id, seq, bytes)
   for (const blob of batch.blobs ?? []) {

@@ -1,5 +1,5 @@
-// An open database: its one connection, its statements (prepared once), and the two ways to use it. Reads are answered
-// at once between commits; writes go through the group commit.
+// An open database: one connection, its prepared statements, and the two ways to use it. Reads run at once, between
+// commits; writes go through the group commit.
 import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
@@ -11,8 +11,8 @@ import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 
 /**
- * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their
- * size. Counts for a new file; an older one keeps the size that it was made with.
+ * Twice SQLite's default: of steps of 1 KB (1.4 KB as a line), often only two fit into 4 KB, and the file gets twice
+ * their size. Applies to new files only.
  */
 const pageBytes = 8192
 
@@ -21,24 +21,23 @@ export interface Connection {
   readonly path: string
   readonly now: () => number
   readonly sql: (text: string) => StatementSync
-  /** Synchronous, and one statement: what others commit meanwhile is in all of it or in none. */
+  /** `work` is synchronous and one statement, so that it sees one state of the database. */
   read<T>(work: () => T): Promise<T>
   /**
-   * Synchronous, in a shared transaction; resolves when it is on disk. STORE_FAILED when the file was removed or
-   * replaced.
+   * `work` is synchronous, in a shared transaction. Resolves when it is on disk. STORE_FAILED if the file was removed.
    */
   write<T>(work: () => T): Promise<T>
-  /** The same for a step, after which others come: whether the file is still there is looked at now and then. */
+  /** The same for a plain step, except that the file is checked only now and then. */
   writeStep<T>(work: () => T): Promise<T>
-  /** Waits for writes under way. Everything after it is refused. */
+  /** Waits for writes in progress. Refuses later calls. */
   close(): Promise<void>
 }
 
 /**
- * Steps for so long may go to a file that was removed under us. To look costs two calls of the system, a third of a
- * synced step.
+ * How long steps may go to a removed file unnoticed. A check costs two system calls, a third of the time of a synced
+ * step.
  */
-const lookMs = 100
+const fileCheckMs = 100
 
 /** STORE_INVALID, STORE_NEWER. `path` is absolute. */
 export async function openConnection(path: string, now: () => number): Promise<Connection> {
@@ -47,18 +46,18 @@ export async function openConnection(path: string, now: () => number): Promise<C
   const db = await openDatabase(path, (opened) => {
     opened.exec(`pragma page_size = ${pageBytes}; pragma synchronous = full; pragma foreign_keys = on`)
     migrate(opened, path)
-    // written into the file, so only once it is known to be ours
+    // written into the file, so only after the file is known to be ours
     opened.exec('pragma journal_mode = wal')
   })
   const checkFiles = guardFile(path, `${path}-wal`)
-  let looked = Number.NEGATIVE_INFINITY
+  let checkedAt = Number.NEGATIVE_INFINITY
   let isChecked = false
-  /** Once in a transaction, before which SQLite may make the file of newest commits anew. */
-  function lookAtFiles(): void {
+  /** Once per transaction, and within it: SQLite may recreate the -wal file before a transaction begins. */
+  function checkFilesOnce(): void {
     if (isChecked) return
     checkFiles()
     isChecked = true
-    looked = performance.now()
+    checkedAt = performance.now()
   }
   const statements = new Map<string, StatementSync>()
   let closed = false
@@ -75,9 +74,9 @@ export async function openConnection(path: string, now: () => number): Promise<C
   const writes = groupCommit(path, {
     sql,
     isTransaction: () => db.isTransaction,
-    begun() {
+    onBegin() {
       isChecked = false
-      if (performance.now() - looked > lookMs) lookAtFiles()
+      if (performance.now() - checkedAt > fileCheckMs) checkFilesOnce()
     },
   })
 
@@ -93,14 +92,14 @@ export async function openConnection(path: string, now: () => number): Promise<C
     async read(work) {
       return whileBusy(path, () => {
         if (closed) throw storeClosedError(url)
-        // Left open only when a rollback failed: what was not committed is not to be read.
+        // open only after a failed rollback: uncommitted data must not be read
         if (db.isTransaction) sql('rollback').run()
         return work()
       })
     },
     write: (work) =>
       write(() => {
-        lookAtFiles()
+        checkFilesOnce()
         return work()
       }),
     writeStep: write,

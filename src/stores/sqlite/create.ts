@@ -1,11 +1,11 @@
-// A run with its first batch. One that works for another has no lease of its own: it is created under that of its root.
+// Creates a run with its first batch. A child run has no lease: it is created under the lease of its root.
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
-import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
+import { isLease, type CreateResult, type LeaseRequest } from '../rules/lease-request.ts'
 import { dueTime } from '../rules/ready.ts'
 import { checkNumbers, checkTree } from '../rules/refusals.ts'
 import { rowColumns, rowValues } from '../rules/run-record.ts'
-import type { Batch, Lease, RunRow } from '../store.ts'
+import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { insertBatch } from './append.ts'
 import type { Connection } from './connection.ts'
 import { acquireRoot } from './leases.ts'
@@ -29,58 +29,58 @@ export function createRun(
   connection: Connection,
   row: RunRow,
   batch: Batch,
-  asked: LeaseRequest | Lease | undefined,
-): Promise<{ created: boolean; lease?: Lease }> {
+  lease: LeaseRequest | Lease | undefined,
+): Promise<CreateResult> {
   return connection.write(() => {
     if (findRun(connection, row.run) !== undefined) return { created: false }
     checkNumbers(row.run, 0, batch)
-    const lease =
-      parentRunId(row.run) === undefined && !isLease(asked)
-        ? insertRoot(connection, row, batch, asked)
-        : insertChild(connection, row, batch, asked)
-    return lease === undefined ? { created: true } : { created: true, lease }
+    const granted =
+      parentRunId(row.run) === undefined && !isLease(lease)
+        ? createRoot(connection, row, batch, lease)
+        : createChild(connection, row, batch, lease)
+    return granted === undefined ? { created: true } : { created: true, lease: granted }
   })
 }
 
-function insertRoot(
+function createRoot(
   connection: Connection,
   row: RunRow,
   batch: Batch,
-  asked: LeaseRequest | undefined,
+  request: LeaseRequest | undefined,
 ): Lease | undefined {
   const now = connection.now()
   const { status } = batch.row ?? row
   const { floor } = connection.sql('select floor from tokens').get() as unknown as { floor: number }
   const due = dueTime(batch, now) ?? null
   const fresh = { run: row.run, status, due_at: due, waiting: 0, tries: 0 }
-  if (asked === undefined) {
+  if (request === undefined) {
     const ready = readyTime({ ...fresh, expires_at: null }, now)
     insertRun(connection, row, batch, [floor, null, null, null, due, ready])
     return undefined
   }
-  const lease = { run: row.run, token: floor + 1, id: randomUUID(), owner: asked.owner }
-  const expires = now + asked.ttlMs
+  const lease = { run: row.run, token: floor + 1, id: randomUUID(), owner: request.owner }
+  const expires = now + request.ttlMs
   const ready = readyTime({ ...fresh, expires_at: expires }, now)
   insertRun(connection, row, batch, [lease.token, JSON.stringify(lease.owner), expires, lease.id, due, ready])
   return lease
 }
 
-function insertChild(
+function createChild(
   connection: Connection,
   row: RunRow,
   batch: Batch,
-  asked: LeaseRequest | Lease | undefined,
+  lease: LeaseRequest | Lease | undefined,
 ): Lease | undefined {
-  const lease = asked && leaseOfRoot(connection, row, asked)
+  const rootLease = lease && leaseOfRoot(connection, row.run, lease)
   insertRun(connection, row, batch, [0, null, null, null, null, null])
-  return lease
+  return rootLease
 }
 
-function leaseOfRoot(connection: Connection, { run }: RunRow, asked: LeaseRequest | Lease): Lease {
-  if (!isLease(asked)) return acquireRoot(connection, run, asked.owner, asked.ttlMs)
-  checkTree(asked, run)
-  heldRoot(connection, asked)
-  return asked
+function leaseOfRoot(connection: Connection, run: RunId, lease: LeaseRequest | Lease): Lease {
+  if (!isLease(lease)) return acquireRoot(connection, run, lease.owner, lease.ttlMs)
+  checkTree(lease, run)
+  heldRoot(connection, lease)
+  return lease
 }
 
 function insertRun(connection: Connection, row: RunRow, batch: Batch, lease: LeaseValues): void {

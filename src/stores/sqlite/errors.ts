@@ -1,5 +1,5 @@
-// What SQLite's result codes mean to us, and waiting for a lock without blocking the process: the busy timeout of
-// SQLite itself would stop the event loop, with it every other run and the renewal of our own leases.
+// Maps SQLite's result codes to errors of the port, and waits for locks without blocking the process: SQLite's own busy
+// timeout would stop the event loop, and with it every other run and the renewal of leases.
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 
@@ -11,10 +11,10 @@ const full = 13
 const cannotOpen = 14
 const notDatabase = 26
 
-/** How long another process may hold the database before a call gives up. */
+/** How long a call waits for another process's lock. */
 export const lockWaitMs = 30_000
 
-/** The primary result code; SQLite keeps details in the higher bits. */
+/** The primary result code; the higher bits are details. */
 function resultCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode
   return typeof code === 'number' ? code & 0xff : undefined
@@ -29,7 +29,7 @@ export function isFull(error: unknown): boolean {
   return resultCode(error) === full
 }
 
-/** Anything thrown while working with the database at `path`, as the error that callers are promised. */
+/** Turns anything thrown while using the database at `path` into an error of the port. */
 export function storeError(error: unknown, path: string): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const code = resultCode(error)
@@ -38,7 +38,7 @@ export function storeError(error: unknown, path: string): RepriseError {
     case notDatabase:
       return new RepriseError(
         'STORE_INVALID',
-        `${path} is damaged or isn't a SQLite database (${messageOf(error)}): move it aside to start afresh, or put a copy from a backup in its place`,
+        `${path} is damaged or isn't a SQLite database (${messageOf(error)}): move it aside to start with an empty store, or replace it with a backup`,
         { cause: error },
       )
     case cannotOpen:
@@ -51,7 +51,7 @@ export function storeError(error: unknown, path: string): RepriseError {
     case full:
       return new RepriseError(
         'STORE_FAILED',
-        `the disk of ${path} is full and nothing was written: make room and try again`,
+        `the disk of ${path} is full, and nothing was written: free some space and try again`,
         { cause: error },
       )
     default:
@@ -65,16 +65,16 @@ export function storeError(error: unknown, path: string): RepriseError {
 export function lockTimeout(path: string): RepriseError {
   return new RepriseError(
     'STORE_UNAVAILABLE',
-    `another process has held the database ${path} for ${lockWaitMs / 1000} s: stop what keeps it open in a transaction, and try again`,
+    `another process has locked the database ${path} for ${lockWaitMs / 1000} s: stop the program that has an open transaction, and try again`,
   )
 }
 
-/** Short at first, with jitter, so that processes which wait for each other do not march in step. */
+/** Short at first, with jitter, so that processes that wait for each other don't retry in step. */
 export function retryDelay(tries: number): number {
   return 1 + Math.random() * Math.min(2 ** tries, 20)
 }
 
-/** Does something that may find the database locked, again and again until it is free or the wait is over. */
+/** Repeats `work` while the database is locked, until the wait is over. */
 export async function whileBusy<T>(path: string, work: () => T): Promise<T> {
   const start = performance.now()
   for (let tries = 0; ; tries++) {

@@ -1,12 +1,11 @@
-// All writes of a database go through here. A synced commit costs far more than what it commits, so writes that arrive
-// in the same turn of the event loop share one. When one of them is refused, the group is written again, each within
-// its own savepoint, so that none fails its neighbours. A promise is settled only after the commit: resolved means on
-// disk.
+// All writes of a database go through here. A synced commit costs far more than its content, so writes that arrive in
+// the same turn of the event loop share one commit. If one of them fails, the group is written again with a savepoint
+// for each write, so that no write fails its neighbours. Promises are settled after the commit: resolved means on disk.
 import type { StatementSync } from 'node:sqlite'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './errors.ts'
 
-/** Bounds how long one commit keeps the event loop. */
+/** Limits how long one commit blocks the event loop. */
 const groupLimit = 256
 
 interface Job {
@@ -17,9 +16,9 @@ interface Job {
 type SettleJob = () => void
 
 export interface GroupCommit {
-  /** Runs `work` in a transaction; what it throws rolls back just its own changes. It must not be async. */
+  /** Runs synchronous `work` in a transaction. If it throws, only its own changes are rolled back. */
   write<T>(work: () => T): Promise<T>
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no write is waiting. */
   idle(): Promise<void>
 }
 
@@ -27,15 +26,15 @@ export interface Transactions {
   readonly sql: (text: string) => StatementSync
   readonly isTransaction: () => boolean
   /** Called when a transaction has begun. */
-  readonly begun?: () => void
+  readonly onBegin?: () => void
 }
 
 export function groupCommit(path: string, database: Transactions): GroupCommit {
   const { sql } = database
   const queue: Job[] = []
   let scheduled = false
-  /** Whether the last group had one that failed. */
-  let apart = false
+  /** Whether the next group uses savepoints, since a write of the last one failed. */
+  let usesSavepoints = false
   let waiting: { since: number; tries: number } | undefined
   let whenIdle = Promise.withResolvers<void>()
   whenIdle.resolve()
@@ -57,12 +56,12 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   function drain(): void {
     scheduled = false
     try {
-      // Left open only when a rollback failed.
+      // open only after a failed rollback
       if (database.isTransaction()) sql('rollback').run()
       sql('begin immediate').run()
-      database.begun?.()
+      database.onBegin?.()
     } catch (error) {
-      // Nobody else can write while it lasts, and nothing may come after this for long.
+      // an open transaction would block other processes until the next write, which may be far off
       if (database.isTransaction()) rollBack()
       if (isBusy(error) && waitForLock()) return
       const reason = isBusy(error) ? lockTimeout(path) : storeError(error, path)
@@ -73,15 +72,15 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     }
     waiting = undefined
     const jobs = queue.splice(0, groupLimit)
-    const settles = apart ? commitApart(jobs) : commitTogether(jobs)
-    apart = settles === undefined
+    const settles = usesSavepoints ? commitWithSavepoints(jobs) : commitTogether(jobs)
+    usesSavepoints = settles === undefined
     if (settles) for (const settle of settles) settle()
     else queue.unshift(...jobs)
     if (queue.length > 0) schedule()
     else whenIdle.resolve()
   }
 
-  /** Another process writes: comes back in a moment. False when the wait has been long enough. */
+  /** Another process is writing: schedules another try. False once the wait is over. */
   function waitForLock(): boolean {
     waiting ??= { since: performance.now(), tries: 0 }
     if (performance.now() - waiting.since > lockWaitMs) return false
@@ -91,8 +90,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   /**
-   * The usual case, in which nobody fails: without savepoints, which cost as much as the work itself. Undefined when
-   * one did: then nothing is written, and the group comes again, each within a savepoint of its own.
+   * The usual case, in which no write fails: without savepoints, which cost as much as the work itself. Undefined if
+   * one failed: then nothing was written, and the group is repeated with savepoints.
    */
   function commitTogether(jobs: readonly Job[]): SettleJob[] | undefined {
     const settles: SettleJob[] = []
@@ -108,7 +107,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     return commit(jobs, settles)
   }
 
-  function commitApart(jobs: readonly Job[]): SettleJob[] {
+  function commitWithSavepoints(jobs: readonly Job[]): SettleJob[] {
     const settles: SettleJob[] = []
     for (const job of jobs) {
       try {
@@ -117,7 +116,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
         rollBack()
         return failAll(jobs, notWritten(path, error))
       }
-      // Some failures (a full disk, a broken one) make SQLite roll back everything: then nobody's work is there.
+      // some failures, such as a full or broken disk, make SQLite roll back the whole transaction
       if (!database.isTransaction()) return failAll(jobs, notWritten(path))
     }
     return commit(jobs, settles)
@@ -129,12 +128,12 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       return settles
     } catch (error) {
       rollBack()
-      // With the disk full the commit's own record was not written. After any other failure it may or may not be.
+      // with a full disk, the commit's record was not written; after any other failure it may be
       return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcome(path, error))
     }
   }
 
-  /** Throws when not the work but the savepoint around it fails: then the work cannot be told from its neighbours'. */
+  /** Throws only if the savepoint itself fails: then the work cannot be separated from its neighbours. */
   function attempt(job: Job): SettleJob {
     sql('savepoint job').run()
     let value: unknown
@@ -155,8 +154,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     try {
       if (database.isTransaction()) sql('rollback').run()
     } catch {
-      // The failure before it is the one to report. It is tried again before the next group, and SQLite does it by
-      // itself when the file is opened again.
+      // The first failure is the one to report. The rollback is repeated before the next group, and SQLite rolls back
+      // when the file is opened again.
     }
   }
 
@@ -171,7 +170,7 @@ function notWritten(path: string, cause?: unknown): RepriseError {
   const why = cause === undefined ? '' : ` (${messageOf(cause)})`
   return new RepriseError(
     'STORE_FAILED',
-    `${path} could not be written${why} and nothing was changed: check its disk`,
+    `${path} could not be written${why}, and nothing was changed: check its disk`,
     {
       cause,
     },
@@ -181,7 +180,7 @@ function notWritten(path: string, cause?: unknown): RepriseError {
 function unknownOutcome(path: string, error: unknown): RepriseError {
   return new RepriseError(
     'OUTCOME_UNKNOWN',
-    `${path} failed while committing (${messageOf(error)}): read the run's last entries to see whether the change is there`,
+    `${path} failed during a commit (${messageOf(error)}): read the run's last entries to see whether the change was written`,
     { cause: error },
   )
 }

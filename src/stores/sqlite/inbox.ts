@@ -1,4 +1,4 @@
-// Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
+// Messages: each id once, oldest first. A message to any run of a tree wakes its root.
 import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId } from '../store.ts'
@@ -42,7 +42,7 @@ export function waitingIds({ sql }: Connection, id: number): string[] {
     .map((row) => String(row['message']))
 }
 
-/** How many of them waited. */
+/** Returns how many of them waited. */
 export function takeMessages({ sql }: Connection, id: number, messages: readonly string[]): number {
   return messages.reduce((taken, message) => {
     const update = sql('update messages set taken = 1 where run_id = ? and message = ? and taken = 0').run(id, message)

@@ -1,66 +1,61 @@
-// Reading a run back: its lines, its blobs, and the end that is noted beside them.
+// Reads a run: its lines, its blobs, and the last entry noted in its row.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { damagedRow } from './records.ts'
 
-/**
- * How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values
- * are blobs.
- */
+/** Lines read per turn of the event loop. A line rarely exceeds 64 KB, since larger values are blobs. */
 const chunkLines = 64
 
-/**
- * The number of the last line that is there, and the last number that was given: the lines after the last may be lost.
- */
+/** The number of the last line, and the last number issued: lines after the last line may be lost. */
 const lastLine = '(select coalesce(max(seq), 0) from entries where run_id = runs.id)'
-export const lastGiven: string = `max(runs.last_seq, ${lastLine})`
-const selectEnd = `select id, ${lastLine} as line, ${lastGiven} as given, last_seq, last_hash from runs where run = ?`
+export const lastIssued: string = `max(runs.last_seq, ${lastLine})`
+const selectEnd = `select id, ${lastLine} as line, ${lastIssued} as issued, last_seq, last_hash from runs where run = ?`
 const selectLines = `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`
 
-interface End {
+interface JournalEnd {
   readonly id: number
   readonly line: number
-  readonly given: number
+  readonly issued: number
   readonly last_seq: number
   readonly last_hash: string | null
 }
 
-export function findEnd({ sql }: Connection, run: RunId): End | undefined {
-  return sql(selectEnd).get(run) as End | undefined
+export function findEnd({ sql }: Connection, run: RunId): JournalEnd | undefined {
+  return sql(selectEnd).get(run) as JournalEnd | undefined
 }
 
 export function findLastNoted(connection: Connection, run: RunId): Promise<LastEntryNote | undefined> {
   return connection.read(() => {
     const end = findEnd(connection, run)
     if (end === undefined) return undefined
-    const hash = end.given === end.last_seq ? end.last_hash : null
-    return { seq: end.given, ...(hash === null ? {} : { hash }) }
+    const hash = end.issued === end.last_seq ? end.last_hash : null
+    return { seq: end.issued, ...(hash === null ? {} : { hash }) }
   })
 }
 
 export async function* readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line> {
-  // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change meanwhile.
+  // the end is fixed when the read begins; a journal only grows, so earlier lines don't change
   const end = await connection.read(() => findEnd(connection, run))
   if (end === undefined) return
   let read = after
   while (read < end.line) {
     const lines = await connection.read(() => linesBetween(connection, run, end, read))
     yield* lines
-    // Without any, the run was deleted in the meantime.
+    // no lines: the run was deleted in the meantime
     read = lines.at(-1)?.seq ?? end.line
     if (read < end.line) await nextTurn()
   }
 }
 
-function linesBetween({ sql }: Connection, run: RunId, end: End, after: number): Line[] {
+function linesBetween({ sql }: Connection, run: RunId, end: JournalEnd, after: number): Line[] {
   const select = sql(selectLines)
   select.setReturnArrays(true)
   const rows = select.all(end.id, after, end.line) as unknown as [number, unknown][]
   return rows.map(([seq, bytes]) => ({ seq, bytes: requireBytes(bytes, `entry ${seq} of run ${run}`) }))
 }
 
-/** SQLite keeps values of any type in any column. */
+/** SQLite stores values of any type in any column. */
 function requireBytes(value: unknown, what: string): Uint8Array {
   if (value instanceof Uint8Array) return value
   throw damagedRow(what)

@@ -1,5 +1,5 @@
-// Who may write to a run. Everything here runs under the database's write lock, so two processes never see the same
-// free run.
+// Acquires, renews and releases leases, and deletes runs. Writes run under the database's write lock, so two processes
+// never take the same free run.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
@@ -11,7 +11,7 @@ import { waitingIds } from './inbox.ts'
 import { findRun } from './records.ts'
 import { changeRoot, findRoot, toHolding, rootColumns, type RootRecord } from './roots.ts'
 
-/** The columns of a root that nobody holds. */
+/** The columns of a root without a holder. */
 export const noLease = { owner: null, expires_at: null, lease: null } as const
 
 export function acquireLease(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
@@ -21,7 +21,7 @@ export function acquireLease(connection: Connection, run: RunId, owner: Owner, t
   })
 }
 
-/** Within a write. RUN_HELD, and RUN_NOT_FOUND for a run whose root is not there. */
+/** Call within a write. RUN_HELD, and RUN_NOT_FOUND for a run without a root. */
 export function acquireRoot(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Lease {
   const root = findRoot(connection, run)
   if (root === undefined) throw unknownRunError(rootRunId(run), connection.url)
@@ -41,7 +41,7 @@ export function renewLeases(connection: Connection, leases: readonly Lease[], tt
   })
 }
 
-/** How many messages wait for the unit; undefined when there was nothing to give back. */
+/** Returns how many messages wait for the tree; undefined if the lease was no longer held. */
 export function releaseLease(connection: Connection, lease: Lease): Promise<number | undefined> {
   return connection.write(() => {
     const root = stillHeld(connection, lease)
@@ -85,20 +85,20 @@ interface TreeRecord {
   readonly status: RunStatus
 }
 
-/** Those that were deleted: the run, and the runs that worked for it. */
+/** Returns the deleted runs: the run and its child runs. */
 export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> {
   const { sql } = connection
   return connection.write(() => {
     const root = findRoot(connection, run)
     checkFree(run, root && toHolding(root), connection.now())
-    const ids = sql('select id, run, status from runs where root = ?').all(rootRunId(run)) as unknown as TreeRecord[]
-    const unit = ids.filter((each) => isInTreeOf(each.run, run))
-    const counted = unit.filter(({ status }) => recordsMessages(status))
-    const left = counted.reduce((count, { id }) => count + waitingIds(connection, id).length, 0)
-    for (const { id } of unit) sql('delete from runs where id = ?').run(id)
+    const tree = sql('select id, run, status from runs where root = ?').all(rootRunId(run)) as unknown as TreeRecord[]
+    const deleted = tree.filter((each) => isInTreeOf(each.run, run))
+    const recording = deleted.filter(({ status }) => recordsMessages(status))
+    const waiting = recording.reduce((count, { id }) => count + waitingIds(connection, id).length, 0)
+    for (const { id } of deleted) sql('delete from runs where id = ?').run(id)
     if (root?.run === run) sql('update tokens set floor = max(floor, ?)').run(root.token)
-    else if (root !== undefined && unit.length > 0) changeRoot(connection, root, { waiting: root.waiting - left })
-    return unit.map((each) => each.run)
+    else if (root !== undefined && deleted.length > 0) changeRoot(connection, root, { waiting: root.waiting - waiting })
+    return deleted.map((each) => each.run)
   })
 }
 

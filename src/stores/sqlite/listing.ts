@@ -1,4 +1,4 @@
-// What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
+// Lookups that read no journal: rows, pages of rows, and outputs by what they depend on.
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
 import { cutPage } from '../rules/list-page.ts'
@@ -26,7 +26,7 @@ export async function listRows(
   const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
   const { conditions, values } = where(filter, page.before)
   if (statuses.length === 0) return { rows: [] }
-  // One more than asked for tells whether there is a next page.
+  // one more row tells whether there is a next page
   const records = await connection.read(() =>
     connection.sql(selectRows(filter, statuses, conditions)).all({ ...values, limit: limit + 1 }),
   )
@@ -34,9 +34,8 @@ export async function listRows(
 }
 
 /**
- * Pieces that an index gives in order, one per status, which SQLite merges row by row until there are enough: nothing
- * is sorted, and no more rows are read than the page has. The runs made from one run, or working for it, are few, and
- * are read whatever their status.
+ * One query per status, each ordered by an index. SQLite merges them row by row: it sorts nothing, and reads no more
+ * rows than the page has. The forks of a run and the runs of a tree are few, and are read whatever their status.
  */
 function selectRows(filter: RunFilter, statuses: readonly RunStatus[], conditions: readonly string[]): string {
   const order = 'order by created_at desc, run desc limit $limit'
@@ -64,7 +63,7 @@ function where(filter: RunFilter, before: Cursor | undefined): { conditions: str
   const conditions: string[] = []
   const values: Values = {}
   const last = before === undefined ? undefined : decodeCursor(before)
-  // Only the nearer end is asked for: given both, SQLite searches by `createdTo` and reads the pages before once more.
+  // Only the nearer end: given both, SQLite searches by `createdTo` and reads the previous pages once more.
   const within = last !== undefined && (filter.createdTo === undefined || last.createdAt < filter.createdTo)
   const bounds = within ? { ...filter, createdTo: undefined } : filter
   for (const name of Object.keys(conditionOn) as (keyof typeof conditionOn)[]) {

@@ -5,7 +5,7 @@ import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { ReadyRecord } from './roots.ts'
 
-/** The entry that a row was written with, in the order of `endValues`. */
+/** The last entry when the row was written, in the order of `endValues`. */
 export const endColumns: readonly string[] = ['last_seq', 'last_hash']
 
 export function endValues(batch: Batch): [number, string] {
@@ -13,22 +13,23 @@ export function endValues(batch: Batch): [number, string] {
   return [seq, hash]
 }
 
-/** What a new row says of when the run is offered to a worker; nothing of a run that works for another. */
+/** The columns of a new row that decide when the run is offered. A child run is never offered. */
 export type RowReady = Pick<ReadyRecord, 'due_at' | 'waiting' | 'tries'> & { readonly ready_at: number | null }
 export const neverReady: RowReady = { due_at: null, waiting: 0, tries: 0, ready_at: null }
 
 const unindexed = ['updated_at', 'inputs', 'summary', ...endColumns, 'due_at', 'waiting', 'tries']
 const indexed = ['crew', 'version', 'format', 'priority', 'status', 'created_at', 'forked_from', 'ready_at']
-const updateUnindexed = `update runs set ${given(unindexed).join()} where id = ? and ${given(indexed, 'is').join(' and ')}`
-const updateRow = `update runs set ${given([...unindexed, ...indexed]).join()} where id = ?`
+const updateUnindexed = `update runs set ${parameters(unindexed).join()}
+  where id = ? and ${parameters(indexed, 'is').join(' and ')}`
+const updateRow = `update runs set ${parameters([...unindexed, ...indexed]).join()} where id = ?`
 
-function given(columns: readonly string[], is = '='): string[] {
-  return columns.map((column) => `${column} ${is} ?`)
+function parameters(columns: readonly string[], operator = '='): string[] {
+  return columns.map((column) => `${column} ${operator} ?`)
 }
 
 /**
- * Mostly a run stays what it is, and only what no index holds is new. SQLite writes every index of a column that an
- * update names, also when its value stays: so those are named only when one of them changed.
+ * Usually only unindexed columns change. SQLite writes every index of a column that an update names, even if its value
+ * stays, so the indexed columns are named only if one of them changed.
  */
 export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch, ready: RowReady): void {
   const { crew, version, format, priority, status, createdAt, updatedAt, forkedFrom = null, inputs, summary } = row
@@ -40,10 +41,10 @@ export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: 
 }
 
 export function damagedRow(what: string): RepriseError {
-  return new RepriseError('JOURNAL_DAMAGED', `${what} is damaged in the database: restore the database from a copy`)
+  return new RepriseError('JOURNAL_DAMAGED', `${what} is damaged in the database: restore the database from a backup`)
 }
 
-/** Of any run, also of one that works for another. */
+/** A root or a child run. */
 export function findRun(
   { sql }: Connection,
   run: RunId,

@@ -1,5 +1,5 @@
-// Roots: the runs that work for no other. A root has the lease of its whole unit, and what decides when it is offered
-// to a worker; whoever changes one of these writes `ready_at` anew, which is why all of them do it here.
+// Roots. A root has the lease of its tree, and the columns that decide when it is offered to a worker. Every change of
+// them recomputes `ready_at`, so all changes go through this file.
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { readOwner } from '../owner.ts'
@@ -8,10 +8,10 @@ import { checkToken, type Holding } from '../rules/refusals.ts'
 import type { Lease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-/** What decides when a root is offered. */
+/** The columns that decide when a root is offered. */
 export interface ReadyRecord {
   readonly id: number
-  /** The name of the root. */
+  /** The id of the root. */
   readonly run: string
   readonly status: RunStatus
   readonly due_at: number | null
@@ -38,13 +38,13 @@ export const readyColumns: readonly (keyof ReadyRecord)[] = [
 ]
 export const rootColumns: string = ['id', ...readyColumns, 'token', 'owner', 'lease', 'deaths', 'died'].join()
 
-/** The root of a run's unit. */
+/** The root of a run's tree. */
 export function findRoot(connection: Connection, run: RunId): RootRecord | undefined {
   const found = connection.sql(`select ${rootColumns} from runs where run = ?`).get(rootRunId(run))
   return found as RootRecord | undefined
 }
 
-/** The root that a lease is of. LEASE_LOST when it no longer counts. */
+/** The leased root. LEASE_LOST if the lease is no longer valid. */
 export function heldRoot(connection: Connection, lease: Lease): RootRecord {
   const root = findRoot(connection, lease.run)
   checkToken(lease, root?.token, root && toHolding(root))

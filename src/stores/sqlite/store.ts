@@ -1,5 +1,5 @@
 // The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction
-// in WAL mode with full syncing; the database's write lock is what makes the check of a lease and the write one.
+// in WAL mode with full syncing. The database's write lock makes the check of a lease and the write one step.
 import { resolve } from 'node:path'
 import type { Store } from '../store.ts'
 import { createWatchers, type Watchers } from '../watchers.ts'
@@ -12,24 +12,24 @@ import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
 
-/** How often other processes' commits are looked for while somebody watches. */
+/** Interval at which watchers look for commits of other processes. */
 const pollMs = 100
 
 export interface SqliteStoreOptions {
-  /** The clock that leases expire by; Date.now unless a test brings its own. */
+  /** The clock that leases expire by. Default: Date.now. */
   readonly now?: () => number
 }
 
-/** Opens the database, making it and its folder when missing. STORE_INVALID, STORE_NEWER. */
+/** Opens the database, creating it and its folder if missing. STORE_INVALID, STORE_NEWER. */
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
   const connection = await openConnection(resolve(path), options.now ?? Date.now)
   const watchers = watchDatabase(connection)
 
   return {
     url: connection.url,
-    async create(run, batch, lease) {
-      const result = await createRun(connection, run, batch, lease)
-      if (result.created) watchers.changed(run.run)
+    async create(row, batch, lease) {
+      const result = await createRun(connection, row, batch, lease)
+      if (result.created) watchers.changed(row.run)
       return result
     },
     async append(lease, after, batch) {
@@ -63,7 +63,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
     inbox: (run) => listMessages(connection, run),
     watch: (run, signal, only) => watchers.watch(run, signal, only),
     async delete(run) {
-      for (const gone of await deleteRun(connection, run)) watchers.changed(gone)
+      for (const deleted of await deleteRun(connection, run)) watchers.changed(deleted)
     },
     async close() {
       watchers.close()
@@ -72,7 +72,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
   }
 }
 
-/** SQLite tells by a number whether another connection has committed; which run it changed is not known. */
+/** `data_version` changes when another connection commits. Which run it changed is unknown. */
 function watchDatabase(connection: Connection): Watchers {
   let timer: NodeJS.Timeout | undefined
   let version: unknown
@@ -80,7 +80,7 @@ function watchDatabase(connection: Connection): Watchers {
     try {
       return connection.sql('pragma data_version').get()?.['data_version']
     } catch {
-      // Locked for a moment: looked at again in the next round.
+      // locked: the next round tries again
       return version
     }
   }

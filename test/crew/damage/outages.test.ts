@@ -217,7 +217,7 @@ test('a store that comes back as an older copy of itself stops the run, which na
   })
   await assert.rejects(crew.kickoff({ id: 'r' }), {
     code: 'JOURNAL_DAMAGED',
-    message: /^entries 3 to 4 of run r were written and acknowledged, and are gone: /,
+    message: /^entries 3 to 4 of run r were acknowledged by the store and then lost: /,
   })
   assert.deepEqual(
     (await entriesOf(current, 'r')).map(({ type }) => type),
