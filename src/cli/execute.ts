@@ -1,7 +1,7 @@
 // Executes a run for run, resume, fork and its presets: opens the crew's store, shows progress, stops on Ctrl-C, and
 // prints the result or the next step.
 import type { Crew } from '../crew/crew.ts'
-import { sayFailures } from './output/run-words.ts'
+import { printFailures } from './output/run-words.ts'
 import { openCrewStore } from '../crew/verbs/default-store.ts'
 import { setAdvice } from '../crew/result/log.ts'
 import type { Run } from '../crew/run.ts'
@@ -13,12 +13,12 @@ import type { Store } from '../stores/store.ts'
 import { askQuestion } from './input/ask-question.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './command.ts'
-import { signedBy } from './input/login-name.ts'
-import { observe } from './live/observe.ts'
+import { readSigner } from './input/login-name.ts'
+import { observeStore } from './live/observe.ts'
 import { openProgress, type Progress } from './live/progress.ts'
-import { sayWaiting } from './output/print-question.ts'
-import { missingStore, noRunsYet, storeOutside } from './find/open-runs.ts'
-import { canAsk, thePerson } from './input/ask-line.ts'
+import { printWaiting } from './output/print-question.ts'
+import { missingStore, noRunsYet, locateStore } from './find/open-runs.ts'
+import { canAsk, terminalPerson } from './input/ask-line.ts'
 import type { Channel, Terminal } from './output/terminal.ts'
 import { usageWords } from './output/words.ts'
 
@@ -36,7 +36,7 @@ export async function withCrewStore(
   crew: Crew,
   work: (execution: Pick<Execution, 'crew' | 'store'>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  commands.keptIn(storeOutside(crew.store, commands.file))
+  commands.setStore(locateStore(crew.store, commands.file))
   const given = options.store ?? crew.store
   const missing = await missingStore(given)
   const store = await openCrewStore(missing === undefined ? given : 'memory:')
@@ -60,7 +60,7 @@ export async function execute(
   work: (execution: Execution) => Promise<Run | undefined>,
 ): Promise<ExitCode> {
   const { terminal, options, commands } = invocation
-  commands.keptIn(storeOutside(crew.store, commands.file))
+  commands.setStore(locateStore(crew.store, commands.file))
   setAdvice(commands.advice)
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)
@@ -75,13 +75,13 @@ export async function execute(
     const unit = await run['~unit']()
     if (terminal.json && unit) terminal.record(await buildRunView(unit))
     if (result.status === 'suspended') {
-      if (result.questions.length > 0) sayWaiting(terminal.loud, commands, result.runId, result.questions)
+      if (result.questions.length > 0) printWaiting(terminal.loud, commands, result.runId, result.questions)
       else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
       return exitCodes.suspended
     }
     const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
     terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
-    sayFailures(terminal.loud, commands, result)
+    printFailures(terminal.loud, commands, result)
     if (!terminal.json) terminal.out.raw(result.raw)
     return exitCodes.done
   } finally {
@@ -91,18 +91,18 @@ export async function execute(
   /** Progress is cleared when this returns or throws. */
   async function watched(): Promise<Run | undefined> {
     using progress = openProgress(terminal, { store, prices: crew.prices })
-    const observed = observe(store, (entry, run) => {
+    const observed = observeStore(store, (entry, run) => {
       steps++
-      return progress.hear(entry, run)
+      return progress.onEntry(entry, run)
     })
     const asking = canAsk() ? { onQuestion: askInTurn(terminal, progress, interrupt.signal) } : {}
     try {
       const run = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal, asking })
-      if (run) progress.listenTo(run)
+      if (run) progress.follow(run)
       await run?.result()
       return run
     } finally {
-      await observed.heard()
+      await observed.delivered()
     }
   }
 }
@@ -115,8 +115,8 @@ function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal):
   let before: Promise<unknown> = Promise.resolve()
   return (question) => {
     const ask = async (): Promise<Answer | undefined> => {
-      const answer = await progress.whileAsking(() => askQuestion(terminal, question, thePerson(signal)))
-      return answer && { ...answer, ...signedBy(undefined) }
+      const answer = await progress.whileAsking(() => askQuestion(terminal, question, terminalPerson(signal)))
+      return answer && { ...answer, ...readSigner(undefined) }
     }
     const mine = before.then(ask)
     before = mine.catch(() => undefined)

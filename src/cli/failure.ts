@@ -19,7 +19,7 @@ const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
 export function reportFailure(error: unknown, { terminal, commands }: Invocation): ExitCode {
   const facts = redact(messageOf(error))
   const known = RepriseError.isInstance(error) ? error : undefined
-  const stack = known ? thrownStack(known) : stackOf(error)
+  const stack = known ? thrownStack(known) : unexpectedStack(error)
   const next = known ? (known.next ?? hints[known.code]) : error instanceof UsageError ? error.next : undefined
   if (terminal.json) {
     const { code } = error instanceof UsageError ? error : (known ?? { code: 'INTERNAL' })
@@ -35,7 +35,7 @@ export function reportFailure(error: unknown, { terminal, commands }: Invocation
 }
 
 /** The stack of an unexpected error, or of an error that the crew's file threw while it was loaded. */
-function stackOf(error: unknown): string | undefined {
+function unexpectedStack(error: unknown): string | undefined {
   const unforeseen = error instanceof UsageError ? error.cause : error
   return unforeseen instanceof Error && !RepriseError.isInstance(unforeseen)
     ? redact(unforeseen.stack ?? '') || undefined

@@ -7,7 +7,7 @@ import { plain } from '../text/plain-text.ts'
 import type { Command, GlobalOptions, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { endWithReader, flush, openTerminal } from './output/terminal.ts'
-import { runnerOf, takesFile, writeCommands, type Place } from './write-command.ts'
+import { commandPrefix, takesFile, writeCommands, type CrewLocation } from './write-command.ts'
 
 interface Entry {
   readonly name: string
@@ -220,7 +220,7 @@ const replaced: { readonly [name: string]: readonly string[] | undefined } = {
 export async function createProgram(onExit: (code: number) => void, argv: readonly string[]): Promise<Program> {
   const program = new Program('reprise')
   const [, script = '', ...words] = argv
-  const runner = runnerOf(script)
+  const runner = commandPrefix(script)
   program
     .description('Runs crews of AI agents whose every step is journaled, and resumes or replays them from any task.')
     .version(version(), '-V, --version', 'print the version')
@@ -251,7 +251,7 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
       const { declare, examples, action } = await load()
       declare(command)
       for (const line of examples) addExample(command, line)
-      command.action(callOf(action, { onExit, runner, words }))
+      command.action(actionFor(action, { onExit, runner, words }))
     }
   }
   for (const name of Object.keys(replaced)) if (words.includes(name)) addReplaced(program, name, { runner, words })
@@ -314,9 +314,9 @@ interface Call {
 }
 
 /** An action for commander, which calls the command with an Invocation and reports its failure. */
-function callOf(command: Command<never>['action'], { onExit, runner, words }: Call) {
+function actionFor(command: Command<never>['action'], { onExit, runner, words }: Call) {
   return async function action(this: Program, ...values: unknown[]): Promise<void> {
-    const options: GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
+    const options: GlobalOptions & CrewLocation & { inputs?: string } = this.optsWithGlobals()
     // after the positional arguments commander passes the options and itself
     const args = values.slice(0, -2).flat() as (string | undefined)[]
     // a command that needs only a store takes the name of a crew, and loads none

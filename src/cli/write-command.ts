@@ -17,12 +17,12 @@ export type CommandNext =
   | { readonly act: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
   /** This call, with the crew of the run that it is about. */
   | { readonly act: 'module'; readonly to: string; readonly module: CrewModule }
-  | ({ readonly act: 'command'; readonly to: string } & Typed)
+  | ({ readonly act: 'command'; readonly to: string } & CommandWords)
 
 /** For a missing or unknown task. */
 export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['show', '--tasks'], values: ['latest'] }
 
-interface Typed {
+interface CommandWords {
   /** The command's name and its options. */
   readonly words: readonly string[]
   /** Its positional arguments. */
@@ -35,13 +35,13 @@ interface Typed {
 }
 
 /** The options that locate a crew and its store, as they were given. */
-export interface Place {
+export interface CrewLocation {
   readonly file?: string | undefined
   readonly crew?: string | undefined
   readonly store?: string | undefined
 }
 
-export interface Call extends Place {
+export interface Call extends CrewLocation {
   /** How commands begin here: `npx reprise`. */
   readonly runner: string
   /** The words of this call, the command's name first. */
@@ -51,7 +51,7 @@ export interface Call extends Place {
 }
 
 /** Where runs are kept: the URL of the store, or the crew's file for a store that only that file can open. */
-export type Kept = { readonly store: string } | 'file'
+export type StoreLocation = { readonly store: string } | 'file'
 
 export interface Commands {
   /** `npx reprise resume claim-1` */
@@ -61,22 +61,22 @@ export interface Commands {
   /** The file of the crew that this call was given. */
   readonly file: string | undefined
   /** Sets where the runs of this call's crew are, if commands that load no crew would look elsewhere. */
-  keptIn(kept: Kept | undefined): void
+  setStore(kept: StoreLocation | undefined): void
   /** Sets the crew of the run that this call is about. Undefined if the run has not recorded it. */
-  madeIn(module: CrewModule | undefined): void
+  setCrew(module: CrewModule | undefined): void
   /** Words next steps for another run than the one that this call is about. */
-  about(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
+  forCrew(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
 }
 
 export function writeCommands(typedCall: Call): Commands {
   const call = withoutPassword(typedCall)
-  let kept: Kept | undefined
+  let kept: StoreLocation | undefined
   let made: CrewModule | undefined
   /** `instead`: an option that gets another value. */
   function again(
     more: readonly string[],
     instead?: string,
-    words = instead === undefined ? call.words : without(call.words, instead),
+    words = instead === undefined ? call.words : withoutOption(call.words, instead),
   ): string {
     const bar = words.indexOf('--')
     return [call.runner, ...words.toSpliced(bar < 0 ? words.length : bar, 0, ...more).map(shellWord)].join(' ')
@@ -85,7 +85,7 @@ export function writeCommands(typedCall: Call): Commands {
   /** What was typed for these inputs is left out. An input that must not be a text is given as JSON. */
   function give({ inputs, types = {} }: NextStep<'give'>): string {
     const typed = new Map(call.inputs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair]))
-    const words = inputs.reduce((left, name) => withoutPair(left, typed.get(name)), call.words)
+    const words = inputs.reduce((left, name) => withoutInput(left, typed.get(name)), call.words)
     const pairs = inputs.map((name) => {
       const type = ownMember(types, name)
       if (type === undefined) return `${name}=value`
@@ -99,7 +99,7 @@ export function writeCommands(typedCall: Call): Commands {
     )
   }
 
-  function whole({ words, values = [], takes = 'store' }: Typed): string {
+  function whole({ words, values = [], takes = 'store' }: CommandWords): string {
     const [name = '', ...rest] = words
     const { file, crew: named } = crewPlace()
     const module = takes === 'crew' || takes === 'file' ? fileWords(name, file) : []
@@ -112,12 +112,12 @@ export function writeCommands(typedCall: Call): Commands {
   }
 
   /** The options of this call, or else the location of the run's own crew, if it still exists. */
-  function crewPlace(): Pick<Place, 'file' | 'crew'> {
+  function crewPlace(): Pick<CrewLocation, 'file' | 'crew'> {
     if (call.file !== undefined || call.crew !== undefined || !made) return call
-    return placeOf(made) ?? call
+    return locateCrew(made) ?? call
   }
 
-  function storeWords(name: string, takes: Typed['takes']): string[] {
+  function storeWords(name: string, takes: CommandWords['takes']): string[] {
     if (takes === 'nothing') return []
     // the crew's file locates its runs
     const hasFile = takes === 'crew' || takes === 'file'
@@ -134,16 +134,16 @@ export function writeCommands(typedCall: Call): Commands {
       case 'give':
         return give(next)
       case 'module': {
-        const { file, crew } = placeOf(next.module) ?? {}
-        const words = without(without(call.words, '--file'), '--crew')
-        return again([...wordsFor('--file', file), ...wordsFor('--crew', crew)], undefined, words)
+        const { file, crew } = locateCrew(next.module) ?? {}
+        const words = withoutOption(withoutOption(call.words, '--file'), '--crew')
+        return again([...optionWords('--file', file), ...optionWords('--crew', crew)], undefined, words)
       }
       case 'import':
         return again(['--as', next.as])
       case 'fork':
         return whole({ words: ['fork', '--run', next.runId, ...call.inputs], takes: 'crew' })
       default:
-        return whole(typedFor(next))
+        return whole(wordsForStep(next))
     }
   }
 
@@ -151,19 +151,19 @@ export function writeCommands(typedCall: Call): Commands {
     file: call.file,
     command,
     advice: (next) => `${'to' in next ? next.to : purposes[next.act]} with: ${command(next)}`,
-    keptIn: (place) => void (kept = place),
-    madeIn: (module) => void (made = module),
-    about(module) {
+    setStore: (place) => void (kept = place),
+    setCrew: (module) => void (made = module),
+    forCrew(module) {
       const commands = writeCommands(call)
-      commands.keptIn(kept)
-      commands.madeIn(module)
+      commands.setStore(kept)
+      commands.setCrew(module)
       return commands
     },
   }
 }
 
 /** Where a run's crew is, if the file still exists. Without `file`: in the usual file. */
-export function placeOf(module: CrewModule): Pick<Place, 'file' | 'crew'> | undefined {
+export function locateCrew(module: CrewModule): Pick<CrewLocation, 'file' | 'crew'> | undefined {
   const path = resolve(projectFolder(process.cwd()), module.file)
   if (!existsSync(path)) return undefined
   return { file: usualFileHere() === path ? undefined : relative(process.cwd(), path), crew: module.export }
@@ -177,11 +177,11 @@ function withoutPassword(call: Call): Call {
   return { ...call, store: clean(store), words: call.words.map((word) => word.replace(store, clean)) }
 }
 
-function without(words: readonly string[], option: string): string[] {
+function withoutOption(words: readonly string[], option: string): string[] {
   return words.filter((word, index) => word !== option && words[index - 1] !== option && !word.startsWith(`${option}=`))
 }
 
-function withoutPair(words: readonly string[], pair: string | undefined): readonly string[] {
+function withoutInput(words: readonly string[], pair: string | undefined): readonly string[] {
   return pair === undefined
     ? words
     : words.filter((word, at) => word !== pair && words[at + 1] !== pair && word !== `--input=${pair}`)
@@ -199,9 +199,9 @@ function isJson(text: string): boolean {
   }
 }
 
-type Plain = Exclude<NextAction, 'give' | 'import' | 'fork'>
+type SimpleAction = Exclude<NextAction, 'give' | 'import' | 'fork'>
 
-const typed: { readonly [A in Plain]: (next: NextStep<A>) => Typed } = {
+const wordsByAction: { readonly [A in SimpleAction]: (next: NextStep<A>) => CommandWords } = {
   resume: ({ runId, changed, renamed = {}, removed = [] }) => ({
     words: [
       'resume',
@@ -229,8 +229,8 @@ const typed: { readonly [A in Plain]: (next: NextStep<A>) => Typed } = {
   migrate: () => ({ words: ['migrate', '--print'] }),
 }
 
-function typedFor<A extends Plain>(next: NextStep<A>): Typed {
-  return typed[next.act](next)
+function wordsForStep<A extends SimpleAction>(next: NextStep<A>): CommandWords {
+  return wordsByAction[next.act](next)
 }
 
 /** If no file was given and no usual file exists, the command has a placeholder. */
@@ -260,10 +260,10 @@ function usualFileHere(): string | undefined {
 }
 
 function flag(name: string, value: string | undefined): string[] {
-  return wordsFor(name, value).map(shellWord)
+  return optionWords(name, value).map(shellWord)
 }
 
-function wordsFor(name: string, value: string | undefined): string[] {
+function optionWords(name: string, value: string | undefined): string[] {
   return value === undefined ? [] : [name, value]
 }
 
@@ -271,7 +271,7 @@ function wordsFor(name: string, value: string | undefined): string[] {
  * How to start this program again. `script`: the path that Node was started with, links not followed, or the name of
  * the installed command.
  */
-export function runnerOf(script: string): string {
+export function commandPrefix(script: string): string {
   if (!script.includes(sep)) return script
   if (script.split(sep).includes('node_modules')) return 'npx reprise'
   // a link in a folder of commands

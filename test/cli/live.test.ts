@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { treeLines, type Line } from '../../src/cli/live/tree-lines.ts'
 import { createTree, type LiveRun, type LiveTask } from '../../src/cli/live/tree.ts'
-import { observe } from '../../src/cli/live/observe.ts'
+import { observeStore } from '../../src/cli/live/observe.ts'
 import { openBlock } from '../../src/cli/output/block.ts'
 import { plain } from '../../src/text/plain-text.ts'
 import type { Paint } from '../../src/cli/output/terminal.ts'
@@ -59,18 +59,18 @@ describe('the tree of a run', () => {
     })
     const tree = createTree(store, undefined, () => 0)
     const doing: (string | undefined)[] = []
-    const observed = observe(store, async (entry, run) => {
-      await tree.hear(entry, run)
+    const observed = observeStore(store, async (entry, run) => {
+      await tree.onEntry(entry, run)
       if (entry.type === 'tool.returned' && entry.path?.startsWith('check')) done.open()
       if (entry.type !== 'run.created')
-        doing.push(tree.look(0)?.tasks.find(({ status }) => status === 'running')?.doing)
+        doing.push(tree.look(0)?.tasks.find(({ status }) => status === 'running')?.activity)
     })
     const tasks = [
       new Task({ name: 'load', run: () => 'text' }),
       new Task({ name: 'check', description: 'Check', agent }),
     ]
     await new Crew({ name: 'mixed', tasks, store: observed.store }).kickoff()
-    await observed.heard()
+    await observed.delivered()
     const seen = doing.filter((words, index) => words !== undefined && words !== doing[index - 1])
     assert.deepEqual(seen[0], 'a function at work')
     assert.equal(doing.lastIndexOf('a function at work'), 2)
@@ -90,13 +90,13 @@ describe('the tree of a run', () => {
     const tree = createTree(store, undefined, () => 0)
     // a day lies between each two entries
     const day = 86_400_000
-    const observed = observe(store, (entry, run) =>
-      tree.hear({ ...entry, at: new Date(entry.seq * day).toISOString() }, run),
+    const observed = observeStore(store, (entry, run) =>
+      tree.onEntry({ ...entry, at: new Date(entry.seq * day).toISOString() }, run),
     )
     const agent = new Agent({ role: 'Clerk', goal: 'Help', model: scriptedModel([{ when: 'Help', reply: 'said' }]) })
     const tasks = ['first', 'second'].map((name) => new Task({ name, description: 'Help', agent }))
     await new Crew({ name: 'timed', tasks, store: observed.store }).kickoff()
-    await observed.heard()
+    await observed.delivered()
     const times = (tree.look(0)?.tasks ?? []).map(({ ms = 0 }) => ms / day)
     assert.deepEqual(times, [2, 2])
   })
@@ -105,15 +105,15 @@ describe('the tree of a run', () => {
     const store = newStore()
     const tree = createTree(store, undefined, () => 0)
     const doing: (string | undefined)[] = []
-    const observed = observe(store, async (entry, run) => {
-      await tree.hear(entry, run)
-      if (run === 'r' && entry.type.startsWith('task.')) doing.push(tree.look(0)?.tasks[0]?.doing)
+    const observed = observeStore(store, async (entry, run) => {
+      await tree.onEntry(entry, run)
+      if (run === 'r' && entry.type.startsWith('task.')) doing.push(tree.look(0)?.tasks[0]?.activity)
     })
     const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'say', effect: 'read', run: () => 'said' })] })
     const run = (): Promise<string> => inner.kickoffForEach([{ at: 1 }, { at: 2 }], { concurrency: 1 }).then(String)
     const tasks = [new Task({ name: 'kick', effect: 'idempotent', run })]
     await new Crew({ name: 'kicking', tasks, store: observed.store }).kickoff({ id: 'r' })
-    await observed.heard()
+    await observed.delivered()
     assert.deepEqual(doing.slice(1, -1), ['0 of 1 run done', '1 of 1 run done', '1 of 2 runs done', '2 of 2 runs done'])
   })
 
@@ -126,14 +126,14 @@ describe('the tree of a run', () => {
   test('shows what a model says of the reply that it is at, until that is recorded or taken back', async () => {
     const [store, go] = [newStore(), gate()]
     const tree = createTree(store, undefined, () => 0)
-    const observed = observe(store, (entry, run) => tree.hear(entry, run))
+    const observed = observeStore(store, (entry, run) => tree.onEntry(entry, run))
     const model = speakingModel((call) => (call === 1 ? ['Onc', go.wait, busy()] : ['Once more.']))
     const run = await speakingCrew(model, { store: observed.store }).kickoff().started
     const said: string[] = []
     for await (const event of run.events()) {
-      if (!('seq' in event)) tree.said(event)
-      await observed.heard()
-      said.push(`${event.type}: ${tree.look(0)?.tasks[0]?.said}`)
+      if (!('seq' in event)) tree.onDelta(event)
+      await observed.delivered()
+      said.push(`${event.type}: ${tree.look(0)?.tasks[0]?.reply}`)
       if (event.type === 'text.delta') go.open()
     }
     assert.deepEqual(said.slice(2, 6), ['text.delta: Onc', 'text.reset: ', 'text.delta: Once more.', 'model.replied: '])
@@ -147,9 +147,9 @@ describe('its lines', () => {
       name: 'decide',
       status: 'running',
       agent: 'Clerk',
-      doing: 'writes',
+      activity: 'writes',
       ms: 900,
-      said: 'It is a \u001b[31mflood\n',
+      reply: 'It is a \u001b[31mflood\n',
     }),
     task({ name: 'note' }),
   ]
@@ -197,10 +197,10 @@ describe('its lines', () => {
             name: `task-${index}-${'x'.repeat(index)}`,
             status: index < 20 ? 'executed' : index === 20 ? 'running' : 'pending',
             agent: 'An agent with a long 役割',
-            doing: 'calls a tool',
+            activity: 'calls a tool',
             ms: 100,
             tokens: 5,
-            said: index === 20 ? 'word '.repeat(100) : '',
+            reply: index === 20 ? 'word '.repeat(100) : '',
           }),
         )
         const lines = text(treeLines({ ...run, tasks: many }, { width, height }, 3))
@@ -221,7 +221,7 @@ describe('of more tasks than there are rows, the lines', () => {
       task({
         name: `task-${each}`,
         status: each < index ? 'executed' : each > index ? 'pending' : status,
-        said: each === index ? said : '',
+        reply: each === index ? said : '',
       }),
     )
   const lines = (tasks: readonly LiveTask[], frame: number | undefined) =>
@@ -347,13 +347,13 @@ function nested({ store = newStore(), hang }: Scene = {}) {
     const prices = { [`${model.provider}/${model.modelId}`]: { input: 1, output: 2 } }
     const tree = createTree(store, prices, () => 0)
     const looks: string[][] = []
-    const observed = observe(store, async (entry, run) => {
-      await tree.hear(entry, run)
+    const observed = observeStore(store, async (entry, run) => {
+      await tree.onEntry(entry, run)
       looks.push((tree.look(0)?.tasks ?? []).map((one) => shown({ ...one, tokens: 0 })))
     })
     const crew = new Crew({ name: 'outer', tasks, store: observed.store })
     await crew.kickoff({ id: 'r', ...options })
-    await observed.heard()
+    await observed.delivered()
     return { tree, run: tree.look(0) as LiveRun, at: (entry: number) => looks[entry] }
   }
   return { kickOff }
@@ -371,7 +371,7 @@ const signs = {
   failed: '✖',
 }
 
-function shown({ status, name, agent, doing, tokens }: LiveTask): string {
+function shown({ status, name, agent, activity: doing, tokens }: LiveTask): string {
   const who = [agent, doing].filter(Boolean).join(agent ? ' · ' : '')
   const words = agent || doing === '' ? who : `· ${doing}`
   return [signs[status], name, words, tokens || ''].filter((part) => part !== '').join(' ')
@@ -382,11 +382,11 @@ function task(fields: Partial<LiveTask>): LiveTask {
     name: 'x',
     status: 'pending',
     agent: undefined,
-    doing: '',
+    activity: '',
     ms: undefined,
     tokens: 0,
     cost: undefined,
-    said: '',
+    reply: '',
     tasks: [],
     ...fields,
   }

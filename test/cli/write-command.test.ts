@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runnerOf } from '../../src/cli/write-command.ts'
+import { commandPrefix } from '../../src/cli/write-command.ts'
 import { writeCommands, type Call } from '../../src/cli/write-command.ts'
 import { nextWords, purposes, type NextStep } from '../../src/base/next.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
@@ -94,11 +94,11 @@ test('every act has its words in the library, and its command with the file, exp
 test('the store that the crew names is told to commands that do not load the crew, unless another was given', () => {
   const place = { ...call, file: 'crew.ts' }
   const plain = writeCommands(place)
-  plain.keptIn({ store: 'sqlite:elsewhere.db' })
+  plain.setStore({ store: 'sqlite:elsewhere.db' })
   assert.equal(plain.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store sqlite:elsewhere.db')
   assert.equal(plain.command({ act: 'resume', runId: 'r' }), 'npx reprise resume r --file crew.ts')
   const given = writeCommands({ ...place, store: 'file:other' })
-  given.keptIn({ store: 'sqlite:elsewhere.db' })
+  given.setStore({ store: 'sqlite:elsewhere.db' })
   assert.equal(given.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store file:other')
 })
 
@@ -144,17 +144,17 @@ test('commands begin with what the program was started by', async () => {
   for (const path of [bin, join(main, '..')]) await mkdir(path)
   await writeFile(main, '')
   await symlink(main, join(bin, 'reprise'))
-  assert.equal(runnerOf('reprise'), 'reprise')
-  assert.equal(runnerOf(join(bin, 'reprise')), 'reprise')
-  assert.equal(runnerOf('/home/ada/claims/node_modules/.bin/reprise'), 'npx reprise')
-  assert.equal(runnerOf('/home/ada/claims/node_modules/reprise/dist/cli/main.js'), 'npx reprise')
+  assert.equal(commandPrefix('reprise'), 'reprise')
+  assert.equal(commandPrefix(join(bin, 'reprise')), 'reprise')
+  assert.equal(commandPrefix('/home/ada/claims/node_modules/.bin/reprise'), 'npx reprise')
+  assert.equal(commandPrefix('/home/ada/claims/node_modules/reprise/dist/cli/main.js'), 'npx reprise')
   const [script, options] = [process.env['npm_lifecycle_event'], process.execArgv]
   try {
     process.execArgv = ['--conditions=reprise-source']
     process.env['npm_lifecycle_event'] = 'test'
-    assert.equal(runnerOf(main), `node --conditions=reprise-source '${main}'`)
+    assert.equal(commandPrefix(main), `node --conditions=reprise-source '${main}'`)
     process.env['npm_lifecycle_event'] = 'reprise'
-    assert.equal(runnerOf(main), 'npm run -s reprise --')
+    assert.equal(commandPrefix(main), 'npm run -s reprise --')
   } finally {
     process.execArgv = options
     if (script === undefined) delete process.env['npm_lifecycle_event']

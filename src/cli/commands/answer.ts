@@ -10,14 +10,14 @@ import { readRunTree } from '../../runs/run-tree.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { askQuestion } from '../input/ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
-import { aboutRun } from '../find/root-run.ts'
+import { noteRun } from '../find/root-run.ts'
 import { findRun } from '../find/find-run.ts'
 import { parseJson } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { readLimit } from '../input/read-limit.ts'
-import { signedBy } from '../input/login-name.ts'
+import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
-import { canAsk, thePerson } from '../input/ask-line.ts'
+import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { pick } from '../input/pick.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { whatNext } from '../output/what-next.ts'
@@ -55,17 +55,18 @@ export const answerCommand: Command<AnswerOptions> = {
 async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
   const { decision, by, note } = options
-  const fields = fieldsOf(options)
+  const fields = readFields(options)
   await using engine = await openRuns(invocation)
   const fits = (row: RunRow): Promise<boolean> => hasOpenQuestions(engine.store, row)
-  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0], undefined, { fits }))
+  const run = await noteRun(commands, engine.store, await findRun(engine.store, args[0], undefined, { fits }))
   const question = await chooseQuestion(engine.store, run, args[1])
-  const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
+  const decided =
+    decision === undefined ? await askForDecision(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {
     terminal.err.line('nothing was answered')
     return exitCodes.usage
   }
-  const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
+  const given = { ...decided, ...readSigner(by), ...(note === undefined ? {} : { note }) }
   await answerQuestion(engine, run, question.id, given)
   const { questions } = await readRunTree(engine.store, run)
   // the process that executes the run records the answer later
@@ -97,12 +98,12 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   // a single question needs no list: it is shown with its decisions, and can still be left open
   if (open.length === 1) return first
   const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))
-  const picked = await pick('Which question?', choices, thePerson())
+  const picked = await pick('Which question?', choices, terminalPerson())
   if (picked) return picked
   throw new UsageError(`no question was picked; open are ${words}`)
 }
 
-async function askFor(
+async function askForDecision(
   terminal: Terminal,
   run: string,
   question: AskedQuestion,
@@ -119,7 +120,7 @@ async function askFor(
 }
 
 /** The given fields. The library checks whether they fit the question. */
-function fieldsOf({ reason, result, input, feedback, output, to }: AnswerOptions): {
+function readFields({ reason, result, input, feedback, output, to }: AnswerOptions): {
   readonly [field: string]: unknown
 } {
   const json = (name: string, text: string | undefined) =>

@@ -17,8 +17,8 @@ import { findCrewTask, hasTask, namedTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
-import { storeOutside } from '../find/open-runs.ts'
-import { observe } from '../live/observe.ts'
+import { locateStore } from '../find/open-runs.ts'
+import { observeStore } from '../live/observe.ts'
 import { confirm } from '../input/confirm.ts'
 import type { Channel, Format } from '../output/terminal.ts'
 import { dollars, duration, plural } from '../output/words.ts'
@@ -57,11 +57,11 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
       ? await loadCrew(options.file, options.crew, (crew) => hasTask(crew, named))
       : (await loadCrewOfRun(options, first)).crew
   const task = (await findCrewTask(found, named)).name
-  commands.keptIn(storeOutside(found.store, commands.file))
+  commands.setStore(locateStore(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   let begin = performance.now()
   const origins = new Map<string, string>()
-  const observed = observe(store, (entry, trial) => {
+  const observed = observeStore(store, (entry, trial) => {
     if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
     if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
     // child runs of trials are not shown
@@ -75,7 +75,7 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     const these = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
     const runs = these ? these.map(({ run }) => run) : (options.runs ?? 20)
     const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
-    const expected = expectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
+    const expected = describeExpectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
     for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
     const question = `Execute ${task} up to ${plural(count, 'time')}?`
     if (count > 0 && !(await confirm(question, { yes: options.yes ?? false, err: terminal.err }))) {
@@ -85,9 +85,9 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     begin = performance.now()
     const given = options.id === undefined ? {} : { id: options.id }
     const report = await crew.backtest(task, { runs, ...given, signal: interrupt.signal })
-    await observed.heard()
-    if (terminal.json) terminal.record(asData(report))
-    else print(terminal.out, report)
+    await observed.delivered()
+    if (terminal.json) terminal.record(backtestRecord(report))
+    else printBacktest(terminal.out, report)
     if (report.pending === 0) return report.failed > 0 ? exitCodes.failed : exitCodes.done
     const which = options.run?.flatMap((run) => ['--run', run]) ?? []
     const last = options.runs === undefined ? [] : ['--runs', String(options.runs)]
@@ -95,12 +95,12 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     terminal.err.line(commands.advice({ act: 'command', to: 'continue', words, takes: 'crew' }))
     return exitCodes.suspended
   } finally {
-    await observed.heard()
+    await observed.delivered()
     await store.close()
   }
 }
 
-function expectation(task: string, count: number, latest: boolean, estimate: Estimate | undefined): string {
+function describeExpectation(task: string, count: number, latest: boolean, estimate: Estimate | undefined): string {
   const where = latest ? `up to ${plural(count, 'earlier run')}` : plural(count, 'run')
   const tokens = estimate && (estimate.usage.input + estimate.usage.output).toLocaleString('en')
   const cost = estimate?.cost === undefined ? 'cost unknown' : dollars(estimate.cost)
@@ -114,7 +114,7 @@ function expectation(task: string, count: number, latest: boolean, estimate: Est
 }
 
 /** JSON leaves out the message of an Error. */
-function asData(report: Backtest): object {
+function backtestRecord(report: Backtest): object {
   const cases = report.cases.map(({ error, ...one }) => ({
     ...one,
     ...(error ? { error: { code: error.code, message: error.facts } } : {}),
@@ -122,7 +122,7 @@ function asData(report: Backtest): object {
   return { ...report, cases }
 }
 
-function print(channel: Channel, report: Backtest): void {
+function printBacktest(channel: Channel, report: Backtest): void {
   for (const { type, text } of backtestLines(report)) {
     const indent = backtestIndents[type]
     for (const row of wrap(indent + text, channel.width, indent.length || 2))

@@ -4,10 +4,10 @@ import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { aboutRun } from '../find/root-run.ts'
-import { findWhole } from '../find/find-run.ts'
+import { noteRun } from '../find/root-run.ts'
+import { findRunToEnd } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
-import { signedBy } from '../input/login-name.ts'
+import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { canAsk } from '../input/ask-line.ts'
 import { confirm } from '../input/confirm.ts'
@@ -28,8 +28,8 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
   const { yes = false } = options
-  const row = await findWhole(engine.store, args[0], !yes && canAsk())
-  await aboutRun(commands, engine.store, row)
+  const row = await findRunToEnd(engine.store, args[0], !yes && canAsk())
+  await noteRun(commands, engine.store, row)
   const { run, crew } = row
   const status = await rowStatus(engine.store, row)
   // the library refuses to cancel a run that has ended
@@ -40,7 +40,7 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
     terminal.err.line('nothing was cancelled')
     return exitCodes.usage
   }
-  const signed = signedBy(options.by)
+  const signed = readSigner(options.by)
   await sendMessage(engine, run, { kind: 'cancel', ...signed })
   const cancelled = (await engine.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })

@@ -55,12 +55,12 @@ const columns: readonly Column<RunCheck>[] = [
   { title: 'run', value: ({ runId }) => runId, shrinkTo: 20 },
   { title: 'status', value: ({ status }) => status },
   { title: 'outcome', value: ({ outcome }) => outcome, format: ({ outcome }) => formats[outcome] },
-  { title: 'cost', align: 'right', value: ({ estimate }) => costOf(estimate) },
+  { title: 'cost', align: 'right', value: ({ estimate }) => costWords(estimate) },
   { title: 'why', value: ({ reasons }) => reasons.join('; '), shrinkTo: 30 },
 ]
 
 /** The cost of the tasks that are left. */
-function costOf(estimate: RunCheck['estimate']): string {
+function costWords(estimate: RunCheck['estimate']): string {
   if (!estimate) return ''
   if (estimate.usage === undefined) return 'unknown'
   return estimate.cost === undefined ? 'unknown' : dollars(estimate.cost)

@@ -21,7 +21,7 @@ import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import { readMoment } from '../input/read-time.ts'
 import type { Command, Invocation } from '../command.ts'
-import { formatOf } from '../output/run-words.ts'
+import { statusFormat } from '../output/run-words.ts'
 import { amount, entriesWord, plural } from '../output/words.ts'
 import { printTable } from '../output/print-table.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -72,7 +72,7 @@ export const copyCommand: Command<CopyOptions> = {
 async function copy({ terminal, args, options, commands }: Invocation<CopyOptions>): Promise<ExitCode> {
   const [from = '', to = '', ...names] = args.filter((word) => word !== undefined)
   await checkPlaces(from, to, options.store)
-  commands.keptIn({ store: from })
+  commands.setStore({ store: from })
   const choose = chooser(options, names)
   const concurrency = readConcurrency(options.concurrency)
   const { dryRun = false } = options
@@ -85,7 +85,7 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   const target = other.store
   if (source.url === target.url)
     throw new RepriseError('OPTION_INVALID', `both places are ${source.url}; give another one to copy to`)
-  using progress = openProgress(terminal, chosen.length, dryRun)
+  using progress = openCopyProgress(terminal, chosen.length, dryRun)
   const places = copyPlaces(source, target)
   let failure: { readonly error: unknown } | undefined
   const copied = await mapConcurrently(
@@ -106,8 +106,8 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   progress[Symbol.dispose]()
   if (failure) throw failure.error
   const runs = copied.filter((run) => run !== undefined)
-  if (!terminal.json && dryRun) printRuns(terminal, runs)
-  return report(terminal, { runs, from: source.url, to: unmade ?? target.url, dryRun })
+  if (!terminal.json && dryRun) printCopies(terminal, runs)
+  return reportCopy(terminal, { runs, from: source.url, to: unmade ?? target.url, dryRun })
 }
 
 /** Called before a store is opened. A usage error; RUN_NOT_FOUND if the first store does not exist. */
@@ -181,7 +181,7 @@ function chooser({ crew, status, since, until }: CopyOptions, names: readonly st
 }
 
 /** Prints a line per copied run; on a terminal, one line that counts them; with --json, a record per run. */
-function openProgress(
+function openCopyProgress(
   terminal: Terminal,
   total: number,
   dryRun: boolean,
@@ -194,7 +194,7 @@ function openProgress(
     onRun(run) {
       looked += 1
       bytes += run.bytes
-      if (terminal.json) terminal.record(recordOf(run))
+      if (terminal.json) terminal.record(copyRecord(run))
       if (block) block.draw([[`  ${looked} of ${plural(total, 'run')} · ${amount(bytes)} bytes · ${run.runId}`]])
       else if (run.outcome === 'copied' && !dryRun)
         terminal.err.line(`copied run ${run.runId}: ${run.status}, ${entriesWord(run.entries)}`)
@@ -208,11 +208,11 @@ function openProgress(
   }
 }
 
-function recordOf({ error, ...run }: CopiedRun): object {
+function copyRecord({ error, ...run }: CopiedRun): object {
   return error === undefined ? run : { ...run, error: { code: error.code, message: redact(error.facts) } }
 }
 
-function printRuns(terminal: Terminal, runs: readonly CopiedRun[]): void {
+function printCopies(terminal: Terminal, runs: readonly CopiedRun[]): void {
   const copied = runs.filter(({ outcome }) => outcome === 'copied')
   if (copied.length === 0) return
   printTable(
@@ -220,7 +220,7 @@ function printRuns(terminal: Terminal, runs: readonly CopiedRun[]): void {
     [
       { title: 'run', value: (run) => run.runId, shrinkTo: 12 },
       { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
-      { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
+      { title: 'status', value: (run) => run.status, format: (run) => statusFormat(run.status) },
       { title: 'entries', value: (run) => String(run.entries), align: 'right' },
       { title: 'bytes', value: (run) => amount(run.bytes), align: 'right' },
     ],
@@ -228,7 +228,7 @@ function printRuns(terminal: Terminal, runs: readonly CopiedRun[]): void {
   )
 }
 
-function report(terminal: Terminal, { runs, from, to, dryRun }: CopiedRuns): ExitCode {
+function reportCopy(terminal: Terminal, { runs, from, to, dryRun }: CopiedRuns): ExitCode {
   const of = (outcome: CopiedRun['outcome']): CopiedRun[] => runs.filter((run) => run.outcome === outcome)
   const [copied, present, held, refused] = [of('copied'), of('present'), of('held'), of('refused')]
   const sum = (field: 'runs' | 'entries' | 'bytes'): number => copied.reduce((total, run) => total + run[field], 0)

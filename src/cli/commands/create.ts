@@ -6,7 +6,7 @@ import { askProject, checkNewName } from '../create/ask-project.ts'
 import {
   checkModelName,
   projectFiles,
-  sourceFor,
+  reprisePackage,
   variablesToSet,
   type ProjectOptions,
 } from '../create/project-files.ts'
@@ -15,7 +15,7 @@ import { writeProject } from '../create/write-project.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { shellWord } from '../../text/shell-word.ts'
-import { canAsk, thePerson } from '../input/ask-line.ts'
+import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import type { Channel } from '../output/terminal.ts'
 
 export interface CreateOptions {
@@ -40,11 +40,11 @@ export const createCommand: Command<CreateOptions> = {
 
 async function create({ args, options, terminal }: Invocation<CreateOptions>): Promise<number> {
   const { err } = terminal
-  const given = givenOf(args[0], options)
+  const given = readProjectOptions(args[0], options)
   const model = given.model ?? checkModelName(parseModel(undefined).name)
   const defaults = { name: defaultName, yaml: false, ...given, model }
   const asks = options.yes !== true && canAsk()
-  const project = asks ? await askProject(given, defaults, thePerson()) : defaults
+  const project = asks ? await askProject(given, defaults, terminalPerson()) : defaults
   if (!project) {
     err.line('nothing was created')
     return exitCodes.usage
@@ -55,12 +55,12 @@ async function create({ args, options, terminal }: Invocation<CreateOptions>): P
     terminal.record({ ...project, folder: resolve(project.name), files: files.map(({ path }) => path) })
   err.line({ text: `created ${project.name}`, format: 'green' }, `: ${files.length} files; begin with crew.ts`)
   const installed = options.install === true && install(project.name, err)
-  sayNext(err, project, installed)
+  printNextSteps(err, project, installed)
   return options.install === true && !installed ? exitCodes.failed : exitCodes.done
 }
 
 /** Checks what was typed before anything is asked. */
-function givenOf(name: string | undefined, { model, yaml }: CreateOptions): Partial<ProjectOptions> {
+function readProjectOptions(name: string | undefined, { model, yaml }: CreateOptions): Partial<ProjectOptions> {
   if (name !== undefined) checkNewName(name)
   if (model !== undefined) checkModelName(model)
   return {
@@ -85,11 +85,11 @@ function install(folder: string, err: Channel): boolean {
 }
 
 function installNote(project: string): string {
-  const { spec, folder } = sourceFor(project)
+  const { spec, folder } = reprisePackage(project)
   return folder === undefined ? '' : `if npm has no reprise@${spec} yet: npm install ${shellWord(folder)}`
 }
 
-function sayNext(err: Channel, { name, model }: ProjectOptions, installed: boolean): void {
+function printNextSteps(err: Channel, { name, model }: ProjectOptions, installed: boolean): void {
   const toSet = variablesToSet(model)
   const lines: readonly (readonly [string, string])[] = [
     [`cd ${name}`, ''],

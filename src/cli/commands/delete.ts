@@ -5,7 +5,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findWhole } from '../find/find-run.ts'
+import { findRunToEnd } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { canAsk } from '../input/ask-line.ts'
@@ -20,7 +20,7 @@ export const deleteCommand: Command<{ readonly yes?: boolean }> = {
 async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
   const { terminal, args, options } = invocation
   await using engine = await openRuns(invocation)
-  const { run, words } = await nameOf(engine.store, args[0], !options.yes && canAsk())
+  const { run, words } = await findDeletable(engine.store, args[0], !options.yes && canAsk())
   if (!(await confirm(`Delete run ${run}${words} for good?`, { yes: options.yes ?? false, err: terminal.err }))) {
     terminal.err.line('nothing was deleted')
     return exitCodes.usage
@@ -32,9 +32,13 @@ async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Pr
 }
 
 /** A run that can no longer be read can still be deleted by its whole id. */
-async function nameOf(store: Store, name: string | undefined, asked: boolean): Promise<{ run: string; words: string }> {
+async function findDeletable(
+  store: Store,
+  name: string | undefined,
+  asked: boolean,
+): Promise<{ run: string; words: string }> {
   try {
-    const row = await findWhole(store, name, asked)
+    const row = await findRunToEnd(store, name, asked)
     return { run: row.run, words: ` of crew ${row.crew} (${await rowStatus(store, row)})` }
   } catch (error) {
     if (name !== undefined && RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED')

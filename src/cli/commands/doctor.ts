@@ -6,7 +6,7 @@ import { checkStores } from '../doctor/check-store.ts'
 import { checkSurroundings } from '../doctor/check-surroundings.ts'
 import type { Check } from '../doctor/check.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { storeOutside } from '../find/open-runs.ts'
+import { locateStore } from '../find/open-runs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { plural } from '../output/words.ts'
 import type { Channel, Format } from '../output/terminal.ts'
@@ -26,11 +26,11 @@ export const doctorCommand: Command<DoctorOptions> = {
 async function doctor({ terminal, args, options, commands }: Invocation<DoctorOptions>): Promise<number> {
   const [file = options.file] = args
   const { crews, checks } = await checkCrews(file, options.crew, commands)
-  commands.keptIn(storeOutside(crews[0]?.store, commands.file))
+  commands.setStore(locateStore(crews[0]?.store, commands.file))
   const all = [...checkSurroundings(), ...checks, ...(await checkStores(options.store, crews, commands))]
   for (const check of all) {
     if (terminal.json) terminal.record(check)
-    else print(terminal.out, check)
+    else printDoctorCheck(terminal.out, check)
   }
   const failed = all.filter(({ state }) => state === 'fail').length
   const warned = all.filter(({ state }) => state === 'warn').length
@@ -45,7 +45,7 @@ async function doctor({ terminal, args, options, commands }: Invocation<DoctorOp
 const formats: { readonly [state in Check['state']]: Format } = { ok: 'green', warn: 'yellow', fail: 'red' }
 const column = 18
 
-function print(channel: Channel, { check, state, says, next }: Check): void {
+function printDoctorCheck(channel: Channel, { check, state, says, next }: Check): void {
   const head = `${state.padEnd(5)} ${check.padEnd(11)} `
   const [top = '', ...below] = says.split('\n')
   const [first = '', ...rest] = wrap(head + top, channel.width, column)

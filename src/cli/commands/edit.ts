@@ -2,15 +2,15 @@
 // output.
 import { runArgument, signerOption, taskArgument, withCrew } from '../options.ts'
 import { isUnfinished } from '../../runs/find.ts'
-import { editOutput, keptWords } from '../input/editor.ts'
+import { editOutput, editedTextHint } from '../input/editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import { findCrewTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
-import { signedBy } from '../input/login-name.ts'
-import { outputOf, valueOf } from '../input/outputs.ts'
+import { readSigner } from '../input/login-name.ts'
+import { readOutput, parseOutput } from '../input/outputs.ts'
 import { whatNext } from '../output/what-next.ts'
 
 export interface EditOptions {
@@ -37,15 +37,15 @@ async function edit(invocation: Invocation<EditOptions>): Promise<number> {
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { run } = await findRun(store, name, crew.name, { fits: isUnfinished })
     const task = await findCrewTask(crew, args[1])
-    const signed = signedBy(options.by)
+    const signed = readSigner(options.by)
     const handle = crew.run(run)
-    if (options.output !== undefined) await handle.edit(task.name, outputOf(task, options.output, '--output'), signed)
+    if (options.output !== undefined) await handle.edit(task.name, readOutput(task, options.output, '--output'), signed)
     else {
       const edited = await editOutput(store, run, task)
       try {
-        await handle.edit(task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`), signed)
+        await handle.edit(task.name, parseOutput(task, edited.text, `what you wrote for ${task.name}`), signed)
       } catch (error) {
-        terminal.err.line(keptWords(edited))
+        terminal.err.line(editedTextHint(edited))
         throw error
       }
       edited.discard()

@@ -6,10 +6,10 @@ import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import { defined } from '../../base/defined.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadCrew } from '../find/load-crew.ts'
-import { storeOutside } from '../find/open-runs.ts'
-import { askingForMissing } from '../input/ask-inputs.ts'
+import { locateStore } from '../find/open-runs.ts'
+import { withMissingInputs } from '../input/ask-inputs.ts'
 import { readDuration } from '../input/read-time.ts'
-import { inputsOf, type InputOptions } from '../input/inputs.ts'
+import { readInputs, type InputOptions } from '../input/inputs.ts'
 import { scheduleInCode } from '../../crew/queue/schedule-in-code.ts'
 import type { Command, Invocation } from '../command.ts'
 import { longTime } from '../output/words.ts'
@@ -44,16 +44,16 @@ export const enqueueCommand: Command<EnqueueOptions> = {
 async function enqueue({ args, options, terminal, commands }: Invocation<EnqueueOptions>): Promise<number> {
   const { id, priority } = options
   const delay = options.delay === undefined ? undefined : readDuration('--delay', options.delay)
-  const inputs = inputsOf(options)
+  const inputs = readInputs(options)
   const found = await loadCrew(args[0], options.crew)
   const values = commands.file === undefined ? [] : [commands.file]
   // composed before the store is known: a worker loads the crew's file, which names the store
   const work = commands.advice({ act: 'command', to: 'execute it', words: ['worker'], values })
-  commands.keptIn(storeOutside(found.store, commands.file))
+  commands.setStore(locateStore(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   try {
     const crew = found.with({ store })
-    const run = await askingForMissing(terminal, crew, inputs, (all) =>
+    const run = await withMissingInputs(terminal, crew, inputs, (all) =>
       // only the crew's file has the type of its inputs; the library checks them
       crew.enqueue({
         ...defined({ id, priority, delay }),

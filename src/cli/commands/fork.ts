@@ -13,14 +13,14 @@ import { execute, withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { findRun } from '../find/find-run.ts'
-import { findCrewTask, namedTask, taskNameOf } from '../find/find-task.ts'
+import { findCrewTask, namedTask, findTaskName } from '../find/find-task.ts'
 import { checkRuns } from '../find/open-runs.ts'
 import { confirm } from '../input/confirm.ts'
-import { editOutput, keptWords, type Edited } from '../input/editor.ts'
-import { signedBy } from '../input/login-name.ts'
-import { decisionsOf } from '../input/task-decisions.ts'
-import { inputsOf, type InputOptions } from '../input/inputs.ts'
-import { outputsOf, valueOf } from '../input/outputs.ts'
+import { editOutput, editedTextHint, type EditedText } from '../input/editor.ts'
+import { readSigner } from '../input/login-name.ts'
+import { readTaskDecisions } from '../input/task-decisions.ts'
+import { readInputs, type InputOptions } from '../input/inputs.ts'
+import { readOutputs, parseOutput } from '../input/outputs.ts'
 import {
   collect,
   effectsOption,
@@ -113,22 +113,22 @@ function withNewRun(command: Program): Program {
 
 async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number> {
   const { options, terminal } = invocation
-  const edits = new Map<string, Edited>()
+  const edits = new Map<string, EditedText>()
   try {
     return await executeNewRun(invocation, async (crew, store, sourceRun) => {
-      const from = await taskNameOf(crew, options.from)
-      const outputs = await outputsOf(crew, options.output)
+      const from = await findTaskName(crew, options.from)
+      const outputs = await readOutputs(crew, options.output)
       for (const reference of options.edit ?? []) {
         const task = await findCrewTask(crew, reference)
         if (outputs.has(task.name))
           throw new UsageError(`task ${task.name} is given by --output and by --edit; give one of them`)
         const edited = await editOutput(store, await sourceRun(), task)
         edits.set(task.name, edited)
-        outputs.set(task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`))
+        outputs.set(task.name, parseOutput(task, edited.text, `what you wrote for ${task.name}`))
       }
       return {
         ...defined({ from, retry: options.retry }),
-        ...(outputs.size === 0 ? {} : { outputs: Object.fromEntries(outputs), ...signedBy(options.by) }),
+        ...(outputs.size === 0 ? {} : { outputs: Object.fromEntries(outputs), ...readSigner(options.by) }),
         onAccepted() {
           for (const { discard } of edits.values()) discard()
           edits.clear()
@@ -136,7 +136,7 @@ async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number>
       }
     })
   } finally {
-    for (const [task, edited] of edits) terminal.err.line(keptWords(edited, task))
+    for (const [task, edited] of edits) terminal.err.line(editedTextHint(edited, task))
   }
 }
 
@@ -149,17 +149,17 @@ async function executeNewRun(
   verb: 'fork' | 'refresh' = 'fork',
 ): Promise<ExitCode> {
   const { options, terminal } = invocation
-  const inputs = inputsOf(options)
+  const inputs = readInputs(options)
   const { crew: loaded, name } = await loadCrewOfRun(options, options.run)
 
   const readRequest = async (crew: Crew, store: Store): Promise<ForkOptions & OwnOptions> => {
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
     const own = await readOwn(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
-    const through = await taskNameOf(crew, options.through)
+    const through = await findTaskName(crew, options.through)
     const { effects, only, stale, id } = options
     return {
       ...defined({ runId, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'] }),
-      ...decisionsOf(options),
+      ...readTaskDecisions(options),
       ...own,
     }
   }

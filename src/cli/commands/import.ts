@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { importRun as take, importRunFromFile } from '../../engine/history/import-run.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
-import { openStoreFor } from '../find/open-runs.ts'
+import { openOrCreateStore } from '../find/open-runs.ts'
 import { entriesWord } from '../output/words.ts'
 
 export const importCommand: Command<{ readonly as?: string }> = {
@@ -23,7 +23,7 @@ async function importRun(invocation: Invocation<{ readonly as?: string }>): Prom
     throw new UsageError(`there is no file ${file}`, {
       next: { act: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
     })
-  await using engine = await openStoreFor(invocation)
+  await using engine = await openOrCreateStore(invocation)
   const renamed = options.as === undefined ? {} : { as: options.as }
   const imported =
     file === '-'

@@ -5,11 +5,11 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { aboutRun } from '../find/root-run.ts'
+import { noteRun } from '../find/root-run.ts'
 import { findRun } from '../find/find-run.ts'
 import { chooseTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
-import { signedBy } from '../input/login-name.ts'
+import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { whatNext } from '../output/what-next.ts'
 
@@ -27,10 +27,10 @@ async function invalidate(invocation: Invocation<{ readonly by?: string }>): Pro
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
   const row = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
-  const run = await aboutRun(commands, engine.store, row)
+  const run = await noteRun(commands, engine.store, row)
   const { state } = await readRun(engine.store, run)
   const { name: task } = await chooseTask(currentTasks(state), args[1], `run ${run}`)
-  const signed = signedBy(options.by)
+  const signed = readSigner(options.by)
   await sendMessage(engine, run, { kind: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} is to be executed again`)

@@ -4,7 +4,7 @@ import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, splitUrl, storePath } from '../../stores/open-store.ts'
 import type { PostgresPool } from '../../stores/postgres/connection.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
-import { storeUrlOf } from '../find/open-runs.ts'
+import { commandStoreUrl } from '../find/open-runs.ts'
 import type { Command, Invocation } from '../command.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -14,7 +14,7 @@ export interface MigrateOptions {
 }
 
 /** What was done with a store. */
-interface Migrated {
+interface MigrationResult {
   /** Its URL, without a password. */
   readonly store: string
   /** The layout number before; null if the store did not exist. */
@@ -33,16 +33,16 @@ export const migrateCommand: Command<MigrateOptions> = {
 async function migrate(invocation: Invocation<MigrateOptions>): Promise<number> {
   const { terminal, options } = invocation
   const { print = false } = options
-  const url = await storeUrlOf(invocation)
+  const url = await commandStoreUrl(invocation)
   if (print) {
     if (!isServer(url))
       throw new UsageError(`--print is for PostgreSQL: ${url} is brought up to date by whoever opens it`)
     await printMissing(terminal, url)
     return exitCodes.done
   }
-  const migrated = isServer(url) ? await migrateServer(url) : await migrateHere(url)
+  const migrated = isServer(url) ? await migrateServer(url) : await migrateFile(url)
   if (terminal.json) terminal.record(migrated)
-  terminal.err.line(wordsFor(migrated))
+  terminal.err.line(migrationWords(migrated))
   return exitCodes.done
 }
 
@@ -50,7 +50,7 @@ function isServer(url: string): boolean {
   return /^postgres(ql)?$/.test(splitUrl(url).scheme)
 }
 
-function wordsFor({ store, before, layout }: Migrated): string {
+function migrationWords({ store, before, layout }: MigrationResult): string {
   if (layout === null) return `${store} is not there yet: the first run makes it`
   if (before === layout) return `${store} is up to date: layout ${layout}`
   return before === null
@@ -70,7 +70,7 @@ async function printMissing({ out, err, json, record }: Terminal, url: string): 
   else if (sql !== '') out.raw(sql)
 }
 
-function migrateServer(url: string): Promise<Migrated> {
+function migrateServer(url: string): Promise<MigrationResult> {
   return onServer(url, async (pool, schema) => {
     const { applyMigrations, formatNumber, layoutBefore } = await import('../../stores/postgres/migrate.ts')
     const applied = await applyMigrations(pool, schema)
@@ -91,7 +91,7 @@ async function onServer<T>(url: string, work: (pool: PostgresPool, schema: strin
 }
 
 /** Opening the store brings it up to date. */
-async function migrateHere(url: string): Promise<Migrated> {
+async function migrateFile(url: string): Promise<MigrationResult> {
   const { scheme } = splitUrl(url)
   const path = storePath(url)
   if (path === undefined || (scheme !== 'sqlite' && scheme !== 'file'))

@@ -18,14 +18,14 @@ import type { RetryPolicy } from '../../engine/plan/plan-fork.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
-import { taskNameOf } from '../find/find-task.ts'
-import { decisionsOf } from '../input/task-decisions.ts'
-import { inputsOf } from '../input/inputs.ts'
+import { findTaskName } from '../find/find-task.ts'
+import { readTaskDecisions } from '../input/task-decisions.ts'
+import { readInputs } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import type { NewRunOptions } from './fork.ts'
-import { outputsOf } from '../input/outputs.ts'
+import { readOutputs } from '../input/outputs.ts'
 import { printPlan } from '../output/print-plan.ts'
 
 export interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
@@ -66,17 +66,17 @@ function ofOption(): Option {
 
 async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number> {
   const { options, terminal } = invocation
-  const inputs = inputsOf(options) as PlanOptions['inputs']
+  const inputs = readInputs(options) as PlanOptions['inputs']
   const { crew: found, name } =
     options.of === 'kickoff'
       ? { crew: await loadCrew(options.file, options.crew), name: options.run }
       : await loadCrewOfRun(options, options.run)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { of, only, retry, stale, effects, changed } = options
-    const from = await taskNameOf(crew, options.from)
-    const through = await taskNameOf(crew, options.through)
+    const from = await findTaskName(crew, options.from)
+    const through = await findTaskName(crew, options.through)
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
-    const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
+    const outputs = options.output && Object.fromEntries(await readOutputs(crew, options.output))
     const given = {
       of,
       runId,
@@ -89,7 +89,7 @@ async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number>
       effects,
       changed,
       outputs,
-      ...decisionsOf(options),
+      ...readTaskDecisions(options),
     }
     const planned = await crew.plan(
       Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),

@@ -8,7 +8,7 @@ import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { readMoment } from '../input/read-time.ts'
-import { formatOf } from '../output/run-words.ts'
+import { statusFormat } from '../output/run-words.ts'
 import { openExistingRuns } from '../find/open-runs.ts'
 import { canAsk } from '../input/ask-line.ts'
 import { confirm } from '../input/confirm.ts'
@@ -63,7 +63,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
   const asks = !dryRun && !yes && canAsk()
   if (dryRun || asks || (all && !yes)) {
     const found = await pruneCrew(engine, crew, { ...limits, dryRun: true })
-    if (dryRun || found.runs.length === 0) return report(invocation, { ...found, dryRun })
+    if (dryRun || found.runs.length === 0) return reportPrune(invocation, { ...found, dryRun })
     const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
     if (!asks)
       throw new UsageError(`${what} would be deleted for good`, {
@@ -75,7 +75,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
       return exitCodes.usage
     }
   }
-  return report(invocation, await pruneCrew(engine, crew, limits), asks)
+  return reportPrune(invocation, await pruneCrew(engine, crew, limits), asks)
 }
 
 /** The runs of a crew include its backtests. */
@@ -86,7 +86,7 @@ async function pruneCrew(engine: Engine, crew: string | undefined, limits: Prune
   return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
 }
 
-function report(
+function reportPrune(
   { terminal, options, commands }: Invocation<PruneOptions>,
   { runs, held, dryRun }: PruneResult,
   shown = false,
@@ -110,7 +110,7 @@ function printRuns(terminal: Terminal, runs: readonly PrunedRun[]): void {
     [
       { title: 'run', value: (run) => run.runId, shrinkTo: 12 },
       { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
-      { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
+      { title: 'status', value: (run) => run.status, format: (run) => statusFormat(run.status) },
       { title: 'updated', value: (run) => longTime(run.updatedAt) },
     ],
     runs,

@@ -3,10 +3,10 @@ import { runArgument, signerOption, withStore } from '../options.ts'
 import { requeue } from '../../engine/inbox/requeue.ts'
 import { canRequeue } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { aboutRun } from '../find/root-run.ts'
+import { noteRun } from '../find/root-run.ts'
 import { findRun } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
-import { signedBy } from '../input/login-name.ts'
+import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
 
 export const requeueCommand: Command<{ readonly by?: string }> = {
@@ -19,8 +19,8 @@ async function requeueRun(invocation: Invocation<{ readonly by?: string }>): Pro
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
   const row = await findRun(engine.store, args[0], undefined, { fits: canRequeue })
-  const named = await aboutRun(commands, engine.store, row)
-  const signed = signedBy(options.by)
+  const named = await noteRun(commands, engine.store, row)
+  const signed = readSigner(options.by)
   const runId = await requeue(engine, named, signed)
   if (terminal.json) terminal.record({ runId, requeued: true, ...signed })
   const work = commands.advice({ act: 'command', to: 'start one', words: ['worker'], takes: 'file' })

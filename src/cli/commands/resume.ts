@@ -4,9 +4,9 @@ import type { ChangedPolicy } from '../../engine/definition.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished } from '../find/find-run.ts'
-import { taskNameOf } from '../find/find-task.ts'
+import { findTaskName } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
-import { decisionsOf } from '../input/task-decisions.ts'
+import { readTaskDecisions } from '../input/task-decisions.ts'
 import { readLimit } from '../input/read-limit.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { checkRuns } from '../find/open-runs.ts'
@@ -39,14 +39,14 @@ async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
   await checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { changed } = options
-    const through = await taskNameOf(crew, options.through)
+    const through = await findTaskName(crew, options.through)
     const run =
       name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
     const given = {
       ...(through === undefined ? {} : { through }),
       ...(changed === undefined ? {} : { changed }),
       ...(budget === undefined ? {} : { budget }),
-      ...decisionsOf(options),
+      ...readTaskDecisions(options),
     }
     return crew.resume(run, { ...given, ...asking, signal }).started
   })

@@ -3,10 +3,10 @@ import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts
 import type { KickoffOptions } from '../../crew/options/verb-options.ts'
 import type { Run } from '../../crew/run.ts'
 import { UsageError } from '../exit-codes.ts'
-import { askingForMissing } from '../input/ask-inputs.ts'
+import { withMissingInputs } from '../input/ask-inputs.ts'
 import { execute } from '../execute.ts'
-import { taskNameOf } from '../find/find-task.ts'
-import { inputsOf, type InputOptions } from '../input/inputs.ts'
+import { findTaskName } from '../find/find-task.ts'
+import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
 
@@ -40,18 +40,18 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
   }
   if (options.concurrency !== undefined)
     throw new UsageError('--concurrency is for many runs; give their inputs with --each')
-  const inputs = inputsOf(options)
+  const inputs = readInputs(options)
   const found = await loadCrew(args[0], options.crew)
   return execute(invocation, found, async ({ crew, signal, asking }) => {
     const { id } = options
-    const through = await taskNameOf(crew, options.through)
+    const through = await findTaskName(crew, options.through)
     const given = {
       ...(id === undefined ? {} : { id }),
       ...(through === undefined ? {} : { through }),
       ...asking,
       signal,
     }
-    return askingForMissing(terminal, crew, inputs, (all): Promise<Run> => {
+    return withMissingInputs(terminal, crew, inputs, (all): Promise<Run> => {
       // only the crew's file has the type of its inputs; the library checks them
       return crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
     })

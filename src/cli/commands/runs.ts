@@ -12,7 +12,7 @@ import { isGivenUpReason } from '../../runs/why.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { readMoment } from '../input/read-time.ts'
-import { formatOf } from '../output/run-words.ts'
+import { statusFormat } from '../output/run-words.ts'
 import { openExistingRuns } from '../find/open-runs.ts'
 import { printTable, tableWidth, type Column } from '../output/print-table.ts'
 import type { Channel } from '../output/terminal.ts'
@@ -69,11 +69,11 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   }
   // JSON always has the cost; a table leaves it out, since loading prices takes longer than listing runs
   const unpriced = !terminal.json && !options.cost
-  const { found, more } = engine
-    ? await matching({ ...engine, unpriced }, await filterOf(engine, options), options)
-    : { found: [], more: false }
-  if (terminal.json) for (const summary of found) terminal.record(summary)
-  else if (engine && found.length > 0) await print(terminal.out, engine, found, !unpriced)
+  const { runs: matches, more } = engine
+    ? await findMatches({ ...engine, unpriced }, await readFilter(engine, options), options)
+    : { runs: [], more: false }
+  if (terminal.json) for (const summary of matches) terminal.record(summary)
+  else if (engine && matches.length > 0) await printRunTable(terminal.out, engine, matches, !unpriced)
   else {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
@@ -81,9 +81,9 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
     terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
   }
   if (!terminal.json) {
-    for (const { runId, why } of found.filter(isGivenUpReason)) {
+    for (const { runId, why } of matches.filter(isGivenUpReason)) {
       const row = await engine?.store.row(runId)
-      const { advice } = commands.about(row && readSummary(row).module)
+      const { advice } = commands.forCrew(row && readSummary(row).module)
       terminal.err.line(`run ${runId}: ${why}; ${advice({ act: 'resume', runId })}`)
     }
   }
@@ -98,7 +98,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
 /** The largest number that --limit takes. */
 const mostListed = 999_999
 
-async function print(
+async function printRunTable(
   channel: Channel,
   { store }: Engine,
   found: readonly RunSummary[],
@@ -111,7 +111,7 @@ async function print(
   // rather shorten the time than cut an id
   const withFailed = found.some(({ failed }) => failed > 0)
   const columns = { withCost, withFailed, withParent, withWorker }
-  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, ...columns }))
+  const whole = [longTime, time].map((shown) => runColumns({ id: (run) => run, time: shown, ...columns }))
   const fitting = whole.find((shown) => tableWidth(shown, found) <= channel.width)
   if (fitting) {
     printTable(channel, fitting, found)
@@ -120,10 +120,10 @@ async function print(
   const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
   const { prefixLength } = await import('../../runs/find.ts')
   const length = await prefixLength(store, shown)
-  printTable(channel, table({ id: (run) => run.slice(0, length), time, ...columns }), found)
+  printTable(channel, runColumns({ id: (run) => run.slice(0, length), time, ...columns }), found)
 }
 
-interface Shapes {
+interface TableOptions {
   readonly id: (run: string) => string
   readonly time: (at: string) => string
   readonly withCost: boolean
@@ -134,13 +134,13 @@ interface Shapes {
   readonly withWorker: boolean
 }
 
-function table({ id, time, withCost, withFailed, withParent, withWorker }: Shapes): Column<RunSummary>[] {
+function runColumns({ id, time, withCost, withFailed, withParent, withWorker }: TableOptions): Column<RunSummary>[] {
   const parentOf = ({ parent }: RunSummary): string =>
     parent ? `${id(parent.runId)}${parent.deleted ? ' (deleted)' : ''}` : ''
   return [
     { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
-    { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
+    { title: 'status', value: (run) => run.status, format: (run) => statusFormat(run.status) },
     { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
     ...(withFailed
       ? [{ title: 'failed', value: (run: RunSummary) => String(run.failed || ''), align: 'right' as const }]
@@ -154,7 +154,7 @@ function table({ id, time, withCost, withFailed, withParent, withWorker }: Shape
   ]
 }
 
-async function filterOf(engine: Engine, options: RunsOptions): Promise<RunsFilter> {
+async function readFilter(engine: Engine, options: RunsOptions): Promise<RunsFilter> {
   const { status, crew, parent, since, until, backtests, within = false } = options
   return {
     ...(crew === undefined && !within ? { roots: true } : {}),
@@ -177,20 +177,20 @@ async function parentId({ store }: Engine, name: string): Promise<string> {
   }
 }
 
-interface Found {
-  readonly found: readonly RunSummary[]
+interface RunMatches {
+  readonly runs: readonly RunSummary[]
   /** Whether older runs match too. */
   readonly more: boolean
 }
 
 /** Stores cannot filter by backtest, so runs are read until there are enough. */
-async function matching(engine: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<Found> {
+async function findMatches(engine: ListOptions, filter: RunsFilter, options: RunsOptions): Promise<RunMatches> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
   for await (const summary of allRuns(engine, filter)) {
     if (crew === undefined && isBacktest(summary.crew) !== backtests) continue
-    if (found.length === limit) return { found, more: true }
+    if (found.length === limit) return { runs: found, more: true }
     found.push(summary)
   }
-  return { found, more: false }
+  return { runs: found, more: false }
 }

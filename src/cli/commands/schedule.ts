@@ -49,12 +49,12 @@ async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number
   for (const crew of crews) {
     if (options.enqueue && (await crew.schedules()).length > 0) await enqueueAll(crew, options.store)
     await withCrewStore(invocation, crew, async ({ crew: its, store }) => {
-      rows.push(...(await schedulesOf(its, store)))
+      rows.push(...(await listSchedules(its, store)))
       return exitCodes.done
     })
   }
   if (terminal.json) for (const row of rows) terminal.record(row)
-  else if (rows.length > 0) print(invocation, rows)
+  else if (rows.length > 0) printSchedules(invocation, rows)
   else
     terminal.err.line(
       `the crews of ${file} have no schedules; add: crew.schedule({ cron: '0 2 * * *', inputs: { … } })`,
@@ -66,7 +66,7 @@ async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number
   return exitCodes.done
 }
 
-async function schedulesOf(crew: Crew, store: Store): Promise<Row[]> {
+async function listSchedules(crew: Crew, store: Store): Promise<Row[]> {
   const rows: Row[] = []
   for (const one of await crew.schedules()) {
     const { name, cron, timezone, priority } = one
@@ -88,7 +88,7 @@ async function enqueueAll(crew: Crew, store: string | undefined): Promise<void> 
   }
 }
 
-function print({ terminal }: Invocation, rows: readonly Row[]): void {
+function printSchedules({ terminal }: Invocation, rows: readonly Row[]): void {
   const several = new Set(rows.map(({ crew }) => crew)).size > 1
   printTable(
     terminal.out,

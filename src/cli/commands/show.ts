@@ -1,11 +1,11 @@
 // `reprise show`: one run from its journal, one task of it in full, or the prompts that were sent to its models.
 import { Option } from 'commander'
 import { runArgument, withStore } from '../options.ts'
-import { canRetry, formatOf } from '../output/run-words.ts'
+import { canRetry, statusFormat } from '../output/run-words.ts'
 import { showLineage } from '../output/show-lineage.ts'
 import { showVerification } from '../output/show-verification.ts'
 import { printTable } from '../output/print-table.ts'
-import { outermost } from '../find/root-run.ts'
+import { findRootRun } from '../find/root-run.ts'
 import { describeEntry } from '../../crew/result/log.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { taskInPath } from '../../journal/paths.ts'
@@ -18,7 +18,7 @@ import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { readRunTree } from '../../runs/run-tree.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
-import { aboutRun } from '../find/root-run.ts'
+import { noteRun } from '../find/root-run.ts'
 import { findRun } from '../find/find-run.ts'
 import { chooseTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
@@ -62,7 +62,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
   await using engine = await openRuns(invocation)
   const row = await findRun(engine.store, args[0])
-  const run = await aboutRun(commands, engine.store, row)
+  const run = await noteRun(commands, engine.store, row)
   if (options.lineage) {
     await showLineage(terminal, engine.store, row)
     return exitCodes.done
@@ -92,7 +92,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   }
   if (whole) printWholeTask(terminal.out, whole)
   else {
-    printRun(terminal.out, view, await madeFrom(engine.store, run))
+    printRun(terminal.out, view, await latestForks(engine.store, run))
     for (const one of view.tasks) printTask(terminal.out, one)
   }
   if (steps) printSteps(terminal.out, chosen)
@@ -100,7 +100,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   const asked = view.questions.filter(({ path }) => !task || taskInPath(path) === task.name)
   // the inputs and outputs of this run are printed above
   for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
-  const next = nextOf(view, await outermost(engine.store, run), task?.name)
+  const next = nextStep(view, await findRootRun(engine.store, run), task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
 }
@@ -133,7 +133,7 @@ function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
     [
       { title: 'task', value: (task) => task.name, shrinkTo: 12 },
       { title: 'id', value: (task) => task.id },
-      { title: 'status', value: (task) => task.status, format: (task) => formatOf(task.status) },
+      { title: 'status', value: (task) => task.status, format: (task) => statusFormat(task.status) },
       { title: 'output', value: (task) => task.raw.trimStart().split('\n', 1)[0] ?? '', shrinkTo: 8 },
     ],
     tasks,
@@ -141,7 +141,7 @@ function showTasks(terminal: Terminal, { runId, crew, tasks }: RunView): void {
 }
 
 /** The newest forks of the run. */
-async function madeFrom(store: Store, run: string): Promise<string[]> {
+async function latestForks(store: Store, run: string): Promise<string[]> {
   const { rows } = await store.list({ forkedFrom: run }, { limit: 20 })
   return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
 }
@@ -164,7 +164,7 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 }
 
 /** For a completed run: a replay from the shown task, or from the last one, which costs least. */
-function nextOf(
+function nextStep(
   { runId, status, why, lives, failures, tasks, orphaned }: RunView,
   root: string,
   task?: string,
@@ -173,7 +173,7 @@ function nextOf(
   switch (status) {
     case 'completed':
       if (task === undefined && canRetry(failures)) return { act: 'retry', runId }
-      return replayOf(runId, task ?? tasks.at(-1)?.name)
+      return replayStep(runId, task ?? tasks.at(-1)?.name)
     case 'queued':
       // a run that was never started was left to workers on purpose
       return lives > 0 ? { act: 'resume', runId: root } : undefined
@@ -186,6 +186,6 @@ function nextOf(
   }
 }
 
-function replayOf(runId: string, task: string | undefined): NextStep | undefined {
+function replayStep(runId: string, task: string | undefined): NextStep | undefined {
   return task === undefined ? undefined : { act: 'replay', runId, task }
 }

@@ -9,9 +9,9 @@ import { serveStudio } from '../../studio/serve-studio.ts'
 import { plural } from '../../text/words.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
-import { storeOfStudio } from '../find/open-runs.ts'
+import { studioStore } from '../find/open-runs.ts'
 import { usualFile } from '../find/usual-file.ts'
-import { signedBy } from '../input/login-name.ts'
+import { readSigner } from '../input/login-name.ts'
 import type { Command, Invocation } from '../command.ts'
 import { stopOnInterrupt } from '../execute.ts'
 
@@ -58,12 +58,12 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   const { args, options, terminal, commands } = invocation
   const { port, host, base, by } = options
   const tokens = readTokens(options.token)
-  const crews = await crewsFor(
+  const crews = await loadStudioCrews(
     args.filter((path) => path !== undefined),
     options.crews ?? true,
   )
   // with code, the store is that of the crews, and is created if missing
-  const store = crews.length > 0 ? options.store : await storeOfStudio(invocation)
+  const store = crews.length > 0 ? options.store : await studioStore(invocation)
   setAdvice(commands.advice)
   await using closing = new AsyncDisposableStack()
   for (const crew of crews) closing.use(crew)
@@ -71,7 +71,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   await using served = await serveStudio({
     crews,
     ...defined({ store, port, host, base, tokens, allowHosts: options.allowHost }),
-    ...signedBy(by),
+    ...readSigner(by),
   })
   const names = crews.map(({ name }) => name).join(', ')
   const what = crews.length > 0 ? `with the code of ${plural(crews.length, 'crew')}: ${names}` : 'without code of crews'
@@ -79,17 +79,17 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   if (terminal.json) terminal.record({ url: served.url, crews: crews.map(({ name }) => name) })
   else terminal.out.line(served.url)
   if (options.open) openInBrowser(served.url)
-  await stopped(interrupt.signal)
+  await waitForStop(interrupt.signal)
   return exitCodes.done
 }
 
 /** The crews of the named modules; without names, of the usual file, if it exists. */
-async function crewsFor(paths: readonly string[], wanted: boolean): Promise<readonly Crew[]> {
+async function loadStudioCrews(paths: readonly string[], wanted: boolean): Promise<readonly Crew[]> {
   if (!wanted || (paths.length === 0 && usualFile() === undefined)) return []
   return loadServed(paths)
 }
 
-function stopped(signal: AbortSignal): Promise<void> {
+function waitForStop(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (signal.aborted) resolve()
   signal.addEventListener('abort', () => resolve(), { once: true })

@@ -1,6 +1,6 @@
 // `reprise tail`: prints a run's entries as they are recorded, whichever process executes it. It never changes the run.
 import { runArgument, wholeNumberOrZero, withStore } from '../options.ts'
-import { outermost } from '../find/root-run.ts'
+import { findRootRun } from '../find/root-run.ts'
 import { describeEntry } from '../../crew/result/log.ts'
 import { follow } from '../../engine/follow/follow.ts'
 import { isReady } from '../../engine/read/due.ts'
@@ -12,11 +12,11 @@ import { isAbandoned } from '../../runs/status.ts'
 import { toRunTree } from '../../runs/run-tree.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { aboutRun } from '../find/root-run.ts'
+import { noteRun } from '../find/root-run.ts'
 import { findRun } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
-import { formatOf } from '../output/run-words.ts'
-import { sayWaiting } from '../output/print-question.ts'
+import { statusFormat } from '../output/run-words.ts'
+import { printWaiting } from '../output/print-question.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { clock } from '../output/words.ts'
 
@@ -37,7 +37,7 @@ export const tailCommand: Command<{ readonly after: number }> = {
 async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
-  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
+  const run = await noteRun(commands, engine.store, await findRun(engine.store, args[0]))
   // from the first entry, so that the final state is known without reading the run again
   const entries = follow(engine, run)
   const state = emptyState(run)
@@ -66,7 +66,7 @@ async function tail(invocation: Invocation<{ readonly after: number }>): Promise
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
   }
   // awaited, or the store would be closed before it is read
-  return await sayEnd(invocation, engine.store, finishFold(state), end)
+  return await printEnd(invocation, engine.store, finishFold(state), end)
 }
 
 function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeout {
@@ -83,15 +83,20 @@ function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeou
   }, lookMs)
 }
 
-async function sayEnd({ terminal, commands }: Invocation, store: Store, state: RunState, end: End): Promise<ExitCode> {
+async function printEnd(
+  { terminal, commands }: Invocation,
+  store: Store,
+  state: RunState,
+  end: End,
+): Promise<ExitCode> {
   const { run } = state
   const say = (word: string, next: string): void =>
-    terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word) }, next)
+    terminal.err.line({ text: `run ${run} ${word}`, format: statusFormat(word) }, next)
   if (end === 'left') {
     terminal.err.line(`left run ${run} as it is; ${commands.advice({ act: 'show', runId: run })}`)
     return exitCodes.interrupted
   }
-  const resume = commands.advice({ act: 'resume', runId: await outermost(store, run) })
+  const resume = commands.advice({ act: 'resume', runId: await findRootRun(store, run) })
   if (end === 'abandoned') {
     say('abandoned', `: its process is gone; ${resume}`)
     return exitCodes.suspended
@@ -104,7 +109,7 @@ async function sayEnd({ terminal, commands }: Invocation, store: Store, state: R
       const { questions } = await toRunTree(store, state)
       const move = moveOf(state)
       if (move) say('stopped', `: it ${movedWords(move)}`)
-      else if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
+      else if (questions.length > 0) printWaiting(terminal.err, commands, run, questions)
       else if (isReady(state)) say('queued', `: it has what it waited for; without a worker, ${resume}`)
       else say('stopped', `; ${resume}`)
       return exitCodes.suspended

@@ -13,7 +13,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
 import { readDuration } from '../input/read-time.ts'
 import type { Command, Invocation } from '../command.ts'
-import { tellEvent } from '../output/print-worker-event.ts'
+import { printWorkerEvent } from '../output/print-worker-event.ts'
 import { stopOnInterrupt } from '../execute.ts'
 
 export interface WorkerOptions {
@@ -68,7 +68,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
   const crewOf = new Map<string, string>()
   setAdvice((next) => {
     const its = 'runId' in next ? crewOf.get(next.runId) : undefined
-    return commands.about(crews.find((crew) => crew.name === its)?.['~open'].module).advice(next)
+    return commands.forCrew(crews.find((crew) => crew.name === its)?.['~open'].module).advice(next)
   })
   try {
     const working = await startWorker(crews, {
@@ -76,7 +76,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
       onEvent(event) {
         if (event.type === 'claimed') crewOf.set(event.runId, event.crew)
         if (event.type === 'left' || event.type === 'refused') crewOf.delete(event.runId)
-        tellEvent(terminal, event)
+        printWorkerEvent(terminal, event)
       },
     })
     // the first signal stops the worker, a second one ends the process

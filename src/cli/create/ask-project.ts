@@ -5,7 +5,7 @@ import { pick } from '../input/pick.ts'
 import { wrap } from '../../text/wrap.ts'
 import { checkModelName, type ProjectOptions } from './project-files.ts'
 import { checkName } from './project-name.ts'
-import { checkPlace } from './write-project.ts'
+import { checkFolder } from './write-project.ts'
 
 const languages = [
   { value: false, label: 'TypeScript' },
@@ -29,7 +29,7 @@ export async function askProject(
 /** A usage error for a name that npm does not accept, or that is taken in this folder. */
 export function checkNewName(name: string): void {
   checkName(name)
-  checkPlace(name)
+  checkFolder(name)
 }
 
 async function askUntil(

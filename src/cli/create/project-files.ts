@@ -30,7 +30,7 @@ export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
     ...named,
     { path: '.env', text: variables },
     { path: '.env.example', text: variables },
-    { path: 'package.json', text: json(manifestOf(options)) },
+    { path: 'package.json', text: json(projectManifest(options)) },
     { path: 'tsconfig.json', text: json(compilerSettings) },
   ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
@@ -71,7 +71,7 @@ interface Manifest {
 }
 
 /** Where a project in this folder installs Reprise from. */
-export function sourceFor(project: string): PackageSource {
+export function reprisePackage(project: string): PackageSource {
   return packageSource(fileURLToPath(new URL('../../..', import.meta.url)), ownManifest().version, project)
 }
 
@@ -79,7 +79,7 @@ function ownManifest(): Manifest {
   return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as Manifest
 }
 
-function manifestOf({ name, model }: ProjectOptions): object {
+function projectManifest({ name, model }: ProjectOptions): object {
   const { engines, peerDependencies, devDependencies } = ownManifest()
   const provider = parseModel(model).provider.package
   return {
@@ -94,7 +94,7 @@ function manifestOf({ name, model }: ProjectOptions): object {
     },
     dependencies: {
       ...(provider === undefined ? {} : { [provider]: peerDependencies[provider] }),
-      reprise: sourceFor(name).spec,
+      reprise: reprisePackage(name).spec,
       zod: `^${devDependencies.zod}`,
     },
     devDependencies: {

@@ -6,7 +6,7 @@ import { UsageError } from '../exit-codes.ts'
 import type { ProjectFile } from './project-files.ts'
 
 /** A usage error unless the folder is empty or does not exist. */
-export function checkPlace(folder: string): void {
+export function checkFolder(folder: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return
   if (!found.isDirectory()) throw new UsageError(`${folder} is there already, and is no folder; choose another name`)
@@ -20,7 +20,7 @@ export function checkPlace(folder: string): void {
 
 /** A usage error if the folder cannot be created; nothing is left then. */
 export function writeProject(folder: string, files: readonly ProjectFile[]): void {
-  checkPlace(folder)
+  checkFolder(folder)
   let beside: string | undefined
   try {
     beside = mkdtempSync(join(dirname(folder), '.reprise-create-'))

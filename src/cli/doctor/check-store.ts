@@ -43,14 +43,14 @@ async function checkStore(given: string | undefined, crews: readonly Crew[], com
     const isOwn = given === undefined && typeof crewStore === 'object'
     if (isOwn && !/^memory:/i.test(url) && storePath(url) === undefined)
       return [ok('store', `${url}, ${from}: a store of its own, which is not looked into`)]
-    const { checks, isOpen } = await checkPlace(url, from, commands)
-    return isOpen ? [...checks, ...(await checkRuns(url, crews, commands))] : [...checks]
+    const { checks, isOpen } = await checkStoreUrl(url, from, commands)
+    return isOpen ? [...checks, ...(await checkStoredRuns(url, crews, commands))] : [...checks]
   } catch (error) {
     return [fail('store', `${url}, ${from}: ${messageOf(error)}`, instead)]
   }
 }
 
-async function checkPlace(url: string, from: string, commands: Commands): Promise<CheckedStore> {
+async function checkStoreUrl(url: string, from: string, commands: Commands): Promise<CheckedStore> {
   if (/^postgres(ql)?:/i.test(url)) {
     const { checkPostgres } = await import('./check-postgres.ts')
     return checkPostgres(url, from, commands, instead)
@@ -105,7 +105,7 @@ function otherLayout(layout: number | undefined, newest: number): Check {
   )
 }
 
-async function checkRuns(url: string, crews: readonly Crew[], commands: Commands): Promise<Check[]> {
+async function checkStoredRuns(url: string, crews: readonly Crew[], commands: Commands): Promise<Check[]> {
   const store = await openStore(url)
   try {
     let count = 0
@@ -143,11 +143,11 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
     return [
       runs,
       ...limits,
-      ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
+      ...checkDecisions('abandoned', 'whose process is gone', abandoned, commands),
       ...checkMoves(cutOff),
       ...(await checkTasks(url, crews, commands)),
-      ...checkThese('stuck', 'that workers take up again and again without getting further', stuck, commands),
-      ...checkThese('given up', 'whose process ended five times in a row without a new step', givenUp, commands),
+      ...checkDecisions('stuck', 'that workers take up again and again without getting further', stuck, commands),
+      ...checkDecisions('given up', 'whose process ended five times in a row without a new step', givenUp, commands),
       ...crews.flatMap((crew) =>
         checkVersions(
           unserved.filter((row) => row.crew === crew.name),
@@ -172,12 +172,12 @@ async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check
 }
 
 /** Runs that need a person's decision. */
-function checkThese(name: string, what: string, found: readonly RunRow[], commands: Commands): Check[] {
+function checkDecisions(name: string, what: string, found: readonly RunRow[], commands: Commands): Check[] {
   const [first] = found
   if (first === undefined) return []
-  const { advice } = commands.about(readSummary(first).module)
+  const { advice } = commands.forCrew(readSummary(first).module)
   const next = (['resume', 'cancel'] as const).map((act) => advice({ act, runId: first.run }))
-  const names = someOf(found.map(({ run }) => run))
+  const names = listNames(found.map(({ run }) => run))
   return [warn(name, `${plural(found.length, 'run')} ${what}: ${names}`, next.join(', or '))]
 }
 
@@ -190,7 +190,7 @@ async function checkTasks(url: string, crews: readonly Crew[], commands: Command
   }
   const [first] = found
   if (!first) return []
-  const names = someOf(found.map(({ runId, reasons }) => `${runId}: ${reasons.join(', ')}`))
+  const names = listNames(found.map(({ runId, reasons }) => `${runId}: ${reasons.join(', ')}`))
   const next = commands.advice({ act: 'command', to: 'see all of them', words: ['check'], takes: 'file' })
   return [
     warn('tasks', `${plural(found.length, 'run')} with recorded work that the crew has no task for: ${names}`, next),
@@ -201,7 +201,7 @@ function checkMoves(cutOff: readonly RunRow[]): Check[] {
   const [first] = cutOff
   const move = first && moveOf(readSummary(first))
   if (!move) return []
-  const words = `${plural(cutOff.length, 'run')} whose copy to another store was cut off: ${someOf(cutOff.map(({ run }) => run))}`
+  const words = `${plural(cutOff.length, 'run')} whose copy to another store was cut off: ${listNames(cutOff.map(({ run }) => run))}`
   return [warn('moved', words, `repeat the copy: ${first.run} was being moved to ${move.to}`)]
 }
 
@@ -213,12 +213,12 @@ function isUnserved(crew: Crew, { version }: RunRow): boolean {
 function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[] {
   const [first] = unserved
   if (first === undefined) return []
-  const names = someOf(unserved.map(({ run, version }) => `${run} (version ${version})`))
+  const names = listNames(unserved.map(({ run, version }) => `${run} (version ${version})`))
   const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code takes up: ${names}`
-  const next = commands.about(readSummary(first).module).advice({ act: 'resume', runId: first.run })
+  const next = commands.forCrew(readSummary(first).module).advice({ act: 'resume', runId: first.run })
   return [warn('versions', words, `add it to \`accepts\` of the crew, or ${next}`)]
 }
 
-function someOf(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
 }

@@ -9,9 +9,9 @@ import type { LiveRun } from '../live/tree.ts'
 import { amount, dollars, duration, plural } from '../output/words.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Sum } from './batch.ts'
-import { formatOf } from '../output/run-words.ts'
+import { statusFormat } from '../output/run-words.ts'
 
-export interface EndedLine {
+export interface OutcomeLine {
   readonly number: number
   /** The columns of the widest number and run id. */
   readonly widths: { readonly number: number; readonly id: number }
@@ -26,7 +26,7 @@ export function countWord(counts: Counts, word: string): void {
   counts.set(word, (counts.get(word) ?? 0) + 1)
 }
 
-export function wordOf(result: ForEachResult, run: LiveRun | undefined): string {
+export function outcomeWord(result: ForEachResult, run: LiveRun | undefined): string {
   switch (result.status) {
     case 'completed':
       return run ? 'completed' : 'completed before'
@@ -44,10 +44,10 @@ const timeWidth = 7
 const tokensWidth = 14
 
 /** The line goes to the standard output, unless that carries JSON. */
-export function printEnded(terminal: Terminal, { number, widths, run }: EndedLine, result: ForEachResult): void {
+export function printOutcome(terminal: Terminal, { number, widths, run }: OutcomeLine, result: ForEachResult): void {
   const channel = terminal.json ? terminal.err : terminal.out
   const before = result.status === 'completed' && !run
-  const word = before ? 'completed' : wordOf(result, run)
+  const word = before ? 'completed' : outcomeWord(result, run)
   const id = (result.runId ?? '').padEnd(widths.id)
   const time = run ? duration(run.ms) : before ? 'before' : ''
   const took = time.padStart(timeWidth) + (run ? `${amount(run.tokens)} tokens` : '').padStart(tokensWidth)
@@ -55,13 +55,13 @@ export function printEnded(terminal: Terminal, { number, widths, run }: EndedLin
   const left = columns(head) + 2 + widestWord + 2 + columns(id) + took.length + 2
   channel.line(
     { text: `${head}  `, format: 'dim' },
-    { text: word.padEnd(widestWord), format: formatOf(word) },
+    { text: word.padEnd(widestWord), format: statusFormat(word) },
     `  ${id}${took}  `,
-    { text: shorten(textOf(result), Math.max(0, channel.width - left)), format: 'dim' },
+    { text: shorten(outcomeText(result), Math.max(0, channel.width - left)), format: 'dim' },
   )
 }
 
-function textOf(result: ForEachResult): string {
+function outcomeText(result: ForEachResult): string {
   switch (result.status) {
     case 'completed': {
       const failed = result.failures.length
@@ -78,10 +78,10 @@ function textOf(result: ForEachResult): string {
 }
 
 /** The record of `reprise show --json`, with the number of the line. */
-export async function recordEnded(
+export async function recordOutcome(
   terminal: Terminal,
   store: Store,
-  { number: line }: EndedLine,
+  { number: line }: OutcomeLine,
   result: ForEachResult,
 ): Promise<void> {
   const { runId, status } = result
@@ -103,7 +103,7 @@ export function recordPending(terminal: Terminal, line: number, { runId }: ForEa
 
 const order = ['completed', 'completed before', 'waiting', 'stopped', 'held', 'failed', 'cancelled', 'not started']
 
-export function saySum(
+export function printSum(
   { terminal, options, commands }: Invocation<{ id?: string; through?: string }>,
   counts: Counts,
   sum: Sum,

@@ -33,27 +33,27 @@ export function batchLines(batch: LiveBatch, size: Size, frame: number): Line[] 
     const space = Math.max(1, width - 1 - columns(head) - numbers.length)
     const id = shorten(one.run.runId, space)
     const left = space - columns(id) - 2
-    const words = left > 0 ? `  ${shorten(doingOf(one.run), left)}` : ''
+    const words = left > 0 ? `  ${shorten(runActivity(one.run), left)}` : ''
     const gap = ' '.repeat(space - columns(id) - columns(words))
     return [{ text: head, format: 'cyan' }, id, { text: words, format: 'dim' }, gap + numbers]
   })
   const more: Line[] = hidden > 0 ? [[{ text: `  … ${plural(hidden + 1, 'more run')} under way`, format: 'dim' }]] : []
-  return [...lines, ...more, footLine(batch, width)]
+  return [...lines, ...more, sumLine(batch, width)]
 }
 
 /** The first task in progress, also within a nested crew. */
-function doingOf({ tasks }: Pick<LiveRun, 'tasks'>): string {
+function runActivity({ tasks }: Pick<LiveRun, 'tasks'>): string {
   const busy = tasks.find(({ status }) => status === 'running' || status === 'waiting')
   if (!busy) return ''
-  const within = doingOf(busy)
-  return within === '' ? wordsOf(busy) : `${busy.name}: ${within}`
+  const within = runActivity(busy)
+  return within === '' ? taskActivity(busy) : `${busy.name}: ${within}`
 }
 
-function wordsOf({ name, doing }: LiveTask): string {
+function taskActivity({ name, activity: doing }: LiveTask): string {
   return [name, doing].filter(Boolean).join(' · ')
 }
 
-function footLine({ total, ended, ms, tokens, cost }: LiveBatch, width: number): Line {
+function sumLine({ total, ended, ms, tokens, cost }: LiveBatch, width: number): Line {
   const sum = [`${ended} of ${plural(total, 'run')}`, duration(ms), `${amount(tokens)} tokens`]
   const price = cost === undefined || cost === 0 ? [] : [dollars(cost)]
   return [{ text: `  ${shorten([...sum, ...price, 'Ctrl-C stops'].join(' · '), width - 3)}`, format: 'dim' }]

@@ -14,14 +14,14 @@ export interface BatchRuns {
   readonly prices: Prices | undefined
   readonly total: number
   /** The name of the run's line; undefined for other runs of the store. */
-  nameOf(runId: string): string | undefined
+  findName(runId: string): string | undefined
 }
 
 export interface BatchProgress extends Disposable {
   /** Receives a recorded entry of one of the runs or of a child run. */
-  hear(entry: Entry, run: string): Promise<void>
+  onEntry(entry: Entry, run: string): Promise<void>
   /** Returns the progress that was seen; undefined if the run had nothing to do. */
-  ended(runId: string | undefined): LiveRun | undefined
+  onEnd(runId: string | undefined): LiveRun | undefined
   /** The sums over all ended runs. */
   sum(): Sum
 }
@@ -30,7 +30,7 @@ export type Sum = Pick<LiveBatch, 'tokens' | 'cost'>
 
 const frameMs = 100
 
-export function openBatch(terminal: Terminal, { store, prices, total, nameOf }: BatchRuns): BatchProgress {
+export function openBatch(terminal: Terminal, { store, prices, total, findName: nameOf }: BatchRuns): BatchProgress {
   const clock = (): number => Date.now()
   const begin = clock()
   const trees = new Map<string, Tree>()
@@ -55,14 +55,14 @@ export function openBatch(terminal: Terminal, { store, prices, total, nameOf }: 
     }, frameMs)
 
   return {
-    async hear(entry, run) {
+    async onEntry(entry, run) {
       const root = rootRunId(run)
       if (nameOf(root) === undefined) return
       const tree = trees.get(root) ?? createTree(store, prices, clock)
       trees.set(root, tree)
-      await tree.hear(entry, run)
+      await tree.onEntry(entry, run)
     },
-    ended(runId) {
+    onEnd(runId) {
       ended++
       const run = trees.get(runId ?? '')?.look(clock())
       trees.delete(runId ?? '')

@@ -18,27 +18,27 @@ export async function readInputLines(file: string): Promise<InputLine[]> {
   const lines = text.split('\n').map((line, index) => ({ number: index + 1, text: line.trim() }))
   const given = lines.filter((line) => line.text !== '')
   if (given.length === 0)
-    throw new UsageError(`${placeOf(file)} has no line with inputs; write { "name": value, … } for each run`)
+    throw new UsageError(`${sourceName(file)} has no line with inputs; write { "name": value, … } for each run`)
   const wrong: string[] = []
   const read = given.flatMap(({ number, text: line }): InputLine[] => {
-    const value = parsed(line)
+    const value = parseLine(line)
     if (typeof value === 'object') return [{ number, inputs: value }]
     wrong.push(`line ${number} ${value}`)
     return []
   })
   if (wrong.length === 0) return read
   const more = wrong.length > mostNamed ? `; and ${wrong.length - mostNamed} more` : ''
-  const words = `${placeOf(file)}: ${wrong.slice(0, mostNamed).join('; ')}${more}`
+  const words = `${sourceName(file)}: ${wrong.slice(0, mostNamed).join('; ')}${more}`
   throw new UsageError(`${words}; write one object of inputs on each line: { "name": value, … }`)
 }
 
 /** `claims.jsonl`, or `the standard input`. */
-export function placeOf(file: string): string {
+export function sourceName(file: string): string {
   return file === '-' ? 'the standard input' : file
 }
 
 /** The object, or the problem. */
-function parsed(line: string): { readonly [name: string]: unknown } | string {
+function parseLine(line: string): { readonly [name: string]: unknown } | string {
   let value: unknown
   try {
     value = JSON.parse(line)

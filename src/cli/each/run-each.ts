@@ -9,15 +9,23 @@ import { defined } from '../../base/defined.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { taskNameOf } from '../find/find-task.ts'
+import { findTaskName } from '../find/find-task.ts'
 import { loadCrew } from '../find/load-crew.ts'
-import { storeOutside } from '../find/open-runs.ts'
-import { placeOf, readInputLines, type InputLine } from './read-lines.ts'
-import { inputsOf } from '../input/inputs.ts'
+import { locateStore } from '../find/open-runs.ts'
+import { sourceName, readInputLines, type InputLine } from './read-lines.ts'
+import { readInputs } from '../input/inputs.ts'
 import type { Invocation } from '../command.ts'
 import { openBatch } from './batch.ts'
-import { countWord, printEnded, recordEnded, recordPending, saySum, wordOf, type Counts } from './batch-end.ts'
-import { observe } from '../live/observe.ts'
+import {
+  countWord,
+  printOutcome,
+  recordOutcome,
+  recordPending,
+  printSum,
+  outcomeWord,
+  type Counts,
+} from './batch-end.ts'
+import { observeStore } from '../live/observe.ts'
 import { stopOnInterrupt } from '../execute.ts'
 import type { RunOptions } from '../commands/run.ts'
 
@@ -25,9 +33,9 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   const { terminal, args, options, commands } = invocation
   const lines = await readInputLines(file)
   const found = await loadCrew(args[0], options.crew)
-  const list = usedInputs(invocation, found, lines, placeOf(file)).map(inputsWith(options))
-  const through = await taskNameOf(found, options.through)
-  commands.keptIn(storeOutside(found.store, commands.file))
+  const list = usedInputs(invocation, found, lines, sourceName(file)).map(inputsWith(options))
+  const through = await findTaskName(found, options.through)
+  commands.setStore(locateStore(found.store, commands.file))
   setAdvice(commands.advice)
   const store = await openCrewStore(options.store ?? found.store)
   const ids = runIds(found, lines, options.id)
@@ -35,19 +43,19 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   const counts: Counts = new Map()
   let sum
   try {
-    using batch = openBatch(terminal, { store, prices: found.prices, total: lines.length, nameOf: ids.nameOf })
-    const observed = observe(store, (entry, run) => batch.hear(entry, run))
+    using batch = openBatch(terminal, { store, prices: found.prices, total: lines.length, findName: ids.nameOf })
+    const observed = observeStore(store, (entry, run) => batch.onEntry(entry, run))
     const ended = async (index: number, result: ForEachResult): Promise<void> => {
-      await observed.heard()
-      const run = batch.ended(result.runId)
+      await observed.delivered()
+      const run = batch.onEnd(result.runId)
       const line = { number: lines[index]?.number ?? 0, widths: ids.widths(), run }
-      countWord(counts, wordOf(result, run))
-      printEnded(terminal, line, result)
-      if (terminal.json) await recordEnded(terminal, store, line, result)
+      countWord(counts, outcomeWord(result, run))
+      printOutcome(terminal, line, result)
+      if (terminal.json) await recordOutcome(terminal, store, line, result)
     }
     const { concurrency } = options
     const given = { id: ids.make, signal: interrupt.signal, ...defined({ concurrency, through }) }
-    const nameOf = (index: number): string => `line ${lines[index]?.number} of ${placeOf(file)}`
+    const nameOf = (index: number): string => `line ${lines[index]?.number} of ${sourceName(file)}`
     const results = await found.with({ store: observed.store })['~forEach'](list, given, { nameOf, ended })
     for (const [index, result] of results.entries()) {
       if (result.status !== 'pending') continue
@@ -58,14 +66,14 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
   } finally {
     await store.close()
   }
-  saySum(invocation, counts, sum)
-  return codeOf(counts)
+  printSum(invocation, counts, sum)
+  return batchExitCode(counts)
 }
 
 /** A line's own inputs override those of --inputs, and --input overrides both. */
 function inputsWith({ inputs, input }: RunOptions): (line: InputLine['inputs']) => object {
-  const shared = inputsOf(defined({ inputs }))
-  const typed = inputsOf(defined({ input }))
+  const shared = readInputs(defined({ inputs }))
+  const typed = readInputs(defined({ input }))
   return (line) => ({ ...shared, ...line, ...typed })
 }
 
@@ -114,7 +122,7 @@ function runIds(crew: Crew, lines: readonly InputLine[], id: string | undefined)
 }
 
 /** The most urgent outcome decides. */
-function codeOf(counts: Counts): ExitCode {
+function batchExitCode(counts: Counts): ExitCode {
   const any = (...words: readonly string[]): boolean => words.some((word) => counts.has(word))
   if (any('failed', 'cancelled')) return exitCodes.failed
   if (any('held')) return exitCodes.held

@@ -4,11 +4,11 @@ import { openCrewStore } from '../../crew/verbs/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { findRun, ofOtherCrew } from './find-run.ts'
+import { findRun, otherCrewError } from './find-run.ts'
 import { crewFile, loadCrew, loadCrews } from './load-crew.ts'
 import { missingStore } from './open-runs.ts'
 
-interface Place {
+interface CrewOptions {
   readonly file?: string
   readonly crew?: string
   readonly store?: string
@@ -26,7 +26,7 @@ export interface CrewOfRun {
  * export.
  */
 export async function loadCrewOfRun(
-  { file, crew, store: given }: Place,
+  { file, crew, store: given }: CrewOptions,
   name: string | undefined,
   fits: (row: RunRow) => boolean = () => true,
 ): Promise<CrewOfRun> {
@@ -52,21 +52,21 @@ export async function loadCrewOfRun(
   ): Promise<CrewOfRun | undefined> {
     if (typed === undefined || typed === 'latest') {
       for await (const row of allRows(store, { roots: true })) {
-        const its = crewOf(row, among)
+        const its = crewOfRow(row, among)
         if (its && isMeant(row)) return { crew: its, name: typed }
       }
       return undefined
     }
     const row = await findRun(store, typed)
-    const its = crewOf(row, among)
+    const its = crewOfRow(row, among)
     if (its) return { crew: its, name: row.run }
     if (among.some((each) => each.name === row.crew)) return undefined
-    throw ofOtherCrew(row, `${among.map((each) => each.name).join(' or ')} of ${path}`)
+    throw otherCrewError(row, `${among.map((each) => each.name).join(' or ')} of ${path}`)
   }
 }
 
 /** If several crews have the run's name, the run's recorded export decides. */
-function crewOf(row: RunRow, crews: readonly Crew[]): Crew | undefined {
+function crewOfRow(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   const named = crews.filter(({ name }) => name === row.crew)
   if (named.length <= 1) return named[0]
   const noted = readSummary(row).module?.export

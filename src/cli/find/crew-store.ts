@@ -13,7 +13,7 @@ import { usualFile } from './usual-file.ts'
 export async function crewStore(named: string | undefined): Promise<string | Store | undefined> {
   const file = named ?? usualFile()
   if (file === undefined || (named === undefined && !mentionsStore(resolve(file), new Set()))) return undefined
-  const stores = new Map((await crewsOf(file)).map(({ store }) => [keyOf(store), store]))
+  const stores = new Map((await loadStoreCrews(file)).map(({ store }) => [storeKey(store), store]))
   const [first] = stores.values()
   if (stores.size <= 1) return first
   const places = [...stores.values()].map((store) => (typeof store === 'object' ? store.url : (store ?? 'the default')))
@@ -31,7 +31,7 @@ export function anotherNamesStore(file: string): boolean {
   }
 }
 
-async function crewsOf(file: string): Promise<{ readonly store: string | Store | undefined }[]> {
+async function loadStoreCrews(file: string): Promise<{ readonly store: string | Store | undefined }[]> {
   const { loadCrews } = await import('./load-crew.ts')
   try {
     return await loadCrews(file)
@@ -62,7 +62,7 @@ function mentionsStore(path: string, seen: Set<string>): boolean {
   return [...text.matchAll(imported)].some(([, name = '']) => mentionsStore(resolve(dirname(path), name), seen))
 }
 
-function keyOf(store: string | Store | undefined): unknown {
+function storeKey(store: string | Store | undefined): unknown {
   const path = typeof store === 'string' ? storePath(store) : undefined
   return path === undefined ? store : resolve(path)
 }

@@ -9,8 +9,8 @@ import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { countOpenQuestions, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
-import { placeOf } from '../write-command.ts'
-import { canAsk, thePerson } from '../input/ask-line.ts'
+import { locateCrew } from '../write-command.ts'
+import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { plural, shortTime } from '../output/words.ts'
 
 /** More than a person looks through. */
@@ -36,19 +36,19 @@ export async function findRun(
   choice: Choice = {},
 ): Promise<RunRow> {
   if (name === undefined) return anyRun(store, crew, choice)
-  if (name === 'latest') return (await latestRun(store, crew)) ?? noRuns(store, crew)
+  if (name === 'latest') return (await latestRun(store, crew)) ?? noRunsError(store, crew)
   const row = await namedRun(store, name)
   if (crew !== undefined && row.crew !== crew) {
-    throw ofOtherCrew(row, crew)
+    throw otherCrewError(row, crew)
   }
   return row
 }
 
 /** RUN_NOT_FOUND for a run whose crew was not loaded. */
-export function ofOtherCrew(row: RunRow, loaded: string): UsageError {
+export function otherCrewError(row: RunRow, loaded: string): UsageError {
   const words = `run ${row.run} belongs to crew ${row.crew}, not to ${loaded}`
   const { module } = readSummary(row)
-  return module && placeOf(module)
+  return module && locateCrew(module)
     ? new UsageError(words, { code: 'RUN_NOT_FOUND', next: { act: 'module', to: 'load that crew', module } })
     : new UsageError(`${words}; name the file of that crew with --file`, {
         code: 'RUN_NOT_FOUND',
@@ -108,20 +108,20 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
     choices.push({ value: row, label: row.run, note })
   }
   const { pick } = await import('../input/pick.ts')
-  const picked = await pick(title, choices, thePerson())
+  const picked = await pick(title, choices, terminalPerson())
   if (picked) return picked
   throw new UsageError('no run was picked; name one', { next: { act: 'runs' } })
 }
 
 /** For commands that cannot be undone: the beginning of an id is enough only if the person confirms the run. */
-export async function findWhole(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
+export async function findRunToEnd(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row
   const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked`
   throw new RepriseError('RUN_NOT_FOUND', words, { runId: name, next: { act: 'runs' } })
 }
 
-function noRuns(store: Store, crew: string | undefined): never {
+function noRunsError(store: Store, crew: string | undefined): never {
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
   throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet`, { next: { act: 'kickoff' } })
 }

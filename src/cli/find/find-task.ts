@@ -6,17 +6,17 @@ import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../command.ts'
 import { seeTasks } from '../write-command.ts'
-import { canAsk, thePerson } from '../input/ask-line.ts'
+import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { pick } from '../input/pick.ts'
 
-interface Named {
+interface NamedTask {
   readonly name: string
   readonly id: string
   readonly description?: string
 }
 
 /** TASK_NOT_FOUND, with a suggestion; a usage error if the name is missing or ambiguous without a terminal. */
-export async function chooseTask<T extends Named>(
+export async function chooseTask<T extends NamedTask>(
   tasks: readonly T[],
   reference: string | undefined,
   where: string,
@@ -36,7 +36,7 @@ export async function chooseTask<T extends Named>(
     throw new UsageError(`${what}; give the name of one: ${names}`, { next: seeTasks })
   }
   const choices = matches.map((task) => ({ value: task, label: task.name, note: task.description ?? '' }))
-  const picked = await pick(`Which task of ${where}?`, choices, thePerson())
+  const picked = await pick(`Which task of ${where}?`, choices, terminalPerson())
   if (picked) return picked
   throw new UsageError(`no task was picked; name one: ${names}`)
 }
@@ -54,7 +54,7 @@ export function hasTask(crew: Crew, reference: string | undefined): boolean {
 }
 
 /** The whole name, for an optional task. */
-export async function taskNameOf(crew: Crew, reference: string | undefined): Promise<string | undefined> {
+export async function findTaskName(crew: Crew, reference: string | undefined): Promise<string | undefined> {
   return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name
 }
 

@@ -30,12 +30,12 @@ export async function loadCrew(
   if (first && crews.every(([, crew]) => crew === first[1])) return first[1]
   const names = crews.map(([name]) => name)
   if (first)
-    throw notFound(`${path} exports ${names.length} crews, ${names.join(' and ')}`, {
+    throw crewNotFound(`${path} exports ${names.length} crews, ${names.join(' and ')}`, {
       act: 'again',
       to: 'choose one',
       words: ['--crew', first[0]],
     })
-  throw notFound(`${path} exports ${crewless(module)}; add: export const crew = new Crew({ … })`, {
+  throw crewNotFound(`${path} exports ${describeCrewless(module)}; add: export const crew = new Crew({ … })`, {
     act: 'command',
     to: 'check it',
     words: ['doctor'],
@@ -45,7 +45,7 @@ export async function loadCrew(
 
 /** The named file, else the usual one. CREW_NOT_FOUND. */
 export function crewFile(named: string | undefined): string {
-  return named ?? usualFile() ?? nowhere()
+  return named ?? usualFile() ?? noCrewFile()
 }
 
 /** All crews that a file exports, without duplicates. A usage error if it cannot be loaded. */
@@ -53,8 +53,8 @@ export async function loadCrews(path: string): Promise<Crew[]> {
   return [...new Set(Object.values(await load(path)).filter((value) => Crew.isInstance(value)))]
 }
 
-function nowhere(): never {
-  throw notFound(
+function noCrewFile(): never {
+  throw crewNotFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +
       `name the crew's file, or put "reprise": { "crew": "path" } into package.json`,
     newProject,
@@ -63,12 +63,13 @@ function nowhere(): never {
 
 async function load(path: string): Promise<{ readonly [name: string]: unknown }> {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found?.isDirectory()) throw notFound(`${path} is a folder; name the file in it that exports the crew`, newProject)
+  if (found?.isDirectory())
+    throw crewNotFound(`${path} is a folder; name the file in it that exports the crew`, newProject)
   if (!found)
-    throw notFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`, newProject)
+    throw crewNotFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`, newProject)
   try {
     const module = await importWhole(pathToFileURL(resolve(path)).href)
-    noteWhere(path, module)
+    noteModule(path, module)
     return module
   } catch (error) {
     if (RepriseError.isInstance(error)) throw reworded(error, `${path}: ${error.facts}`)
@@ -81,7 +82,7 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
 }
 
 /** Notes the file and export of each crew: printed commands about its runs name them. */
-function noteWhere(path: string, module: { readonly [name: string]: unknown }): void {
+function noteModule(path: string, module: { readonly [name: string]: unknown }): void {
   const file = relative(projectFolder(process.cwd()), resolve(path)).replaceAll(sep, '/')
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
   const several = new Set(crews.map(([, crew]) => crew)).size > 1
@@ -115,23 +116,25 @@ function exportNamed(module: { readonly [name: string]: unknown }, wanted: strin
   const named = Object.values(module).find((value): value is Crew => Crew.isInstance(value) && value.name === wanted)
   if (named) return named
   if (found !== undefined)
-    throw notFound(`${wanted} in ${path} is ${kindOf(found)}, not a crew; it exports ${describeExports(module)}`)
+    throw crewNotFound(
+      `${wanted} in ${path} is ${describeType(found)}, not a crew; it exports ${describeExports(module)}`,
+    )
   const crews = Object.keys(module).filter((name) => Crew.isInstance(module[name]))
   const near = nearest(wanted, crews)
   const meant = near === undefined ? '' : `; did you mean --crew ${near}?`
-  throw notFound(`${path} has no export ${wanted}${meant}; it exports ${describeExports(module)}`)
+  throw crewNotFound(`${path} has no export ${wanted}${meant}; it exports ${describeExports(module)}`)
 }
 
-function crewless(module: { readonly [name: string]: unknown }): string {
+function describeCrewless(module: { readonly [name: string]: unknown }): string {
   return Object.keys(module).length === 0 ? 'nothing' : `no crew but ${describeExports(module)}`
 }
 
 function describeExports(module: { readonly [name: string]: unknown }): string {
-  const found = Object.entries(module).map(([name, value]) => `${name} (${kindOf(value)})`)
+  const found = Object.entries(module).map(([name, value]) => `${name} (${describeType(value)})`)
   return found.join(', ') || 'nothing'
 }
 
-function kindOf(value: unknown): string {
+function describeType(value: unknown): string {
   if (Crew.isInstance(value)) return 'a crew'
   if (Array.isArray(value))
     return value.some((item) => Crew.isInstance(item)) ? 'a list of crews: export each by its own name' : 'a list'
@@ -145,7 +148,7 @@ function kindOf(value: unknown): string {
 
 const newProject: CommandNext = { act: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' }
 
-function notFound(message: string, next?: CommandNext): UsageError {
+function crewNotFound(message: string, next?: CommandNext): UsageError {
   return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })
 }
 
@@ -154,17 +157,17 @@ function missingImport(error: unknown): string | undefined {
   const [, kind, wanted = '', importer = ''] =
     /^Cannot find (module|package) '(.*?)' imported from (.*)$/m.exec(messageOf(error)) ?? []
   if (kind === 'module')
-    return `${shown(importer)} imports ${shown(wanted)}, which is not there; correct the import, or add that file`
+    return `${relativePath(importer)} imports ${relativePath(wanted)}, which is not there; correct the import, or add that file`
   if (kind === 'package')
-    return `${shown(importer)} imports the package ${wanted}, which is not installed; run npm install ${wanted}, or correct the import`
+    return `${relativePath(importer)} imports the package ${wanted}, which is not installed; run npm install ${wanted}, or correct the import`
   const [, from = '', name = ''] =
     /^The requested module '(.*)' does not provide an export named '(.*)'$/m.exec(messageOf(error)) ?? []
   const [, place] = /^(file:\S+?):\d+\n/.exec((error as { stack?: string }).stack ?? '') ?? []
   if (place === undefined || name === '') return undefined
-  return `${shown(place)} imports ${name} from ${from}, which does not export it; correct the import`
+  return `${relativePath(place)} imports ${name} from ${from}, which does not export it; correct the import`
 }
 
-function shown(file: string): string {
+function relativePath(file: string): string {
   return relative(process.cwd(), file.startsWith('file:') ? fileURLToPath(file) : file)
 }
 

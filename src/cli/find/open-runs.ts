@@ -12,7 +12,7 @@ import { shortWaitMs, patientStore } from '../../stores/patient/patient-store.ts
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
-import type { Commands, Kept } from '../write-command.ts'
+import type { Commands, StoreLocation } from '../write-command.ts'
 import { anotherNamesStore, crewStore } from './crew-store.ts'
 
 export type OpenEngine = Engine & AsyncDisposable
@@ -23,7 +23,7 @@ export interface StoreOptions {
   readonly file?: string
 }
 
-interface Call {
+interface StoreCall {
   readonly options: StoreOptions
   readonly commands?: Commands
   /** Gets a warning while the store is away. Without a terminal, the command doesn't wait for the store. */
@@ -31,26 +31,26 @@ interface Call {
 }
 
 /** For commands that read runs. RUN_NOT_FOUND if the store does not exist. */
-export async function openRuns(call: Call): Promise<OpenEngine> {
-  const place = await storeOf(call)
+export async function openRuns(call: StoreCall): Promise<OpenEngine> {
+  const place = await commandStore(call)
   await checkRuns(place)
   return openEngine(place, call)
 }
 
 /** Undefined if the store does not exist: listing must not leave an empty store in every folder. */
-export async function openExistingRuns(call: Call): Promise<OpenEngine | undefined> {
-  const place = await storeOf(call)
+export async function openExistingRuns(call: StoreCall): Promise<OpenEngine | undefined> {
+  const place = await commandStore(call)
   return (await missingStore(place)) === undefined ? openEngine(place, call) : undefined
 }
 
 /** For commands that add runs: the store is created if missing. */
-export async function openStoreFor(call: Call): Promise<OpenEngine> {
-  return openEngine(await storeOf(call), call)
+export async function openOrCreateStore(call: StoreCall): Promise<OpenEngine> {
+  return openEngine(await commandStore(call), call)
 }
 
 /** The URL of the store, which is not opened. A usage error if the crew's store is an object. */
-export async function storeUrlOf(call: Call): Promise<string> {
-  const place = await storeOf(call)
+export async function commandStoreUrl(call: StoreCall): Promise<string> {
+  const place = await commandStore(call)
   if (typeof place !== 'object') return storeUrl(place)
   throw new UsageError(`the crew has opened its store ${place.url} by itself; name the store with --store`)
 }
@@ -59,22 +59,22 @@ export async function storeUrlOf(call: Call): Promise<string> {
  * For the studio, which opens the store itself and may be started before the first worker. RUN_NOT_FOUND for a default
  * file or folder that does not exist: it is likely the wrong one.
  */
-export async function storeOfStudio(call: Call): Promise<string | Store | undefined> {
-  const place = await storeOf(call)
+export async function studioStore(call: StoreCall): Promise<string | Store | undefined> {
+  const place = await commandStore(call)
   const named = call.options.store !== undefined
   if (!named && typeof place !== 'object' && storePath(storeUrl(place)) !== undefined) await checkRuns(place)
   return place
 }
 
 /** Undefined if the environment or the default decides. Commands printed from now on name the same store. */
-async function storeOf({ options, commands }: Call): Promise<string | Store | undefined> {
+async function commandStore({ options, commands }: StoreCall): Promise<string | Store | undefined> {
   if (options.store !== undefined) return options.store
   const found = await crewStore(options.file)
-  commands?.keptIn(storeOutside(found, options.file))
+  commands?.setStore(locateStore(found, options.file))
   return found
 }
 
-async function openEngine(place: string | Store | undefined, { terminal }: Call): Promise<OpenEngine> {
+async function openEngine(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
   const tell = (told: string): void => terminal?.err.line(`warning: ${told}`)
   const opened = patientStore(await openCrewStore(place), { limitMs: terminal ? shortWaitMs : 0, onOutage: tell })
   return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
@@ -98,7 +98,7 @@ function storeUrl(store: string | undefined): string {
  * How printed commands that don't load the crew's file find its store, if they would use another one. `store` is what
  * the crew names, `file` what this call was given.
  */
-export function storeOutside(store: string | Store | undefined, file: string | undefined): Kept | undefined {
+export function locateStore(store: string | Store | undefined, file: string | undefined): StoreLocation | undefined {
   const url = typeof store === 'object' ? store.url : storeUrl(store)
   // a store in memory ends with its process
   if (/^memory:/i.test(url)) return undefined

@@ -5,16 +5,16 @@ import type { RunRow, Store } from '../../stores/store.ts'
 import type { Commands } from '../write-command.ts'
 
 /** Notes the crew's file, and returns the run's id. */
-export async function aboutRun(commands: Commands, store: Store, row: RunRow): Promise<string> {
+export async function noteRun(commands: Commands, store: Store, row: RunRow): Promise<string> {
   // a child run continues with its root
-  const top = await outermost(store, row.run)
+  const top = await findRootRun(store, row.run)
   const resumed = top === row.run ? row : await store.row(top)
-  commands.madeIn(resumed && readSummary(resumed).module)
+  commands.setCrew(resumed && readSummary(resumed).module)
   return row.run
 }
 
 /** The id of the root run, which is the run to resume. */
-export async function outermost(store: Store, run: string): Promise<string> {
+export async function findRootRun(store: Store, run: string): Promise<string> {
   const root = rootRunId(run)
   return (await store.row(root)) ? root : run
 }

@@ -5,14 +5,14 @@ import { ownMember } from '../../base/options.ts'
 import type { Crew } from '../../crew/crew.ts'
 import { inputsToGive } from '../../crew/arguments/inputs.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
-import { askLine, canAsk, thePerson, type Person } from './ask-line.ts'
-import { parsePair, type inputsOf } from './inputs.ts'
+import { askLine, canAsk, terminalPerson, type Person } from './ask-line.ts'
+import { parsePair, type readInputs } from './inputs.ts'
 
 /** Undefined if the person leaves. Needs `canAsk()`. */
 export async function askInputs(
   err: Channel,
   { inputs: names, types = {} }: Pick<NextStep<'give'>, 'inputs' | 'types'>,
-  person: Person = thePerson(),
+  person: Person = terminalPerson(),
 ): Promise<{ readonly [name: string]: unknown } | undefined> {
   const inputs: [string, unknown][] = []
   err.line({ text: 'a text, or @file for the text of a file; Esc to leave', format: 'dim' })
@@ -46,10 +46,10 @@ async function askInput(
   }
 }
 
-type Inputs = ReturnType<typeof inputsOf>
+type Inputs = ReturnType<typeof readInputs>
 
 /** Calls `start` again with the missing inputs. */
-export async function askingForMissing<Begun>(
+export async function withMissingInputs<Begun>(
   { loud }: Terminal,
   crew: Crew,
   inputs: Inputs,

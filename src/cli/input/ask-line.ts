@@ -14,7 +14,7 @@ export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-export function thePerson(signal?: AbortSignal): Person {
+export function terminalPerson(signal?: AbortSignal): Person {
   return { input: process.stdin, output: process.stderr, signal }
 }
 

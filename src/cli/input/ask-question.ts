@@ -7,9 +7,9 @@ import type { Json } from '../../journal/json.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { UsageError } from '../exit-codes.ts'
 import { readLimit } from './read-limit.ts'
-import { askingPath, printAsking, printAskingWhole } from '../output/print-asking.ts'
+import { askingTaskPath, printAsking, printAskingWhole } from '../output/print-asking.ts'
 import { printSubject } from '../output/print-question.ts'
-import { askLine, thePerson, type Person } from './ask-line.ts'
+import { askLine, terminalPerson, type Person } from './ask-line.ts'
 import { pick } from './pick.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -21,7 +21,7 @@ import { wrap } from '../../text/wrap.ts'
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,
   question: AskedQuestion,
-  person: Person = thePerson(),
+  person: Person = terminalPerson(),
 ): Promise<Answer | undefined> {
   const shownWhole = printQuestion(loud, question)
   const forms = Object.entries(decisions[question.kind])
@@ -55,7 +55,7 @@ function printQuestion(channel: Channel, question: AskedQuestion): boolean {
   const width = Math.min(channel.width, 120)
   channel.line()
   const [first = '', ...rows] = wrap(
-    `question ${question.id}, task ${askingPath(question.asking)}: ${question.text}`,
+    `question ${question.id}, task ${askingTaskPath(question.asking)}: ${question.text}`,
     width,
     2,
   )
@@ -95,7 +95,7 @@ async function askField(
   needed: boolean,
   person: Person,
 ): Promise<{ readonly given?: { readonly value: Json } } | undefined> {
-  const { hint, read } = readerOf(question, field)
+  const { hint, read } = fieldReader(question, field)
   const hints = [hint, needed ? '' : 'Enter to leave it as it is'].filter((words) => words !== '').join('; ')
   for (;;) {
     const typed = await askLine(`${field}${hints === '' ? '' : ` (${hints})`}: `, person)
@@ -121,7 +121,7 @@ interface Reader {
   readonly read: (typed: string) => Json
 }
 
-function readerOf(question: Question, field: string): Reader {
+function fieldReader(question: Question, field: string): Reader {
   // the output of a task without a schema is always a text
   const text =
     field === 'reason' || field === 'feedback' || (question.kind === 'result' && typeof question.output === 'string')

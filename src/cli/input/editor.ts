@@ -11,7 +11,7 @@ import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import { canAsk } from './ask-line.ts'
 
-export interface Edited {
+export interface EditedText {
   readonly text: string
   readonly path: string
   /** Call it when the text is in use. */
@@ -19,7 +19,7 @@ export interface Edited {
 }
 
 /** A usage error without a terminal or an editor, or if nothing was changed. */
-export async function editOutput(store: Store, run: string, task: Task): Promise<Edited> {
+export async function editOutput(store: Store, run: string, task: Task): Promise<EditedText> {
   const editor = editorCommand(task)
   const before = await outputText(store, run, task)
   const path = join(mkdtempSync(join(tmpdir(), 'reprise-')), task.schema ? 'output.json' : 'output.txt')
@@ -41,7 +41,7 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
 }
 
 /** For a text that cannot be used as it is. */
-export function keptWords({ path }: Edited, name?: string): string {
+export function editedTextHint({ path }: EditedText, name?: string): string {
   return `your text is kept; use it with: --output ${shellWord(`${name === undefined ? '' : `${name}=`}@${path}`)}`
 }
 

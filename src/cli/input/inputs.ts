@@ -11,7 +11,7 @@ export interface InputOptions {
 }
 
 /** Undefined without inputs: an existing run then keeps its own. */
-export function inputsOf({ input = [], inputs }: InputOptions): { readonly [name: string]: unknown } | undefined {
+export function readInputs({ input = [], inputs }: InputOptions): { readonly [name: string]: unknown } | undefined {
   if (inputs === undefined && input.length === 0) return undefined
   const fromFile = inputs === undefined ? {} : readObject(inputs)
   return Object.fromEntries([...Object.entries(fromFile), ...input.map(parsePair)])

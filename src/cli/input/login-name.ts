@@ -11,7 +11,7 @@ function loginName(): string | undefined {
 }
 
 /** The `by` option of the library. */
-export function signedBy(by: string | undefined): { readonly by?: string } {
+export function readSigner(by: string | undefined): { readonly by?: string } {
   const name = by ?? loginName()
   return name === undefined ? {} : { by: name }
 }

@@ -9,7 +9,7 @@ import { parseJson, readText } from './inputs.ts'
  * Outputs by task name, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error if a task is
  * given twice.
  */
-export async function outputsOf(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
+export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
   const outputs = new Map<string, unknown>()
   for (const pair of pairs) {
     const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
@@ -20,18 +20,18 @@ export async function outputsOf(crew: Crew, pairs: readonly string[] = []): Prom
     if (outputs.has(task.name))
       throw new UsageError(`--output ${task.name} is given twice; give it once, and others for other tasks`)
     const what = `--output ${task.name}`
-    outputs.set(task.name, sign === ':=' ? parseJson(value, what) : outputOf(task, value, what))
+    outputs.set(task.name, sign === ':=' ? parseJson(value, what) : readOutput(task, value, what))
   }
   return outputs
 }
 
 /** `@file` is the file's text. */
-export function outputOf(task: Task, typed: string, what: string): unknown {
+export function readOutput(task: Task, typed: string, what: string): unknown {
   const hint = `a text that begins with @ goes into a file`
-  return valueOf(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)
+  return parseOutput(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)
 }
 
-export function valueOf(task: Task, text: string, what: string): unknown {
+export function parseOutput(task: Task, text: string, what: string): unknown {
   if (!task.schema) return text
   try {
     return JSON.parse(text) as unknown

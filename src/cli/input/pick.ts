@@ -43,7 +43,7 @@ export async function pick<Value>(
   const list = (): void => {
     const width = Math.max(40, output.columns || 80) - 1
     const height = Math.max(3, Math.min(mostRows, (output.rows || 24) - 4))
-    const found = matching(choices, typed)
+    const found = matchChoices(choices, typed)
     const first = Math.max(0, Math.min(at - Math.floor(height / 2), found.length - height))
     const rows = found.slice(first, first + height).map(({ index, choice }, row) => {
       const label = shorten(choice.label, labels)
@@ -71,7 +71,7 @@ export async function pick<Value>(
     }
     const cancel = (): void => end(undefined, '(none)')
     const onKey = (text: string | undefined, key: Key): void => {
-      const found = matching(choices, typed)
+      const found = matchChoices(choices, typed)
       const rows = found.length
       if (key.name === 'escape' || (key.ctrl && (key.name === 'c' || key.name === 'd'))) return cancel()
       if (key.name === 'return' || key.name === 'enter') {
@@ -86,7 +86,7 @@ export async function pick<Value>(
     const retype = (words: string): void => {
       typed = words
       // a typed number selects the row of that number, even if other rows contain it
-      const numbered = matching(choices, typed).findIndex(({ index }) => String(index + 1) === typed.trim())
+      const numbered = matchChoices(choices, typed).findIndex(({ index }) => String(index + 1) === typed.trim())
       at = Math.max(0, numbered)
     }
     emitKeypressEvents(input, quickEscape)
@@ -98,7 +98,7 @@ export async function pick<Value>(
   })
 }
 
-function matching<Value>(
+function matchChoices<Value>(
   choices: readonly Choice<Value>[],
   typed: string,
 ): { readonly index: number; readonly choice: Choice<Value> }[] {

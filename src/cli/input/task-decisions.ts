@@ -2,19 +2,19 @@
 import type { TaskDecisionOptions } from '../../crew/options/verb-options.ts'
 import { UsageError } from '../exit-codes.ts'
 
-interface Typed {
+interface TypedDecisions {
   readonly renamed?: readonly string[]
   readonly removed?: readonly string[]
 }
 
-export function decisionsOf({ renamed, removed }: Typed): TaskDecisionOptions {
+export function readTaskDecisions({ renamed, removed }: TypedDecisions): TaskDecisionOptions {
   return {
-    ...(renamed === undefined ? {} : { renamed: Object.fromEntries(renamed.map(pairOf)) }),
+    ...(renamed === undefined ? {} : { renamed: Object.fromEntries(renamed.map(parseRename)) }),
     ...(removed === undefined ? {} : { removed }),
   }
 }
 
-function pairOf(typed: string): [string, string] {
+function parseRename(typed: string): [string, string] {
   const [old = '', now = '', ...more] = typed.split('=')
   if (old !== '' && now !== '' && more.length === 0) return [old, now]
   throw new UsageError(`--renamed ${typed} is not a pair; write --renamed old=new`)

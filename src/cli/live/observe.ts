@@ -6,11 +6,11 @@ import type { Batch, Store } from '../../stores/store.ts'
 export interface ObservedStore {
   readonly store: Store
   /** Resolves when the listener has received everything that was written so far. */
-  heard(): Promise<void>
+  delivered(): Promise<void>
 }
 
 /** The same store, with a listener that receives each entry, in order, once it is written. */
-export function observe(store: Store, hear: (entry: Entry, run: string) => void | Promise<void>): ObservedStore {
+export function observeStore(store: Store, hear: (entry: Entry, run: string) => void | Promise<void>): ObservedStore {
   let queue = Promise.resolve()
   const tell = (run: string, { lines }: Batch): void => {
     for (const { bytes, seq } of lines) {
@@ -37,5 +37,5 @@ export function observe(store: Store, hear: (entry: Entry, run: string) => void 
       return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },
   })
-  return { store: observed, heard: () => queue }
+  return { store: observed, delivered: () => queue }
 }

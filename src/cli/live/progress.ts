@@ -14,9 +14,9 @@ import { duration } from '../output/words.ts'
 
 export interface Progress extends Disposable {
   /** Receives a recorded entry of the run or of a child run. */
-  hear(entry: Entry, run: string): void | Promise<void>
+  onEntry(entry: Entry, run: string): void | Promise<void>
   /** Shows what the run's models write from now on. */
-  listenTo(run: Run): void
+  follow(run: Run): void
   /** Keeps the terminal free for as long as `work` takes. */
   whileAsking<T>(work: () => Promise<T>): Promise<T>
 }
@@ -31,13 +31,13 @@ export function openProgress(
       block,
       createTree(store, prices, () => Date.now()),
     )
-  if (terminal.quiet) return { hear() {}, ...alone, [Symbol.dispose]() {} }
+  if (terminal.quiet) return { onEntry() {}, ...withoutBlock, [Symbol.dispose]() {} }
   const shown = muteStepLog()
-  return { hear: progressLines(terminal.err), ...alone, [Symbol.dispose]: () => shown[Symbol.dispose]() }
+  return { onEntry: progressLines(terminal.err), ...withoutBlock, [Symbol.dispose]: () => shown[Symbol.dispose]() }
 }
 
 /** For lines that stay. */
-const alone: Pick<Progress, 'listenTo' | 'whileAsking'> = { listenTo() {}, whileAsking: (work) => work() }
+const withoutBlock: Pick<Progress, 'follow' | 'whileAsking'> = { follow() {}, whileAsking: (work) => work() }
 
 const frameMs = 100
 
@@ -53,10 +53,10 @@ function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progre
     draw()
   }, frameMs)
   return {
-    hear: (entry, run) => tree.hear(entry, run),
-    listenTo(run) {
+    onEntry: (entry, run) => tree.onEntry(entry, run),
+    follow(run) {
       const listen = async (): Promise<void> => {
-        for await (const event of run.events()) if (!('seq' in event)) tree.said(event)
+        for await (const event of run.events()) if (!('seq' in event)) tree.onDelta(event)
       }
       // the result of the run reports its failure
       listen().catch(() => undefined)
@@ -85,12 +85,12 @@ function progressLines(channel: Channel): (entry: Entry, run: string) => void {
   let begin: number | undefined
   return (entry, run) => {
     begin ??= performance.now()
-    const words = wordsOf(entry, run)
+    const words = progressWords(entry, run)
     if (words !== undefined) channel.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
   }
 }
 
-function wordsOf(entry: Entry, run: string): string | undefined {
+function progressWords(entry: Entry, run: string): string | undefined {
   switch (entry.type) {
     case 'run.created': {
       const origin = entry.parent ? `, made from ${entry.parent.run}` : ''

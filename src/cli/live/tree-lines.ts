@@ -52,11 +52,11 @@ export function treeLines(run: LiveRun, size: Size, frame: number | undefined): 
   // on a wide terminal the numbers would be far from the names
   const width = Math.min(size.width, Math.max(widest, longest + besides))
   const name = Math.min(longest, Math.max(leastName, width - besides))
-  const talking = groups.filter(({ task }) => task.said !== '').length
+  const talking = groups.filter(({ task }) => task.reply !== '').length
   const blocks = groups.map(({ task, depth }) => ({
     task,
     line: taskLine(task, depth, { width, name, priced, frame }),
-    said: saidOf(task, depth, width, talking > 1 ? 2 : saidLines),
+    said: replyLines(task, depth, width, talking > 1 ? 2 : saidLines),
   }))
   const named = `run ${run.runId}`
   const crew = shorten(run.crew, Math.max(leastName, width - 3 - columns(named)))
@@ -65,7 +65,7 @@ export function treeLines(run: LiveRun, size: Size, frame: number | undefined): 
     { text: `  ${shorten(named, width - 3 - columns(crew))}`, format: 'dim' },
   ]
   if (frame === undefined) return [head, ...blocks.map(({ line }) => line)]
-  return [head, ...fit(blocks, size.height - 3), footLine(run, width)]
+  return [head, ...fitRows(blocks, size.height - 3), footLine(run, width)]
 }
 
 function* flat(
@@ -100,7 +100,7 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
   // a deeper name has a narrower column
   const left = 2 + 2 + name + 2
   const room = Math.max(0, width - 1 - left - numbers.length)
-  const words = shorten([task.agent, task.doing].filter(Boolean).join(' · '), room)
+  const words = shorten([task.agent, task.activity].filter(Boolean).join(' · '), room)
   return [
     head,
     { text: turning ? (spinner[frame % spinner.length] ?? sign) : sign, ...(format ? { format } : {}) },
@@ -112,10 +112,10 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
   ]
 }
 
-function saidOf(task: LiveTask, depth: number, width: number, most: number): Line[] {
-  if (task.said === '') return []
+function replyLines(task: LiveTask, depth: number, width: number, most: number): Line[] {
+  if (task.reply === '') return []
   const head = `    ${'  '.repeat(depth)}`
-  const rows = plain(task.said)
+  const rows = plain(task.reply)
     .split('\n')
     .flatMap((row) => wrap(row, width - columns(head) - 3, 0))
     .filter((row) => row.trim() !== '')
@@ -134,7 +134,7 @@ interface Group {
 }
 
 /** Leaves out lines of replies first, then tasks that are far from the current one. */
-function fit(groups: readonly Group[], room: number): Line[] {
+function fitRows(groups: readonly Group[], room: number): Line[] {
   const all = groups.flatMap(({ line, said }) => [line, ...said])
   if (all.length <= room) return all
   if (groups.length <= room) {
@@ -147,7 +147,7 @@ function fit(groups: readonly Group[], room: number): Line[] {
     })
   }
   const { length } = groups
-  const middle = whereItIs(groups)
+  const middle = currentTask(groups)
   if (room < 3) return groups.slice(middle, middle + Math.max(1, room)).map(({ line }) => line)
   const spare = Math.min(Math.floor(room / 3), room - 3)
   const words = spare > 0 ? (groups[middle]?.said.slice(-spare) ?? []) : []
@@ -160,7 +160,7 @@ function fit(groups: readonly Group[], room: number): Line[] {
   return [...hidden(from, 'above'), ...kept, ...hidden(length - to, 'below')]
 }
 
-function whereItIs(groups: readonly Group[]): number {
+function currentTask(groups: readonly Group[]): number {
   const busy = groups.findIndex(({ task }) => isUnderWay(task))
   if (busy >= 0) return busy
   const next = groups.findIndex(({ task }) => task.status === 'started' || task.status === 'pending')

@@ -20,12 +20,12 @@ export interface LiveTask {
   readonly status: TaskViewStatus
   readonly agent: string | undefined
   /** What the task is doing, or why it waits or failed. */
-  readonly doing: string
+  readonly activity: string
   readonly ms: number | undefined
   readonly tokens: number
   readonly cost: number | undefined
   /** The end of the reply that its model is writing. */
-  readonly said: string
+  readonly reply: string
   /** The tasks of a nested crew. */
   readonly tasks: readonly LiveTask[]
 }
@@ -41,9 +41,9 @@ export interface LiveRun {
 
 export interface Tree {
   /** Receives entries of the run and of its child runs, in the order of each run. */
-  hear(entry: Entry, run: string): Promise<void>
+  onEntry(entry: Entry, run: string): Promise<void>
   /** Receives text of the root run's models. */
-  said(delta: Delta): void
+  onDelta(delta: Delta): void
   /** Undefined before the first entry. `now`: as `Date.now()`. */
   look(now: number): LiveRun | undefined
 }
@@ -51,7 +51,7 @@ export interface Tree {
 /** The rest of a long reply is not shown. */
 const saidAtMost = 2000
 
-interface Watched {
+interface WatchedRun {
   readonly state: RunState
   /** By task. */
   readonly doing: Map<string, string>
@@ -61,22 +61,22 @@ interface Watched {
 }
 
 export function createTree(store: Store, prices: Prices | undefined, clock: () => number): Tree {
-  const runs = new Map<string, Watched>()
+  const runs = new Map<string, WatchedRun>()
   const speeches = new Map<string, string>()
   let begin: number | undefined
 
-  async function watch(entry: Entry, run: string): Promise<Watched> {
+  async function watch(entry: Entry, run: string): Promise<WatchedRun> {
     const known = runs.get(run)
     if (known) return known
     // a resumed run has earlier entries in the store
     const state = entry.type === 'run.created' ? emptyState() : (await readRun(store, run)).state
-    const watched: Watched = { state, doing: new Map(), last: new Map(), costs: new Map() }
+    const watched: WatchedRun = { state, doing: new Map(), last: new Map(), costs: new Map() }
     for (const { name } of state.tasks.values()) watched.costs.set(name, await costOfTask(state, name, prices))
     runs.set(run, watched)
     return watched
   }
 
-  function lookAt({ state, doing, last, costs }: Watched, now: number, main: boolean): LiveTask[] {
+  function lookAt({ state, doing, last, costs }: WatchedRun, now: number, main: boolean): LiveTask[] {
     const open = openQuestions(state)
     return currentTasks(state).map((task): LiveTask => {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
@@ -91,12 +91,12 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
         name: task.name,
         status,
         agent: task.output?.agent ?? task.agent,
-        doing: wordsOf(state, task, status, said === '' ? doing.get(task.name) : 'writes'),
-        ms: timeOf(task, now, last.get(task.name)),
+        activity: describeActivity(state, task, status, said === '' ? doing.get(task.name) : 'writes'),
+        ms: taskDuration(task, now, last.get(task.name)),
         // the parent learns what a child run has spent when the child ends
         tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
         cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
-        said,
+        reply: said,
         tasks,
       }
     })
@@ -107,7 +107,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   }
 
   return {
-    async hear(entry, run) {
+    async onEntry(entry, run) {
       begin ??= clock()
       const watched = await watch(entry, run)
       const { state } = watched
@@ -123,7 +123,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       watched.costs.set(task, await costOfTask(state, task, prices))
     },
 
-    said(delta) {
+    onDelta(delta) {
       if (delta.type === 'text.reset') speeches.delete(delta.path)
       if (delta.type !== 'text.delta') return
       speeches.set(delta.path, ((speeches.get(delta.path) ?? '') + delta.text).slice(-saidAtMost))
@@ -145,7 +145,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   }
 }
 
-function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing: string | undefined): string {
+function describeActivity(state: RunState, task: TaskState, status: TaskViewStatus, doing: string | undefined): string {
   switch (status) {
     case 'running':
       return doing ?? 'continues'
@@ -166,7 +166,11 @@ function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing
 }
 
 /** From the start of the task to its end, to now, or to its last entry, if it was stopped or has failed. */
-function timeOf({ status, source, output, startedAt }: TaskState, now: number, last?: string): number | undefined {
+function taskDuration(
+  { status, source, output, startedAt }: TaskState,
+  now: number,
+  last?: string,
+): number | undefined {
   if (output && source !== 'executed') return undefined
   const start = output?.startedAt ?? startedAt
   if (start === undefined) return undefined
@@ -192,7 +196,7 @@ function doingAfter(state: RunState, entry: Entry, path: string): string | undef
     }
     case 'tool.called':
     case 'tool.returned':
-      return withAgent(state, attemptOf(path), afterCall(state, path))
+      return withAgent(state, attemptOfCall(path), afterCall(state, path))
     case 'guardrail.judged':
       return entry.verdict === 'refused' ? `sent back: ${entry.reason ?? entry.guardrail}` : 'checks the answer'
     case 'context.summarised':
@@ -211,13 +215,13 @@ function kickoffWords(state: RunState, path: string): string {
   return `${done.length} of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} done`
 }
 
-function attemptOf(call: string): string {
+function attemptOfCall(call: string): string {
   return parentPath(parentPath(call))
 }
 
 /** The calls of its turn that are in progress; when all have returned, the model is called next. */
 function afterCall(state: RunState, call: string): string {
-  const turn = state.attempts.get(attemptOf(call))?.turns.find(({ path }) => path === parentPath(call))
+  const turn = state.attempts.get(attemptOfCall(call))?.turns.find(({ path }) => path === parentPath(call))
   // the journal records a function as a call that no model made
   if (turn?.reply.finish === 'code') return aFunction
   const open = turn?.calls.filter(({ outcome }) => !outcome) ?? []

@@ -48,7 +48,7 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
     midLine = false
     const { width } = size()
     const cut = lines.map((line) => cutLine(line, width - 1))
-    shown = cut.map((line) => line.reduce((sum, piece) => sum + columns(textOf(piece)), 0))
+    shown = cut.map((line) => line.reduce((sum, piece) => sum + columns(pieceText(piece)), 0))
     return before + cut.map((line) => `${line.map(paint).join('')}\n`).join('')
   }
 
@@ -98,14 +98,14 @@ export function takeBack(rows: number): string {
   return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`
 }
 
-function textOf(piece: Piece): string {
+function pieceText(piece: Piece): string {
   return plain(typeof piece === 'string' ? piece : piece.text).replaceAll(/[\n\t]/g, ' ')
 }
 
 function cutLine(pieces: readonly Piece[], width: number): Piece[] {
   let room = width
   return pieces.map((piece) => {
-    const text = cutToWidth(textOf(piece), room)
+    const text = cutToWidth(pieceText(piece), room)
     room -= columns(text)
     return typeof piece === 'string' ? text : { ...piece, text }
   })

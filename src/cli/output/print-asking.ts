@@ -17,7 +17,7 @@ interface Item {
 }
 
 /** `research/facts`: the task that asks, after the tasks of its parents. */
-export function askingPath(asking: readonly AskingTask[]): string {
+export function askingTaskPath(asking: readonly AskingTask[]): string {
   return asking.map(({ task }) => task).join('/')
 }
 
@@ -25,8 +25,8 @@ export function askingPath(asking: readonly AskingTask[]): string {
 export function printAsking(channel: Channel, asking: readonly AskingTask[], known = 0): boolean {
   let whole = true
   for (const level of asking.slice(known)) {
-    if (asking.length > 1) printPlace(channel, level)
-    for (const [label, items] of itemsOf(level)) {
+    if (asking.length > 1) printAskingTask(channel, level)
+    for (const [label, items] of contextItems(level)) {
       for (const item of items.slice(0, mostLines)) {
         const head = `  ${label.padEnd(8)}`
         const line = `${item.name} = ${item.text}`
@@ -45,9 +45,9 @@ export function printAsking(channel: Channel, asking: readonly AskingTask[], kno
 
 export function printAskingWhole(channel: Channel, asking: readonly AskingTask[]): void {
   for (const level of asking) {
-    printPlace(channel, level)
+    printAskingTask(channel, level)
     printBlock(channel, '  ', level.description)
-    for (const [label, items] of itemsOf(level)) {
+    for (const [label, items] of contextItems(level)) {
       for (const { name, text } of items) {
         channel.line({ text: `  ${label} ${name}`, format: 'bold' })
         printBlock(channel, '  ', text)
@@ -56,18 +56,18 @@ export function printAskingWhole(channel: Channel, asking: readonly AskingTask[]
   }
 }
 
-function printPlace(channel: Channel, { runId, crew, task }: AskingTask): void {
+function printAskingTask(channel: Channel, { runId, crew, task }: AskingTask): void {
   channel.line({ text: `  task ${task} of crew ${crew}, run ${runId}`, format: 'dim' })
 }
 
-function itemsOf({ inputs, outputs }: AskingTask): [label: string, items: readonly Item[]][] {
+function contextItems({ inputs, outputs }: AskingTask): [label: string, items: readonly Item[]][] {
   return [
-    ['input', Object.entries(inputs).map(([name, value]) => ({ name, text: textOf(value) }))],
+    ['input', Object.entries(inputs).map(([name, value]) => ({ name, text: inputText(value) }))],
     ['output', outputs.map(({ task, raw }) => ({ name: task, text: raw }))],
   ]
 }
 
-function textOf(value: Json): string {
+function inputText(value: Json): string {
   const shown = describeFiles(value)
   return typeof shown === 'string' ? shown : JSON.stringify(shown)
 }

@@ -8,7 +8,7 @@ import type { Channel } from './terminal.ts'
 import { plural } from './words.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { Commands } from '../write-command.ts'
-import { askingPath, printAsking } from './print-asking.ts'
+import { askingTaskPath, printAsking } from './print-asking.ts'
 import { printBlock, readable } from './print-block.ts'
 
 /** `known`: how many levels of the context, from the root, are shown already. */
@@ -21,7 +21,7 @@ export function printOpenQuestion(
 ): void {
   const { id, kind, text, asking } = question
   const head = `question ${id}`
-  const [first = '', ...rows] = wrap(`${head} (${kind}), task ${askingPath(asking)}: ${text}`, channel.width, 2)
+  const [first = '', ...rows] = wrap(`${head} (${kind}), task ${askingTaskPath(asking)}: ${text}`, channel.width, 2)
   channel.line()
   channel.line({ text: head, format: 'bold' }, first.slice(head.length))
   for (const row of rows) channel.line(row)
@@ -43,7 +43,7 @@ export function printSubject(channel: Channel, question: Question): void {
 }
 
 /** For a run that waits for answers. */
-export function sayWaiting(
+export function printWaiting(
   channel: Channel,
   commands: Commands,
   run: string,

@@ -6,7 +6,7 @@ import type { TaskView } from '../../runs/task-view.ts'
 import { describeOwner } from '../../stores/owner.ts'
 import { madeFileWords, sourceWords } from './print-parts.ts'
 import { printStack } from './print-block.ts'
-import { failureWords, formatOf } from './run-words.ts'
+import { failureWords, statusFormat } from './run-words.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Channel, Piece } from './terminal.ts'
 import { clock, dollars, duration, longTime, plural, usageWords } from './words.ts'
@@ -22,7 +22,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   field('crew', run.version === '' ? run.crew : `${run.crew}, version ${run.version}`)
   field(
     'status',
-    { text: run.status, format: formatOf(run.status) },
+    { text: run.status, format: statusFormat(run.status) },
     `${why} (${run.done} of ${plural(run.total, 'task')} done${run.failed > 0 ? `, ${run.failed} failed` : ''})`,
   )
   if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
@@ -64,7 +64,7 @@ export function printTask(channel: Channel, task: TaskView): void {
   channel.line(
     { text: task.name, format: 'bold' },
     '  ',
-    { text: task.status, format: formatOf(task.status) },
+    { text: task.status, format: statusFormat(task.status) },
     `  ${task.id}`,
   )
   channel.line({ text: `  ${facts.filter((fact) => fact !== undefined).join(' · ')}`, format: 'dim' })

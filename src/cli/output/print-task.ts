@@ -1,6 +1,6 @@
 // Prints one task of a run in full: its description, each attempt with its steps, and all of its output.
 import type { ToolOutcome } from '../../journal/state/state.ts'
-import { formatOf } from './run-words.ts'
+import { statusFormat } from './run-words.ts'
 import type { Channel, Piece } from './terminal.ts'
 import { clock, duration, longTime, usageWords } from './words.ts'
 import type { AttemptRecord, CallRecord, TurnRecord, WholeTask } from './task-history.ts'
@@ -13,7 +13,7 @@ export function printWholeTask(channel: Channel, task: WholeTask): void {
   field('task', { text: task.name, format: 'bold' })
   field('id', task.id)
   field('run', task.runId)
-  field('status', { text: task.status, format: formatOf(task.status) })
+  field('status', { text: task.status, format: statusFormat(task.status) })
   if (task.agent !== undefined) field('agent', task.agent)
   if (task.from !== undefined) field('from', `run ${task.from}`)
   if (task.startedAt !== undefined) field('started', longTime(task.startedAt))
@@ -42,7 +42,7 @@ function printAttempt(channel: Channel, attempt: AttemptRecord): void {
   channel.line(
     { text: `attempt ${path}`, format: 'bold' },
     '  ',
-    { text: status, format: formatOf(status) },
+    { text: status, format: statusFormat(status) },
     `  ${facts.join(' · ')}`,
   )
   if (attempt.carries) channel.line(`  continues from ${attempt.carries.path}, told: ${attempt.carries.message}`)

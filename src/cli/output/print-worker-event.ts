@@ -5,16 +5,16 @@ import type { WorkerEvent } from '../../workers/report/events.ts'
 import { duration, plural } from './words.ts'
 import type { Format, Terminal } from './terminal.ts'
 
-export function tellEvent(terminal: Terminal, event: WorkerEvent): void {
+export function printWorkerEvent(terminal: Terminal, event: WorkerEvent): void {
   const at = new Date().toISOString()
   if (terminal.json) {
-    const error = 'error' in event && event.error !== undefined ? { error: errorOf(event.error) } : {}
+    const error = 'error' in event && event.error !== undefined ? { error: errorRecord(event.error) } : {}
     terminal.record({ at, ...event, ...error })
     return
   }
   // every worker reports every run that wakes up
   if (event.type === 'woken') return
-  const { text, format } = wordsOf(event)
+  const { text, format } = eventWords(event)
   // problems are printed even with --quiet
   const channel = format === 'yellow' || format === 'red' ? terminal.loud : terminal.err
   channel.line({ text: `${second(at)} `, format: 'dim' }, { text, format })
@@ -30,7 +30,7 @@ interface Words {
   readonly format?: Format
 }
 
-function wordsOf(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
+function eventWords(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
   switch (event.type) {
     case 'started': {
       const { name, crews, stores, concurrency, maxRuns = {}, dispatcher, url } = event
@@ -51,24 +51,27 @@ function wordsOf(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
     }
     case 'refused':
       return {
-        text: `run ${event.runId}: cannot be advanced, and is tried again later: ${said(event.error)}`,
+        text: `run ${event.runId}: cannot be advanced, and is tried again later: ${errorWords(event.error)}`,
         format: 'red',
       }
     case 'scheduled':
       return { text: `run ${event.runId} of crew ${event.crew}: queued for ${second(event.time)}` }
     case 'unscheduled':
       return {
-        text: `schedule ${event.schedule} of crew ${event.crew}: not queued: ${said(event.error)}`,
+        text: `schedule ${event.schedule} of crew ${event.crew}: not queued: ${errorWords(event.error)}`,
         format: 'red',
       }
     case 'store-away':
-      return { text: `${event.store} is away: ${said(event.error)}`, format: 'yellow' }
+      return { text: `${event.store} is away: ${errorWords(event.error)}`, format: 'yellow' }
     case 'store-back':
       return { text: `${event.store} is back after ${duration(event.seconds * 1_000)}`, format: 'yellow' }
     case 'dispatcher':
       return { text: `${event.dispatcher}: ${event.message}` }
     case 'dispatcher-away':
-      return { text: `${event.dispatcher} is away, and is told again later: ${said(event.error)}`, format: 'yellow' }
+      return {
+        text: `${event.dispatcher} is away, and is told again later: ${errorWords(event.error)}`,
+        format: 'yellow',
+      }
     case 'dispatcher-back':
       return { text: `${event.dispatcher} is back`, format: 'yellow' }
     case 'stopping':
@@ -95,19 +98,19 @@ function leftWords(event: Extract<WorkerEvent, { type: 'left' }>): Words {
   const { text, why, ...look }: Words & { readonly why?: string } = outcomes[outcome]
   // a run that waits for a time needs no person
   const fixed = at === undefined ? why : undefined
-  const reason = error === undefined ? fixed : said(error)
+  const reason = error === undefined ? fixed : errorWords(error)
   const left = `run ${runId} of crew ${crew}: ${text} after ${duration(seconds * 1_000)}`
   const again = at === undefined ? '' : `; next try at ${second(at)}`
   return { text: `${left}${reason === undefined ? '' : `: ${reason}`}${again}`, ...look }
 }
 
-function said(error: unknown): string {
+function errorWords(error: unknown): string {
   return redact(messageOf(error)).replaceAll('\n', ' ')
 }
 
-function errorOf(error: unknown): object {
+function errorRecord(error: unknown): object {
   const known = RepriseError.isInstance(error)
     ? { code: error.code, ...(error.task === undefined ? {} : { task: error.task }) }
     : {}
-  return { ...known, message: said(error) }
+  return { ...known, message: errorWords(error) }
 }

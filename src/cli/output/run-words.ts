@@ -14,7 +14,7 @@ export function failureWords({ task, error, skipped }: TaskFailure): string {
 }
 
 /** Names the failed tasks of a completed run, and how to retry them. */
-export function sayFailures(
+export function printFailures(
   channel: Channel,
   commands: Commands,
   { runId, failures }: Pick<RunResult, 'runId' | 'failures'>,
@@ -30,7 +30,7 @@ export function canRetry(failures: readonly TaskFailure[]): boolean {
   return failures.some(({ task }) => !task.includes('/'))
 }
 
-export function formatOf(word: string): Format | undefined {
+export function statusFormat(word: string): Format | undefined {
   switch (word) {
     case 'completed':
     case 'executed':

@@ -2,7 +2,7 @@
 import { prefixLength } from '../../runs/find.ts'
 import { readLineage, type DeletedRun, type Descendant, type Lineage, type RelatedRun } from '../../runs/lineage.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { formatOf } from './run-words.ts'
+import { statusFormat } from './run-words.ts'
 import { columns } from '../../text/plain-text.ts'
 import type { Channel, Terminal } from './terminal.ts'
 import { longTime } from './words.ts'
@@ -21,14 +21,14 @@ export async function showLineage(terminal: Terminal, store: Store, { run, crew 
     return
   }
   terminal.err.line(`lineage of run ${run} of crew ${crew}`)
-  const rows = rowsOf(found)
-  const whole = widthOf(rows, (id) => id) <= terminal.out.width
+  const rows = lineageRows(found)
+  const whole = fullWidth(rows, (id) => id) <= terminal.out.width
   const length = whole ? Infinity : await prefixLength(store, new Set(rows.map((row) => row.run.runId)))
-  print(terminal.out, rows, (id) => id.slice(0, length))
+  printTree(terminal.out, rows, (id) => id.slice(0, length))
   if (found.cut) terminal.err.line('there are more relatives than are shown; look at the lineage of a nearer one')
 }
 
-function rowsOf({ ancestors, run }: Lineage): Row[] {
+function lineageRows({ ancestors, run }: Lineage): Row[] {
   const above = ancestors.map((ancestor, depth) => ({ branch: branchAt(depth), run: ancestor, self: false }))
   const below = (node: Descendant, branch: string, inner: string, self: boolean): Row[] => [
     { branch, run: node, self },
@@ -49,7 +49,7 @@ function branchAt(depth: number): string {
 const statusWidth = 'completed'.length
 const timeWidth = 'YYYY-MM-DD hh:mm:ss'.length
 
-function widthOf(rows: readonly Row[], shown: (id: string) => string): number {
+function fullWidth(rows: readonly Row[], shown: (id: string) => string): number {
   return headWidth(rows, shown) + 2 + statusWidth + 2 + timeWidth
 }
 
@@ -57,7 +57,7 @@ function headWidth(rows: readonly Row[], shown: (id: string) => string): number 
   return Math.max(...rows.map(({ branch, run }) => columns(branch + shown(run.runId))))
 }
 
-function print(channel: Channel, rows: readonly Row[], shown: (id: string) => string): void {
+function printTree(channel: Channel, rows: readonly Row[], shown: (id: string) => string): void {
   const width = headWidth(rows, shown)
   for (const { branch, run, self } of rows) {
     const id = shown(run.runId)
@@ -70,7 +70,11 @@ function print(channel: Channel, rows: readonly Row[], shown: (id: string) => st
     if (run.deleted) channel.line(...head, { text: 'deleted', format: 'dim' })
     else {
       const { status, createdAt } = run
-      channel.line(...head, { text: status.padEnd(statusWidth), format: formatOf(status) }, `  ${longTime(createdAt)}`)
+      channel.line(
+        ...head,
+        { text: status.padEnd(statusWidth), format: statusFormat(status) },
+        `  ${longTime(createdAt)}`,
+      )
     }
   }
 }

@@ -45,7 +45,7 @@ export async function showVerification(
 ): Promise<boolean> {
   const check = await checkJournal(store, run)
   if (terminal.json) terminal.record(check)
-  else print(terminal.out, check)
+  else printCheck(terminal.out, check)
   const { missing, changed, values } = check
   const broken = values.missing.length + values.changed.length > 0
   if (broken) terminal.err.line('values that the journal refers to are missing; restore the store from a copy')
@@ -56,7 +56,7 @@ export async function showVerification(
   return check.whole
 }
 
-function print(channel: Channel, check: Check): void {
+function printCheck(channel: Channel, check: Check): void {
   const { runId, entries, whole, missing, changed, recorded, values } = check
   const field = (name: string, ...pieces: Piece[]): void =>
     channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)

@@ -6,7 +6,7 @@ import type { Store } from '../../stores/store.ts'
 import { longTime } from './words.ts'
 import type { Channel, Terminal } from './terminal.ts'
 import type { Commands } from '../write-command.ts'
-import { askingPath } from './print-asking.ts'
+import { askingTaskPath } from './print-asking.ts'
 import { printHowToAnswer } from './print-question.ts'
 
 export async function showWaiting(
@@ -21,7 +21,7 @@ export async function showWaiting(
     if (terminal.json) terminal.record({ ...question, decisions: next.decisions, command: commands.command(next) })
     else {
       if (index > 0) terminal.out.line()
-      print(terminal.out, question)
+      printHeading(terminal.out, question)
       printHowToAnswer(terminal.out, commands, next)
     }
   }
@@ -32,8 +32,8 @@ export async function showWaiting(
   }
 }
 
-function print(channel: Channel, { id, kind, asking, runId, crew, askedAt, text }: WaitingQuestion): void {
-  const where = `  ${kind}, task ${askingPath(asking)} of run ${runId} of crew ${crew}, since ${longTime(askedAt)}`
+function printHeading(channel: Channel, { id, kind, asking, runId, crew, askedAt, text }: WaitingQuestion): void {
+  const where = `  ${kind}, task ${askingTaskPath(asking)} of run ${runId} of crew ${crew}, since ${longTime(askedAt)}`
   channel.line({ text: id, format: 'bold' }, where)
   channel.shortLine('  ', text.trimStart().split('\n', 1)[0] ?? '')
 }
