@@ -1,4 +1,4 @@
-// Plain AI SDK tools: told apart by their inputSchema, and run one call at a time.
+// Plain AI SDK tools: recognised by their inputSchema, executed one call at a time.
 import { defined } from '../base/defined.ts'
 import type { ToolSendOptions } from '../journal/entries.ts'
 import type { ToolContext } from './tool.ts'
@@ -29,7 +29,7 @@ export function isAiTool(value: unknown): value is AiTool {
   return typeof value === 'object' && value !== null && 'inputSchema' in value
 }
 
-/** Runs it as the SDK would. A tool that streams gives several results, of which the last one counts. */
+/** Executes it as the SDK would. Of the results of a streaming tool, the last one counts. */
 export async function runAiTool(aiTool: AiTool, input: unknown, context: ToolContext): Promise<unknown> {
   const result = await aiTool.execute?.(input, {
     toolCallId: context.idempotencyKey,
@@ -43,7 +43,7 @@ export async function runAiTool(aiTool: AiTool, input: unknown, context: ToolCon
   return last
 }
 
-/** The SDK gives a function the context of the call, which there is none of here. */
+/** The SDK passes the context of the call to a function; Reprise has none to pass. */
 export function aiDescription({ description }: AiTool): string {
   const made: unknown =
     typeof description === 'function'
@@ -52,13 +52,13 @@ export function aiDescription({ description }: AiTool): string {
   return typeof made === 'string' ? made : ''
 }
 
-/** What its provider is told about the tool besides. */
+/** Further options for the provider. */
 export function aiSendOptions({ strict, inputExamples, providerOptions }: AiTool): ToolSendOptions | undefined {
   const given = defined({ strict, inputExamples, providerOptions })
   return Object.keys(given).length === 0 ? undefined : (given as ToolSendOptions)
 }
 
-/** The SDK gives such a function the messages too, which are none of a tool's business here. */
+/** The SDK also passes the messages to this function; Reprise does not. */
 export function aiApproval(needsApproval: unknown): unknown {
   if (typeof needsApproval !== 'function') return needsApproval
   return (input: unknown) =>

@@ -1,11 +1,11 @@
-// What a tool of the AI SDK wants a model to be sent instead of its result, from the SDK's format to the journal's own.
+// Converts the result that an AI SDK tool sends to models from the SDK's format to the journal's.
 import { defined } from '../base/defined.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { SentFile, SentPart, SentResult } from '../journal/entries.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { describe, isRecord } from '../base/options.ts'
 
-/** CREW_INVALID for what no version of the AI SDK knows. */
+/** CREW_INVALID for a format that no version of the AI SDK has. */
 export function readModelResult(output: unknown): SentResult {
   if (!isRecord(output)) throw unknownOutput(output)
   const { type, value, reason, providerOptions } = output
@@ -48,10 +48,10 @@ function readPart(part: unknown): SentPart {
   return { ...file, reference: readReference(providerReference ?? fileId, part) }
 }
 
-/** A journal takes no other: it must be readable for ever. */
+/** Journals accept only absolute URLs, since they must stay readable. */
 function readFileUrl(url: unknown): string {
   if (URL.canParse(String(url))) return String(url)
-  throw new RepriseError('CREW_INVALID', `toModelOutput gave the url ${describe(url)}; give a whole address`)
+  throw new RepriseError('CREW_INVALID', `toModelOutput gave the url ${describe(url)}; give an absolute URL`)
 }
 
 function readReference(reference: unknown, part: unknown): { readonly [provider: string]: string } {
@@ -80,7 +80,7 @@ function readLocation(given: { readonly [name: string]: unknown }): FileLocation
 function requireJson(value: unknown): Json {
   const json = throughJson(value, 'value')
   if (json.ok) return json.value
-  throw new RepriseError('CREW_INVALID', `toModelOutput gave ${json.found} at ${json.path}, which JSON does not carry`)
+  throw new RepriseError('CREW_INVALID', `toModelOutput gave ${json.found} at ${json.path}, which is not valid JSON`)
 }
 
 function readOpaque(options: unknown): { readonly opaque?: Json } {

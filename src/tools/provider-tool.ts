@@ -1,6 +1,6 @@
-// Tools that a provider defines, as the AI SDK's packages give them: openai.tools.webSearch(), anthropic.tools.bash().
-// A model knows them by an id and by how they are set up. In a journal and in fingerprints they are kept without the
-// credentials that they are set up with, which are put in again when a request is sent.
+// Tools defined by a provider, from the packages of the AI SDK: openai.tools.webSearch(), anthropic.tools.bash(). A model
+// knows them by id and arguments. Journals and fingerprints keep the arguments without credentials, which are restored
+// when a request is sent.
 import { RepriseError } from '../base/errors.ts'
 import type { ProviderTool, ToolDefinition, ToolSendOptions } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
@@ -9,7 +9,7 @@ import { remember, secretsIn, secretsInAddress } from '../secrets/known.ts'
 import { redact } from '../secrets/redact.ts'
 import type { Tool } from './tool.ts'
 
-/** CREW_INVALID for what cannot be kept, and for a tool that would ask where nobody can answer. */
+/** CREW_INVALID for arguments that a journal cannot keep, and for tools that ask for approval within a reply. */
 export function storableProvider(name: string, provider: ProviderTool): ProviderTool {
   const what = `tool ${name} (${provider.id})`
   const json = strictJson(cleanArgs(provider.args), 'args')
@@ -20,31 +20,31 @@ export function storableProvider(name: string, provider: ProviderTool): Provider
   const args = withoutSecrets(json.value, '') as ProviderTool['args']
   const { requireApproval = 'never' } = args
   if (requireApproval !== 'never') {
-    const words = `${what} has requireApproval: ${JSON.stringify(requireApproval)}, and the provider would ask within its reply, where nobody can answer; leave it out, and allow only tools that need no approval`
+    const words = `${what} has requireApproval: ${JSON.stringify(requireApproval)}, and the provider would ask within its reply, where no answer is possible; leave it out, and allow only tools that need no approval`
     throw new RepriseError('CREW_INVALID', words)
   }
   return { ...provider, args }
 }
 
-/** What a provider is told about a tool besides. CREW_INVALID for what cannot, or must not, be kept in a journal. */
+/** Checks the options for the provider. CREW_INVALID for values that a journal cannot or must not keep. */
 export function checkOptions(name: string, options: ToolSendOptions): void {
   const json = strictJson(options, 'options')
   if (!json.ok)
-    throw new RepriseError('CREW_INVALID', `tool ${name} has ${json.found} at ${json.path}, which JSON does not carry`)
+    throw new RepriseError('CREW_INVALID', `tool ${name} has ${json.found} at ${json.path}, which is not valid JSON`)
   if (digest(withoutSecrets(json.value, '')) === digest(json.value)) return
-  const words = `tool ${name} has a credential in its options, which would stand in the journal; give it to the provider when you make the model`
+  const words = `tool ${name} has a credential in its options, which the journal would record; pass it to the provider when you create the model`
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** Packages of providers mark what is secret in the set-up of a tool, for the SDK's telemetry. */
+/** Provider packages mark secret arguments of a tool for the telemetry of the SDK. */
 function cleanArgs(args: object): unknown {
   const clean: unknown = Object.getOwnPropertyDescriptor(args, Symbol.for('vercel.ai.telemetry.redact'))?.value
   return typeof clean === 'function' ? (clean as (args: object) => unknown)(args) : args
 }
 
 /**
- * What a request has of a tool: as it was pinned, with the credentials that the journal does not have, from the same
- * tool of today's code. CREW_INVALID when that has none in the same place.
+ * Restores the credentials of a pinned tool from the same tool in today's code. CREW_INVALID if that has none in the same
+ * place.
  */
 export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
   const { name, provider } = pinned
@@ -60,7 +60,7 @@ export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[]): Too
 function restoreRedacted(pinned: Json, today: unknown, what: string): Json {
   if (pinned === redacted) {
     if (typeof today === 'string') return today
-    const words = `${what} was set up with a credential that today's code does not have; resume with changed: 'restart', or put it back`
+    const words = `${what} had a credential that today's code does not have; add it again, or resume with changed: 'restart'`
     throw new RepriseError('CREW_INVALID', words)
   }
   if (typeof pinned !== 'object' || pinned === null) return pinned
@@ -75,7 +75,7 @@ const redacted = '[redacted]'
 const credentialWord =
   /^(keys?|apikey|token|secret|pass(word|wd)?|pwd|auth(orization)?|credentials?|cookie|bearer|signature|session)$/
 
-/** A token for a server that the provider calls must not be in a journal. */
+/** Removes tokens for servers that the provider calls. */
 function withoutSecrets(value: Json, name: string): Json {
   if (typeof value === 'string') {
     const telling = namesCredential(name) ? name : ''

@@ -1,4 +1,4 @@
-// The options of a tool: the interface that editors show, and the table that everything else is made from.
+// The options of a tool: the interface for editors, and the table for checks and the reference.
 import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check } from '../base/checks.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { Table } from '../base/options.ts'
@@ -8,7 +8,7 @@ import type { Effect, Settlement, ToolContext, ToolLabel } from './tool.ts'
 
 export interface ToolOptions<S extends SchemaInput, R> {
   readonly name: string
-  /** Its earlier name or names: calls that a run recorded under one of them are calls of this tool. */
+  /** Earlier names: calls that a run recorded under one of them count as calls of this tool. */
   readonly was?: string | readonly string[]
   readonly description: string
   readonly effect?: Effect
@@ -34,7 +34,6 @@ export interface ToolOptions<S extends SchemaInput, R> {
   readonly cache?: boolean
 }
 
-/** What `effect` may be. */
 export const effectCheck: Check<Effect> = oneOf(['read', 'idempotent', 'once'])
 
 const nameCheck: Check<string> = check(
@@ -115,7 +114,7 @@ export const toolTable: Table<ToolOptions<SchemaInput, unknown>, ToolSettings> =
 
 const { name, was, effect, version, cache } = toolTable.options
 
-/** Of a plain AI SDK tool, which has the rest. */
+/** The label of a plain AI SDK tool, which defines everything else. */
 export const labelTable: Table<ToolLabel, ToolSettings> = {
   ...toolTable,
   called: 'name',

@@ -1,5 +1,5 @@
-// What a tool is to the engine: a name, a schema, an effect and a function. The effect says what calling it again
-// means, and so what may be done about a call whose outcome was not recorded.
+// A tool as the engine sees it: name, schema, effect and function. The effect decides what to do about a call whose
+// outcome was not recorded.
 import { wrong } from '../base/checks.ts'
 import { defined } from '../base/defined.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
@@ -12,16 +12,16 @@ import { checkOptions, storableProvider } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
- * - `read`: calling it again is harmless; a call that a crash cut off is simply made again.
- * - `idempotent`: calling it again with the same key is harmless; it is made again with the same `idempotencyKey`.
+ * - `read`: harmless to repeat. A call cut off by a crash is made again.
+ * - `idempotent`: harmless to repeat with the same `idempotencyKey`, which a repeated call gets.
  * - `once` (the default): never made twice unless `settle` or a person says so.
  */
 export type Effect = 'read' | 'idempotent' | 'once'
 
 export interface ToolContext {
-  /** The same for every try at the same call, also after a crash: pass it to services that accept one. */
+  /** Equal for every try of the same call, also after a crash. Pass it to services that accept one. */
   readonly idempotencyKey: string
-  /** Aborts when the run is cancelled, the time is up or another process has taken the run over. */
+  /** Aborts when the run is cancelled, the time is up, or another process has claimed the run. */
   readonly signal: AbortSignal
   readonly runId: string
   readonly task: string
@@ -29,18 +29,15 @@ export interface ToolContext {
 }
 
 /**
- * The bytes of a file among the run's inputs: by its value there, or by its name, which is how a model knows it.
- * INPUT_INVALID when the run has no such file, or several of that name; BLOB_MISSING.
+ * Reads a file among the inputs of the run, by its value there or by its name. INPUT_INVALID if the run has no such file
+ * or several of that name; BLOB_MISSING.
  */
 export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
 
-/** What `settle` found out about a call whose outcome was not recorded. */
+/** The result of `settle` for a call whose outcome was not recorded. */
 export type Settlement = { readonly happened: true; readonly result: unknown } | { readonly happened: false }
 
-/**
- * A tool that is ready for an agent. Made by `tool()`. Methods, not properties, so that tools of any input fit one
- * list.
- */
+/** A tool for agents, made by `tool()`. Has methods instead of properties, so that tools of any input fit one list. */
 export interface Tool<Input = never, Result = unknown> {
   readonly name: string
   /** Earlier names: calls recorded under one of them are calls of this tool. */
@@ -52,15 +49,15 @@ export interface Tool<Input = never, Result = unknown> {
   readonly maxSeconds?: number | undefined
   readonly cache?: boolean | undefined
   readonly settles: boolean
-  /** Whether a person must approve its calls: all of them, or those that `approval` picks. */
+  /** Whether a person must approve all of its calls, or the calls that `approval` selects. */
   readonly asks?: 'always' | 'sometimes' | undefined
-  /** A tool that its provider defines, and may execute itself. It may be set up with credentials. */
+  /** Set for tools that a provider defines and may execute. May contain credentials. */
   readonly provider?: ProviderTool | undefined
-  /** What the provider is told about it besides. */
+  /** Further options for the provider. */
   readonly options?: ToolSendOptions | undefined
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
-  /** What models are sent instead of a result, in the SDK's format, if anything. It is asked once for each result. */
+  /** Replaces a result in the model's messages, in the SDK's format. Called once per result. */
   sent?(result: unknown, input: Input, idempotencyKey: string): unknown
   key(input: Input): string | undefined
   settle(idempotencyKey: string, input: Input): Settlement | undefined | Promise<Settlement | undefined>
@@ -129,7 +126,7 @@ function labelTool(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   return {
     ...options,
     description: aiDescription(aiTool),
-    // what a provider defines may take a text, and the model isn't shown its schema
+    // a provider's tool may take a string, and the model does not see its schema
     schema: provider
       ? asAnswerSchema(inputSchema, `input of ${what}`)
       : inputCheck.read(`input of ${what}`, inputSchema),
@@ -154,7 +151,7 @@ function readProvider(aiTool: AiTool): ProviderTool | undefined {
   }
 }
 
-/** The provider calls it within a reply: the journal has its calls, and nothing here makes them. */
+/** Executed by the provider within a reply. The journal records its calls, but Reprise never makes them. */
 function executedByProvider(
   options: Pick<Tool, 'name' | 'was' | 'effect' | 'version' | 'cache'>,
   provider: ProviderTool,
@@ -192,7 +189,7 @@ function checkTool(item: unknown, what: string): Tool {
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** A tool that isn't `read` changes something: the second call may be as intended as the first. */
+/** Only `read` tools can be cached: a second call of another tool may be intended. */
 function checkCache({
   name,
   cache,
@@ -205,7 +202,7 @@ function checkCache({
   if (!cache || effect === 'read') return
   throw new RepriseError(
     'CREW_INVALID',
-    `tool ${name} has cache: true and the effect '${effect}'; only what is read can be kept: declare effect: 'read', or leave cache out`,
+    `tool ${name} has cache: true and the effect '${effect}'; only read tools can be cached: declare effect: 'read', or leave out cache`,
   )
 }
 
@@ -226,7 +223,7 @@ function approvalFunction(whose: string, approval: unknown): (input: unknown) =>
         })
       },
     )
-    // a forgotten return must not count as a no
+    // a missing return must not count as false
     if (typeof needed === 'boolean') return needed
     throw new RepriseError('TASK_FAILED', `approval of tool ${whose} gave ${describe(needed)}; give true or false`)
   }

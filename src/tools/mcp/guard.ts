@@ -6,18 +6,17 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface ProcessGuard {
-  /** Asks the child, and what it started, to end; once. */
+  /** Asks the child and its descendants to end; once. */
   end(): void
-  /** Kills them. */
+  /** Kills the child and its descendants. */
   kill(): void
   /**
-   * Resolves when the child, what it started, and the guard are all gone. Starts automatically when the child has
-   * ended.
+   * Resolves when the child, its descendants and the guard have ended. Starts automatically when the child has ended.
    */
   readonly over: Promise<void>
 }
 
-/** How long a process that was asked to end may take, in milliseconds. */
+/** Milliseconds that a process may take to end. */
 export const patience = 2000
 
 const script =
@@ -71,7 +70,7 @@ function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => void child.once('exit', () => resolve()))
 }
 
-/** Whether any process was left. The group has the child's id for as long as a process is in it. */
+/** Whether the group had a process. It keeps the child's id as long as it has one. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-(child.pid as number), signal)

@@ -1,13 +1,13 @@
 // The SDK's transports over HTTP, with a fetch that adds what they lack: a request whose stream ends without an answer
-// is answered (the SDK would wait forever), one that is given up is cancelled at the server, and no socket stays open
+// is answered (the SDK would wait forever), an abandoned request is cancelled at the server, and no socket stays open
 // between calls.
 import { lost, type HttpTransport, type Message } from './mcp-client.ts'
 import type { HttpServer } from './mcp-server.ts'
 import { cancelled } from './stdio-transport.ts'
 
-/** What is learnt about the connection while calls are made. */
+/** Events of the connection during calls. */
 export interface ConnectionEvents {
-  /** The session is unknown to the server, which therefore did not even look at the request. */
+  /** The server does not know the session, so it did not process the request. */
   expired(): void
   /** The next call should open a new connection. */
   gone(how: string): void
@@ -69,7 +69,7 @@ const versionHeader = 'mcp-protocol-version'
 const sessionHeader = 'mcp-session-id'
 
 /**
- * The stream, followed by an answer to each request that it left without one. A request that has its answer ignores it.
+ * Adds an answer for each request that the stream left unanswered. Answered requests ignore it.
  */
 async function* withMissingAnswers(
   body: ReadableStream<Uint8Array>,

@@ -1,5 +1,5 @@
-// The connection to one server: opened, opened again by the next call when it was lost, closed. A call ends in one of
-// three ways: with an answer, with an error that says that it did not happen or went wrong, or with OUTCOME_UNKNOWN.
+// The connection to one server. After a loss, the next call reopens it. A call ends with an answer, with an error if it
+// did not happen or failed, or with OUTCOME_UNKNOWN.
 import { RepriseError } from '../../base/errors.ts'
 import { createClient, type McpClient, type McpToolDefinition } from './mcp-client.ts'
 import { adviceFor, toMcpError, describeMcpError } from './mcp-failure.ts'

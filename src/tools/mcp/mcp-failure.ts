@@ -1,4 +1,4 @@
-// What went wrong with a server, in words, and whether the call may have happened anyway.
+// Describes failures of a server, and decides whether the call may have happened.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { lostCode } from './mcp-client.ts'
 import type { Cleaner } from './mcp-secrets.ts'
@@ -17,7 +17,7 @@ export function toMcpError(error: unknown, gone: string | undefined, name: strin
   return new RepriseError('OUTCOME_UNKNOWN', `${name} did not say how the call ended: ${gone ?? words}`)
 }
 
-/** What went wrong before a request could be sent. */
+/** Codes of failures before a request could be sent. */
 const neverSent = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -28,7 +28,7 @@ const neverSent = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Cleaned before it is cut: half a credential can no longer be found. */
+/** Cleans before it truncates, since half a credential cannot be found. */
 export function describeMcpError(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
@@ -49,7 +49,7 @@ function errorCauses(error: unknown): (Error & { readonly code?: unknown })[] {
   return causes
 }
 
-/** What to do about a server that cannot be reached. */
+/** Advice for a server that cannot be reached. */
 export function adviceFor(error: unknown, server: StdioServer | HttpServer): string {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
   if (statusCode === 401 || statusCode === 403) return '; check its headers'

@@ -1,10 +1,10 @@
-// What a server answered, as a tool gives it: JSON that is worth a model's tokens, and images apart from it.
+// Converts the answer of a server to a tool's result: JSON for the model, and images separately.
 
 interface CallResult {
   readonly isError?: boolean
   readonly structuredContent?: unknown
   readonly content?: readonly Block[]
-  /** What servers of 2024 answered. */
+  /** The answer of servers of 2024. */
   readonly toolResult?: unknown
 }
 
@@ -20,8 +20,8 @@ const sentInstead = Symbol('what models are sent instead of a result')
 
 /**
  * The structured content; otherwise the text, if that is all there is; otherwise the list of blocks. Throws what the
- * server reports as an error. Images, sounds and other binary content are described and left out: as base64 in a tool's
- * result they would be paid for by the token and understood by no model. Images are for `sentOf`.
+ * server reports as an error. Images, sounds and other binary content are only described: as base64 they would cost
+ * tokens, and no model understands them. `modelResult` sends the images.
  */
 export function readMcpResult(answer: unknown): unknown {
   const { isError, structuredContent, content = [], toolResult } = answer as CallResult

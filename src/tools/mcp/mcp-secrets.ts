@@ -1,6 +1,5 @@
-// The credentials that a server is opened with, and their removal from everything that it says: servers echo them in
-// errors, and some have a tool that prints their environment. What the model sees and what the journal keeps is the
-// cleaned text.
+// Removes the credentials of a server from everything that it sends: servers echo them in errors, and some have a tool
+// that prints their environment. Models and journals get the cleaned text.
 import { createRemover } from '../../secrets/forms.ts'
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -8,7 +7,7 @@ import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
 
 export interface Cleaner {
   text(text: string): string
-  /** Of an error: also removes what only looks like a credential. */
+  /** For errors: also removes text that looks like a credential. */
   error(text: string): string
   /** A copy in which every string is cleaned, member names included. */
   value<T>(value: T): T
@@ -28,8 +27,8 @@ export function createCleaner(server: StdioServer | HttpServer): Cleaner {
 }
 
 /**
- * By name and by shape, and not simply everything: a folder that is given by a variable must stay readable in results,
- * or the model could not use the paths that it is told.
+ * Values are selected by name and by shape: a folder in a variable must stay readable in results, or the model could not
+ * use its paths.
  */
 function serverSecrets(server: StdioServer | HttpServer): string[] {
   if (isStdio(server)) {

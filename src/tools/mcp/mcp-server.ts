@@ -1,5 +1,5 @@
 // How to reach an MCP server: a command to start, or an address. Checked before anything is started, and named in
-// errors without anything that may be secret: an address may carry a key in its path, and a command in its arguments.
+// errors without possible secrets: a URL may have a key in its path, and a command in its arguments.
 import { basename } from 'node:path'
 import { RepriseError } from '../../base/errors.ts'
 import { listOf, oneOf, optional, text, wrong } from '../../base/checks.ts'

@@ -29,16 +29,16 @@ export interface McpOptions {
   /** By the server's names; overrides what the server says about its tools. */
   readonly effects?: { readonly [name: string]: Effect }
   /**
-   * Tools whose results are kept for the run, as `cache` of a tool does: all that are `read`, or these, by the server's
-   * names. Tools of two servers that are equal by name, description, schema and version share what is kept: give one a
-   * prefix or a version.
+   * Tools whose results are cached for the run, as with `cache` of a tool: all `read` tools, or these, by the server's
+   * names. Tools of two servers with equal name, description, schema and version share cached results: give one a prefix
+   * or a version.
    */
   readonly cache?: boolean | readonly string[]
-  /** Change it when what the server does has changed: stored outputs that used its tools are stale then. */
+  /** Change it when the server changes: stored outputs that used its tools become stale. */
   readonly version?: string
-  /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. Default 300. */
+  /** Time limit of a call. Exceeding it is an error for `read` and `idempotent`, a doubt for `once`. Default: 300. */
   readonly maxSeconds?: number
-  /** How long the server may take to start and to list its tools. Default 60: npx may have to download it. */
+  /** Time limit for starting the server and listing its tools. Default: 60, since npx may have to download it. */
   readonly connectSeconds?: number
 }
 
@@ -54,13 +54,12 @@ export interface McpTools extends AsyncDisposable {
 const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'connectSeconds']
 
 /**
- * Starts or reaches an MCP server and gives its tools. One that is annotated `readOnlyHint` is `read`, one with
- * `idempotentHint` is `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's own
- * claims: rely on them only for servers that you trust.
+ * Starts or connects to an MCP server and returns its tools. Tools with `readOnlyHint` are `read`, tools with
+ * `idempotentHint` are `idempotent`, all others are `once`; `effects` overrides. Annotations are claims of the server:
+ * rely on them only for servers that you trust.
  *
- * MCP_FAILED when the server cannot be started or reached, CREW_INVALID when `@ai-sdk/mcp` is not installed or a tool's
- * name is not one that models take, OPTION_INVALID, OPTION_UNKNOWN for options that are wrong or name tools that don't
- * exist.
+ * MCP_FAILED if the server cannot be started or reached; CREW_INVALID if `@ai-sdk/mcp` is not installed or models do not
+ * accept the name of a tool; OPTION_INVALID and OPTION_UNKNOWN for bad options and unknown tools.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkOptions(options)
@@ -124,12 +123,12 @@ function annotatedEffect(annotations: McpToolDefinition['annotations']): Effect 
   return annotations?.idempotentHint === true ? 'idempotent' : 'once'
 }
 
-/** A tool that isn't `read` changes something: the second call may be as intended as the first. */
+/** Only `read` tools can be cached: a second call of another tool may be intended. */
 function isCached(name: string, effect: Effect, options: McpServer & McpOptions): boolean {
   const { cache = false } = options
   if (typeof cache === 'boolean') return cache && effect === 'read'
   if (!cache.includes(name) || effect === 'read') return cache.includes(name)
-  const words = `cache names ${name} of ${serverName(options)}, whose effect is '${effect}'; only what is read can be kept: say so with effects: { ${JSON.stringify(name)}: 'read' }, or leave it out`
+  const words = `cache names ${name} of ${serverName(options)}, whose effect is '${effect}'; only read tools can be cached: set effects: { ${JSON.stringify(name)}: 'read' }, or leave it out of cache`
   throw new RepriseError('CREW_INVALID', words)
 }
 

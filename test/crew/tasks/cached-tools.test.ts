@@ -189,7 +189,7 @@ describe('cache', () => {
     for (const effect of ['once', 'idempotent', undefined] as const) {
       assert.throws(make({ ...(effect ? { effect } : {}), cache: true }), {
         code: 'CREW_INVALID',
-        message: /tool pay has cache: true and the effect '(once|idempotent)'; only what is read can be kept/,
+        message: /tool pay has cache: true and the effect '(once|idempotent)'; only read tools can be cached/,
       })
       make({ ...(effect ? { effect } : {}), cache: false })()
     }
