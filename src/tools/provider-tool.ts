@@ -1,6 +1,6 @@
-// Tools defined by a provider, from the packages of the AI SDK: openai.tools.webSearch(), anthropic.tools.bash(). A model
-// knows them by id and arguments. Journals and fingerprints keep the arguments without credentials, which are restored
-// when a request is sent.
+// Tools defined by a provider, from the packages of the AI SDK: openai.tools.webSearch(), anthropic.tools.bash(). A
+// model knows them by id and arguments. Journals and fingerprints keep the arguments without credentials, which are
+// restored when a request is sent.
 import { RepriseError } from '../base/errors.ts'
 import type { ProviderTool, ToolDefinition, ToolSendOptions } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
@@ -43,8 +43,8 @@ function cleanArgs(args: object): unknown {
 }
 
 /**
- * Restores the credentials of a pinned tool from the same tool in today's code. CREW_INVALID if that has none in the same
- * place.
+ * Restores the credentials of a pinned tool from the same tool in today's code. CREW_INVALID if that has none in the
+ * same place.
  */
 export function restoreArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
   const { name, provider } = pinned

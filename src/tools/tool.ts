@@ -29,8 +29,8 @@ export interface ToolContext {
 }
 
 /**
- * Reads a file among the inputs of the run, by its value there or by its name. INPUT_INVALID if the run has no such file
- * or several of that name; BLOB_MISSING.
+ * Reads a file among the inputs of the run, by its value there or by its name. INPUT_INVALID if the run has no such
+ * file or several of that name; BLOB_MISSING.
  */
 export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
 

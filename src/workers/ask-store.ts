@@ -1,5 +1,5 @@
-// Polls one store for ready runs: on a hint, when there is room again, and at intervals, since hints may be lost and runs
-// become due. Outages of the store do not end it.
+// Polls one store for ready runs: on a hint, when there is room again, and at intervals, since hints may be lost and
+// runs become due. Outages of the store do not end it.
 import { createNotifier, type Notifier } from '../base/notifier.ts'
 import type { World } from '../engine/definition.ts'
 import type { InProgress } from './in-progress.ts'

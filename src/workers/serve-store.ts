@@ -1,5 +1,5 @@
-// Serves one store: claims runs while there is room, and advances them. Neither a failing run nor an outage of the store
-// ends it.
+// Serves one store: claims runs while there is room, and advances them. Neither a failing run nor an outage of the
+// store ends it.
 import { defined } from '../base/defined.ts'
 import type { TimedLease } from '../engine/lease/lease-keeper.ts'
 import type { Lane, RunId } from '../stores/store.ts'

@@ -1,5 +1,5 @@
-// The time limit of a run in this process. Not built on AbortSignal.any, which holds its signals weakly: a signal without
-// another reference is garbage-collected, and the slice would never end (Node 24.21).
+// The time limit of a run in this process. Not built on AbortSignal.any, which holds its signals weakly: a signal
+// without another reference is garbage-collected, and the slice would never end (Node 24.21).
 import type { Clock } from '../base/clock.ts'
 
 /** `until` hands the run back between two steps, `signal` at once. Dispose of it when the run has left. */

@@ -1,5 +1,5 @@
-// A worker claims ready runs of its crews and advances them, many at a time, until it is stopped. It has no state of its
-// own: if it is killed, other workers continue its runs.
+// A worker claims ready runs of its crews and advances them, many at a time, until it is stopped. It has no state of
+// its own: if it is killed, other workers continue its runs.
 import type { AdvanceWork } from './advance-run.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
@@ -22,8 +22,8 @@ export interface Worker extends AsyncDisposable {
   /** Where `/health` and `/metrics` are served, with a `port`. */
   readonly url: string | undefined
   /**
-   * Resolves when the worker has stopped; with `once`, when no run is ready. Rejects if the dispatcher cannot be served,
-   * and, with `once`, if a store is unavailable.
+   * Resolves when the worker has stopped; with `once`, when no run is ready. Rejects if the dispatcher cannot be
+   * served, and, with `once`, if a store is unavailable.
    */
   readonly done: Promise<void>
   /**

@@ -34,7 +34,7 @@ for (const [name, filter] of Object.entries(filters)) {
     const { next } = await store.list({}, { limit: 1 })
     assert.ok(next)
     const by = filter.forkedFrom
-      ? 'parent \\(parent='
+      ? 'source \\(forked_from='
       : filter.crew
         ? 'crew \\(crew=\\? AND status='
         : 'status \\(status='

@@ -232,7 +232,7 @@ describe('a run that has the id of a deleted parent', () => {
     await crew.kickoff({ id: 'parent' })
     await assert.rejects(crew.fork({ runId: 'parent', id: 'fork' }), {
       code: 'INPUTS_DIFFER',
-      message: /made from another run parent, which was deleted/,
+      message: /forked from another run parent, which was deleted/,
     })
   })
 

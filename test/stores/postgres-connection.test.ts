@@ -58,7 +58,7 @@ test('an option counts more than the same one in the URL, of which nothing is le
   const read = readPostgresUrl(text, { schema: 'reprise', pool: 3, statementTimeoutMs: 7 })
   const url = 'postgres://x/y?sslmode=disable'
   const given = { schema: 'reprise', pool: 3, statementTimeoutMs: 7 }
-  assert.deepEqual(read, { ...given, connectionString: url, shown: url })
+  assert.deepEqual(read, { ...given, connectionString: url, displayUrl: url })
 })
 
 describe('connections to PostgreSQL', { skip: await without('postgres') }, () => {

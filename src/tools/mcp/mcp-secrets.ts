@@ -27,8 +27,8 @@ export function createCleaner(server: StdioServer | HttpServer): Cleaner {
 }
 
 /**
- * Values are selected by name and by shape: a folder in a variable must stay readable in results, or the model could not
- * use its paths.
+ * Values are selected by name and by shape: a folder in a variable must stay readable in results, or the model could
+ * not use its paths.
  */
 function serverSecrets(server: StdioServer | HttpServer): string[] {
   if (isStdio(server)) {

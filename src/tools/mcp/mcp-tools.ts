@@ -30,8 +30,8 @@ export interface McpOptions {
   readonly effects?: { readonly [name: string]: Effect }
   /**
    * Tools whose results are cached for the run, as with `cache` of a tool: all `read` tools, or these, by the server's
-   * names. Tools of two servers with equal name, description, schema and version share cached results: give one a prefix
-   * or a version.
+   * names. Tools of two servers with equal name, description, schema and version share cached results: give one a
+   * prefix or a version.
    */
   readonly cache?: boolean | readonly string[]
   /** Change it when the server changes: stored outputs that used its tools become stale. */
@@ -58,8 +58,8 @@ const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'co
  * `idempotentHint` are `idempotent`, all others are `once`; `effects` overrides. Annotations are claims of the server:
  * rely on them only for servers that you trust.
  *
- * MCP_FAILED if the server cannot be started or reached; CREW_INVALID if `@ai-sdk/mcp` is not installed or models do not
- * accept the name of a tool; OPTION_INVALID and OPTION_UNKNOWN for bad options and unknown tools.
+ * MCP_FAILED if the server cannot be started or reached; CREW_INVALID if `@ai-sdk/mcp` is not installed or models do
+ * not accept the name of a tool; OPTION_INVALID and OPTION_UNKNOWN for bad options and unknown tools.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkOptions(options)

@@ -34,7 +34,9 @@ export function dispatchedWork(
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
   /** One queue per crew and store, for crews with a limit. */
   const lines = new Map<Store, SerialQueues>(stores.map(({ store }) => [store, seriallyByName()]))
-  /** One claim at a time per store, since each claim affects the next: one suspect per process (stores/rules/ready.ts). */
+  /**
+   * One claim at a time per store, since each claim affects the next: one suspect per process (stores/rules/ready.ts).
+   */
   const claims = new Map<Store, SerialQueue>(stores.map(({ store }) => [store, serially()]))
   const room = createRoom(progress, stopping)
 

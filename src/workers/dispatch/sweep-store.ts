@@ -1,6 +1,6 @@
-// The sweep treats the ready runs of a store as an outbox: it wakes the dispatcher for each, and again if a wake seems to
-// be lost. Any number of workers may sweep one store; wakes sent at the same time have the same key. If a wake has no
-// effect, the worker claims the run itself, so that no run waits forever for a stuck dispatcher.
+// The sweep treats the ready runs of a store as an outbox: it wakes the dispatcher for each, and again if a wake seems
+// to be lost. Any number of workers may sweep one store; wakes sent at the same time have the same key. If a wake has
+// no effect, the worker claims the run itself, so that no run waits forever for a stuck dispatcher.
 import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import type { ReadyRun, RunId } from '../../stores/store.ts'
 import { askStore, type AskWork } from '../ask-store.ts'

@@ -21,8 +21,8 @@ export interface AdvanceHandlerOptions {
   /** Maximum age of a signature; longer if a queue signs calls and keeps them. Default: 300. */
   readonly maxAgeSeconds?: number
   /**
-   * Woken when a run needs another slice; the handler then answers 200. Default: answer 503, so that the caller retries.
-   * With `httpDispatcher`, also set `waitUntil`: otherwise each call waits for the answer of the next.
+   * Woken when a run needs another slice; the handler then answers 200. Default: answer 503, so that the caller
+   * retries. With `httpDispatcher`, also set `waitUntil`: otherwise each call waits for the answer of the next.
    */
   readonly dispatcher?: Dispatcher
   /**

@@ -1,5 +1,5 @@
-// Dispatches by HTTP calls to `advanceHandler`, one slice per call. It has no timers: runs that become due later are woken
-// by the sweep of a worker or a cron job.
+// Dispatches by HTTP calls to `advanceHandler`, one slice per call. It has no timers: runs that become due later are
+// woken by the sweep of a worker or a cron job.
 import { number, optional } from '../../base/checks.ts'
 import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -15,8 +15,8 @@ export interface HttpDispatcherOptions {
   /** Shared with the handler. At least 16 characters. */
   readonly secret: string
   /**
-   * How long to wait for an answer, up to 300, the limit of fetch. Set it longer than a call takes: after this time, the
-   * call counts as made. Default: 300.
+   * How long to wait for an answer, up to 300, the limit of fetch. Set it longer than a call takes: after this time,
+   * the call counts as made. Default: 300.
    */
   readonly timeoutSeconds?: number
 }

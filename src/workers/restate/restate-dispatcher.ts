@@ -1,5 +1,5 @@
-// Restate as a dispatcher: it pushes runs to workers on any number of machines, keeps their timers, and makes one call at
-// a time per run. The journal stays in the store.
+// Restate as a dispatcher: it pushes runs to workers on any number of machines, keeps their timers, and makes one call
+// at a time per run. The journal stays in the store.
 import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -79,8 +79,8 @@ interface Endpoint {
 }
 
 /**
- * Listens for calls of Restate over HTTP/2 without TLS. On Linux, workers of one machine may share a port. OPTION_INVALID
- * if it cannot listen.
+ * Listens for calls of Restate over HTTP/2 without TLS. On Linux, workers of one machine may share a port.
+ * OPTION_INVALID if it cannot listen.
  */
 async function serveEndpoint(endpoint: RestateEndpoint, host: string, port: number): Promise<Endpoint> {
   const { createServer } = await import('node:http2')

@@ -19,7 +19,9 @@ export interface RestateOptions {
   readonly port?: number
   /** Default: 127.0.0.1, reachable from this machine only. */
   readonly host?: string
-  /** Where Restate reaches this worker, or the load balancer before workers that serve the same. Default: host and port. */
+  /**
+   * Where Restate reaches this worker, or the load balancer before workers that serve the same. Default: host and port.
+   */
   readonly url?: string
   /** Public keys of the Restate servers that may call this worker: `publickeyv1_…`. Default: any caller may. */
   readonly identityKeys?: readonly string[]

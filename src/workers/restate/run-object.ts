@@ -1,7 +1,7 @@
-// A virtual object of Restate per run. Its key is the run id, so that Restate makes one call at a time for the run. A call
-// advances the run for one slice, and schedules the next one as a message to itself. Nothing depends on the state of
-// Restate: a call that it gives up, repeats or loses only costs time, since the store knows which runs are ready and the
-// sweep of any worker wakes them again.
+// A virtual object of Restate per run. Its key is the run id, so that Restate makes one call at a time for the run. A
+// call advances the run for one slice, and schedules the next one as a message to itself. Nothing depends on the state
+// of Restate: a call that it gives up, repeats or loses only costs time, since the store knows which runs are ready and
+// the sweep of any worker wakes them again.
 //
 // A call ends soon after its slice and never throws errors of Reprise: Restate would retry it, block the run meanwhile,
 // and pause the invocation after several failures until a person intervenes.

@@ -71,7 +71,7 @@ test('a crew with a dispatcher wakes it at once, with the time of a delay, and n
   assert.ok((told[1]?.[1] ?? 0) >= before + 60_000)
   down = true
   await crew.enqueue({ id: 'untold', inputs: { notes: 'x' } })
-  assert.match(warnings.join(), /run untold: queue could not be told .* the queue is down/)
+  assert.match(warnings.join(), /run untold: queue could not be notified .* the queue is down/)
 })
 
 test('a worker claims a run itself when its wake has no effect', async () => {
