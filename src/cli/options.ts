@@ -74,7 +74,7 @@ export function statusesOption(fallback?: string): Option {
 export function withRemoved(command: Program, flags: string, instead: string): Program {
   const option = new Option(flags).hideHelp()
   const words = `error: ${command.name()} has no option ${option.long}: ${instead}`
-  return command.addOption(option).on(`option:${option.name()}`, () => command.error(words))
+  return command.addOption(option).on(`option:${option.name()}`, () => command.showHelpAfterError(false).error(words))
 }
 
 export function collect(value: string, before: readonly string[] = []): readonly string[] {

@@ -262,20 +262,18 @@ function addExample(command: Program, line: string): void {
   command.addHelpText('after', `\nExample:\n  ${line}`)
 }
 
-/** Its message names the command that replaces it, with the words of this call. */
+/** Fails with the command that replaces it, with the words of this call. */
 function addReplaced(program: Program, name: string, { runner, words }: Pick<Call, 'runner' | 'words'>): void {
-  program
-    .command(name, { hidden: true })
-    .helpOption(false)
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(() => {
-      const command = replaced[name]
-      const typed = command && words.toSpliced(words.indexOf(name), 1, ...command)
-      const { command: write } = writeCommands({ runner, words: typed ?? [], inputs: [] })
-      const advice = typed ? `use ${write({ act: 'again', to: '', words: [] })}` : 'nothing replaces it'
-      program.showHelpAfterError(false).error(`error: reprise has no command ${name}; ${advice}`)
-    })
+  function refuse(): never {
+    const command = replaced[name]
+    const typed = words.filter((word) => word !== 'help')
+    const replacing = typed.toSpliced(typed.indexOf(name), 1, ...(command ?? []))
+    const { command: write } = writeCommands({ runner, words: replacing, inputs: [] })
+    const advice = command ? `use ${write({ act: 'again', to: '', words: [] })}` : 'nothing replaces it'
+    return program.showHelpAfterError(false).error(`error: reprise has no command ${name}; ${advice}`)
+  }
+  const command = program.command(name, { hidden: true })
+  command.helpOption(false).allowUnknownOption().allowExcessArguments().action(refuse).on('beforeHelp', refuse)
 }
 
 /** Runs the command that argv names and exits, even if a crew's module left handles open. */

@@ -66,8 +66,9 @@ describe('looking at runs', { concurrency: 4 }, () => {
       ['--json verify claim-1', '--json show --verify claim-1'],
       ['questions --crew claims', 'runs --waiting --crew claims'],
       ['reset --yes --help', 'prune --all --yes --help'],
+      ['help tasks', 'show --tasks'],
     ] as const) {
-      const [name] = /^(?:--json )?([a-z]+)/.exec(typed)?.slice(1) ?? []
+      const [name] = /^(?:--json |help )?([a-z]+)/.exec(typed)?.slice(1) ?? []
       assert.equal(
         await refusal(...typed.split(' ')),
         `error: reprise has no command ${name}; use npx reprise ${instead}\n`,

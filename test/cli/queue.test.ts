@@ -164,7 +164,8 @@ test('schedule lists what comes next and puts it into the queue when it is told 
 
 test('setting or ending a schedule by a command is refused with what to do instead, and nothing is queued', async () => {
   await using folder = await project(scheduled().crew)
-  const instead = /^schedules are declared in the code of a crew .* call crew\.schedule\(.*docs\/guides\/workers\.md/
+  const instead =
+    /^schedules are declared in the code of a crew .* call crew\.schedule\(.*docs\/guides\/workers\.md.*\n$/
   for (const [refusal, ...words] of [
     ['error: enqueue has no option --cron: ', 'enqueue', ...inputs, '--name', 'nightly', '--cron', '0 2 * * *'],
     ['error: schedule has no option --end: ', 'schedule', '--end', 'nightly'],

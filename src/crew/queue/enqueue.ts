@@ -40,8 +40,9 @@ const maxDelaySeconds = 1_000_000_000
 
 /** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. */
 export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {}): Promise<EnqueueRequest> {
-  if (isRecord(options) && 'schedule' in options)
-    throw new RepriseError('OPTION_UNKNOWN', `enqueue has no option "schedule": ${scheduleInCode}`)
+  const timing = isRecord(options) ? ['schedule', 'cron'].find((name) => name in options) : undefined
+  if (timing !== undefined)
+    throw new RepriseError('OPTION_UNKNOWN', `enqueue has no option "${timing}": ${scheduleInCode}`)
   checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse'], 'inputs')
   const { id, inputs: given } = options
   const inputs = given === undefined ? undefined : await readRawInputs(given)

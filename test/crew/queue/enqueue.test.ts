@@ -58,10 +58,14 @@ test('inputs that a kickoff refuses are refused before anything is recorded', as
   await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, priority: 2 } as never), /priority is 2; give 'low'/)
   await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, delay: -1 }), /delay in seconds is -1; give a number/)
   await assert.rejects(crew.enqueue({ notes: 'x' } as never), { code: 'OPTION_UNKNOWN' })
-  await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, schedule: { cron: '@daily' } } as never), {
-    code: 'OPTION_UNKNOWN',
-    message: /^enqueue has no option "schedule": schedules are declared in the code of a crew .* call crew\.schedule\(/,
-  })
+  for (const timing of [{ schedule: { cron: '@daily' } }, { cron: '@daily' }]) {
+    const [name] = Object.keys(timing)
+    const instead = 'schedules are declared in the code of a crew .* call crew\\.schedule\\('
+    await assert.rejects(crew.enqueue({ inputs: { notes: 'x' }, ...timing } as never), {
+      code: 'OPTION_UNKNOWN',
+      message: new RegExp(`^enqueue has no option "${name}": ${instead}`),
+    })
+  }
   assert.deepEqual(await Array.fromAsync(crew.runs()), [])
 })
 
