@@ -1,5 +1,5 @@
-// The direction of imports: a layer uses itself and what stands before it in this list. Stores, models and tools do not know one
-// another; one file reads the environment; only the command line reads argv.
+// The direction of imports: a layer uses itself and what stands before it in this list. Stores, models and tools do not
+// know one another; one file reads the environment; only the command line reads argv.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

@@ -14,18 +14,18 @@ import { keys, person, type Press } from './person.ts'
 
 const fruit = ['apple', 'banana', 'cherry 2'].map((label) => ({ value: label, label }))
 
-test('pick goes by arrows, around both ends', async () => {
+test('the arrow keys move through a list and wrap around at both ends', async () => {
   assert.equal(await pick('Which?', fruit, person(['Esc', keys.down, keys.enter])), 'banana')
   assert.equal(await pick('Which?', fruit, person(['Esc', keys.up, keys.enter])), 'cherry 2')
 })
 
-test('pick goes by a part of the text, and by the number before the same digit in a text', async () => {
+test('a list is filtered by text, and by a number before the same digit within a text', async () => {
   assert.equal(await pick('Which?', fruit, person(['Esc', 'R', 'r', keys.enter])), 'cherry 2')
   assert.equal(await pick('Which?', fruit, person(['Esc', '2', keys.enter])), 'banana')
   assert.equal(await pick('Which?', fruit, person(['Esc', 'x', keys.enter, keys.back, keys.enter])), 'apple')
 })
 
-test('pick gives nothing for Esc, Ctrl-C and an aborted signal, and takes its list away', async () => {
+test('Esc, Ctrl-C and an aborted signal cancel a list and remove it from the terminal', async () => {
   for (const key of ['\u001b', keys.cancel]) {
     const there = person(['Esc', key])
     assert.equal(await pick('Which?', fruit, there), undefined)
@@ -37,7 +37,7 @@ test('pick gives nothing for Esc, Ctrl-C and an aborted signal, and takes its li
   assert.equal(await picking, undefined)
 })
 
-test('pick prints what it is given without escapes, and cut to the terminal', async () => {
+test('a list is printed without escapes and cut to the width of the terminal', async () => {
   const there = person(['Esc', keys.enter])
   const note = `\u001b]0;owned\u0007${'long '.repeat(40)}`
   await pick('Which\u001b[2J?', [{ value: 1, label: 'a\u001b[31mb\u009b', note }], there)
@@ -49,7 +49,7 @@ test('pick prints what it is given without escapes, and cut to the terminal', as
   for (const line of own.split('\n')) assert.ok(line.length <= 80, line)
 })
 
-test('askLine gives what was typed, and nothing for Ctrl-C and Esc', async () => {
+test('askLine returns what was typed, and undefined for Ctrl-C and Esc', async () => {
   assert.equal(await askLine('name: ', person(['name: ', 'Ada', keys.enter])), 'Ada')
   assert.equal(await askLine('name: ', person(['name: ', 'Ada', keys.cancel])), undefined)
   assert.equal(await askLine('name: ', person(['name: ', 'Ada', '\u001b'])), undefined)
@@ -89,7 +89,7 @@ function listener(): { channel: Channel; said(): string } {
   return { channel: { width: 80, line } as Channel, said: () => lines.join('\n') }
 }
 
-test('a question is asked below what its run was given and has come to', async () => {
+test('a question is printed below the inputs and the outputs so far of its run', async () => {
   const { said } = await ask(questions.result, ['Esc', keys.enter])
   assert.match(
     said,
@@ -98,7 +98,7 @@ test('a question is asked below what its run was given and has come to', async (
   assert.doesNotMatch(said, /of crew claims/)
 })
 
-test('a question below an input of which only line breaks are not shown says of nothing that it is cut', () => {
+test('an input that is cut by line breaks alone is not announced as cut', () => {
   const { channel, said } = listener()
   const lines = { ...asking, inputs: { notes: 'INVOICE A-101\n  net 90' }, outputs: [] }
   printOpenQuestion(channel, writeCommands({ runner: 'reprise', words: [], inputs: [] }), 'r', {
@@ -109,7 +109,7 @@ test('a question below an input of which only line breaks are not shown says of 
   assert.doesNotMatch(said(), /is cut/)
 })
 
-test('a question of a crew within a crew is asked below the tasks above it, and look shows what was cut', async () => {
+test('a question of a nested crew is printed below the outer tasks, and show prints what was cut', async () => {
   const long = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n')
   const many = Array.from({ length: 9 }, (_, at) => ({ task: `task-${at}`, raw: `raw-${at}` }))
   const above = { ...asking, runId: 'r', task: 'research', crew: 'claims', inputs: { notes: long }, outputs: [] }
@@ -131,7 +131,7 @@ test('a question of a crew within a crew is asked below the tasks above it, and 
   assert.match(whole, /output task-8\n {2}│ raw-8/)
 })
 
-test('a question is asked with the decisions of its kind and the fields of the decision, and the answer fits', async () => {
+test('a question offers the decisions of its kind and the fields of the decision, and the answer is accepted', async () => {
   const cases: [AskedQuestion, Press[], Answer][] = [
     [questions.result, [['Esc', keys.enter]], { decision: 'approve' }],
     [
@@ -194,12 +194,12 @@ test('a question is asked with the decisions of its kind and the fields of the d
   for (const [question, presses, answer] of cases) assert.deepEqual((await ask(question, ...presses)).answer, answer)
 })
 
-test('a result is shown before it is decided on, without escapes', async () => {
+test('a result is shown without escapes before a person decides on it', async () => {
   const { said } = await ask(questions.result, ['Esc', keys.cancel])
   assert.match(said, /question q1, task note: Well\?\n(?: {2}(?:in|out)put .*\n)+ {2}│ A draft$/)
 })
 
-test('what does not fit a field is said and asked for again; a cancel leaves the question open', async () => {
+test('a value that a field refuses is explained and requested again, and canceling leaves the question open', async () => {
   const again = await ask(
     questions.doubt,
     ['Esc', 'happened', keys.enter],
@@ -213,7 +213,7 @@ test('what does not fit a field is said and asked for again; a cancel leaves the
   assert.equal(left.answer, undefined)
 })
 
-test('inputs are asked for one after another, an empty one again, and none is used when one is left', async () => {
+test('inputs are requested one after another, an empty one again, and none is used if the person leaves', async () => {
   const { channel, said } = listener()
   const there = person(
     ['notes: ', keys.enter],
@@ -227,7 +227,7 @@ test('inputs are asked for one after another, an empty one again, and none is us
   assert.equal(await askInputs(channel, { inputs: ['notes', 'tone'] }, leaving), undefined)
 })
 
-test('an input that takes no text is asked for as JSON, again when it is none', async () => {
+test("an input that isn't text is requested as JSON, and again if it isn't JSON", async () => {
   const { channel, said } = listener()
   const there = person(
     ['texts (array, as JSON): ', 'a, b', keys.enter],

@@ -1,5 +1,5 @@
-// The program `reprise` in the process of the tests. It finds what a process of its own would give it: a working folder, variables,
-// arguments, streams, and modules that nobody has loaded before. One call at a time, since a process has one of each.
+// Runs the program `reprise` in the process of the tests with what a process of its own would have: a working folder,
+// variables, arguments, streams, and freshly loaded modules. One call at a time, since a process has one of each.
 import { once } from 'node:events'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -17,9 +17,9 @@ export interface Call {
   readonly folder: string
   readonly args: readonly string[]
   readonly variables?: { readonly [name: string]: string }
-  /** What is printed is seen on a terminal that can do nothing, with nobody to ask. */
+  /** Output goes to a dumb terminal; the input is not a terminal. */
   readonly seen?: boolean
-  /** Somebody sits at the terminal, and presses the keys of each pair when the text before them was printed. */
+  /** A person at the terminal presses the keys of each pair once its text has been printed. */
   readonly presses?: readonly (readonly [text: string, keys: string])[]
 }
 
@@ -48,7 +48,7 @@ async function callAlone({ folder, args, variables = {}, seen = false, presses }
   loadAnew(folder, stack)
   replaceFolder(folder, stack)
   replaceVariables({ ...surroundings, ...(seen ? { TERM: 'dumb' } : {}), ...variables }, stack)
-  // where npm puts it, so that what it prints is what somebody in a project types: npx reprise
+  // the path that npm uses, so that printed commands begin with `npx reprise`
   replace('argv', [process.execPath, join(folder, 'node_modules/.bin/reprise'), ...args], stack)
   replace('stdin', stdin, stack)
   replace('stdout', stdout.stream, stack)
@@ -63,7 +63,7 @@ async function callAlone({ folder, args, variables = {}, seen = false, presses }
   return { code, stdout: said ?? '', stderr: told ?? '' }
 }
 
-/** A stream that keeps what is written to it; a terminal of 80 columns without colours, if it is one. */
+/** Collects what is written; as a terminal it has 80 columns and no colors. */
 function collector(isTTY: boolean) {
   const stream = Object.assign(new PassThrough(), isTTY ? { isTTY, columns: 80, rows: 24, getColorDepth: () => 1 } : {})
   let text = ''
@@ -72,7 +72,7 @@ function collector(isTTY: boolean) {
   return {
     stream,
     text: () => text,
-    /** Resolves when it holds the words, after those that were waited for before. */
+    /** Resolves once `words` were written after the last words that were awaited. */
     async says(words: string, running: Promise<unknown>): Promise<void> {
       while (!text.includes(words, seen)) {
         const ended = await Promise.race([once(stream, 'data').then(() => false), running.then(() => true)])
@@ -115,7 +115,7 @@ registerHooks({
   },
 })
 
-/** Modules in the folder, such as the file of a crew, are loaded as if nobody had loaded them before. */
+/** Loads the modules in the folder, such as the crew file, afresh for this call. */
 function loadAnew(folder: string, stack: DisposableStack): void {
   place = `${pathToFileURL(folder).href}/`
   calls += 1

@@ -41,7 +41,7 @@ const killedByLine: readonly string[] = [
 ]
 
 for (const to of ['sqlite:there.db', 'file:there']) {
-  test(`a copy to ${to} that is killed again and again is in the end what one copy gives`, async () => {
+  test(`a copy to ${to} that is killed again and again has the same result as one undisturbed copy`, async () => {
     await using folder = await project()
     await withStores(folder, [from], everyKind)
     for (let kills = 0; kills < 2; kills++) {
@@ -60,7 +60,7 @@ for (const to of ['sqlite:there.db', 'file:there']) {
   })
 }
 
-test('what was copied, what was there and what was not copied is said, and the code tells it', async () => {
+test('copy reports which runs it copied, found or skipped, and its exit code reflects that', async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--store', from, '--id', 'a', ...inputs)
   await folder.reprise('run', '--store', from, '--id', 'stopped', '--through', 'facts', ...inputs)
@@ -108,7 +108,7 @@ test('what was copied, what was there and what was not copied is said, and the c
   assert.match(held.stderr, /not copied, since a process executes them in sqlite:\S+: stopped; stop it, and copy again/)
 })
 
-test('a dry run lists what would be copied, and makes no store', async () => {
+test('copy --dry-run lists what it would copy, and makes no store', async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--store', from, '--id', 'a', ...inputs)
   const { code, stdout, stderr } = await folder.reprise(
@@ -124,7 +124,7 @@ test('a dry run lists what would be copied, and makes no store', async () => {
   assert.match(stderr, /^would copy 1 run to sqlite:there\.db: \d+ entries, \S+ bytes\n$/)
 })
 
-test('runs are chosen by crew, by status as it is shown, by time and by id', async () => {
+test('copy selects runs by crew, displayed status, time and id', async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--store', from, '--id', 'a', ...inputs)
   await folder.reprise('run', '--store', from, '--id', 'b', '--through', 'facts', ...inputs)
@@ -143,7 +143,7 @@ test('runs are chosen by crew, by status as it is shown, by time and by id', asy
   assert.deepEqual(await chosen('b'), ['b'])
 })
 
-test('a moved run says where it went without the password of that server', { skip }, async () => {
+test('a moved run names its new store without the password', { skip }, async () => {
   await using folder = await project(claims)
   await using schema = await freshSchema()
   const { password } = new URL(schema.url)
@@ -162,7 +162,7 @@ test('a moved run says where it went without the password of that server', { ski
   })
 })
 
-test('a dry run makes no schema on a server, and one that is not there is nothing to copy from', { skip }, async () => {
+test('copy --dry-run makes no schema on a server, and refuses a source whose schema is missing', { skip }, async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--store', from, '--id', 'a', ...inputs)
   const url = new URL((await sharedServer('postgres')).url)
@@ -176,7 +176,7 @@ test('a dry run makes no schema on a server, and one that is not there is nothin
   assert.equal((await inspectPostgres(url.href)).layout, undefined)
 })
 
-test('a copy that cannot be made is refused with what to give instead, before a store is made', async () => {
+test('copy refuses bad arguments before it makes a store, and says what to pass instead', async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--store', from, '--id', 'a', ...inputs)
   const cases: readonly [string[], number, RegExp][] = [

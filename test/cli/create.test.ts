@@ -66,7 +66,7 @@ const kinds = [
 
 describe('reprise create', { concurrency: 4 }, () => {
   for (const { kind, flag, files } of kinds) {
-    test(`makes a project in ${kind} whose types and tests hold, and which runs on a model and on its script`, async () => {
+    test(`makes a project in ${kind} that passes its own types and tests, and runs with a model and with its script`, async () => {
       await using folder = await temporaryFolder()
       const project = join(folder.path, 'claims')
       const created = await reprise(folder.path, ['create', 'claims', flag, '--json'])
@@ -78,7 +78,8 @@ describe('reprise create', { concurrency: 4 }, () => {
       assert.deepEqual(await readdir(folder.path), ['claims'])
 
       await link(project)
-      // the sources of the checkout are written for this option as well; the declarations of the package are not in need of it
+      // the sources of the checkout are written for this option as well; the declarations of the package are not in
+      // need of it
       const options = ['--customConditions', 'reprise-source', '--exactOptionalPropertyTypes']
       const types = await run(join(checkout, 'node_modules/.bin/tsc'), options, project)
       assert.equal(types.stdout, '')
@@ -106,7 +107,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     })
   }
 
-  test('asks nobody who is not there: the project is my-crew, in TypeScript', async () => {
+  test('uses my-crew and TypeScript where there is no terminal to ask at', async () => {
     await using folder = await temporaryFolder()
     const created = await reprise(folder.path, ['create'])
     assert.equal(created.code, 0)
@@ -115,7 +116,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.match(await readFile(join(folder.path, 'my-crew/crew.ts'), 'utf8'), /new Crew\(\{ name: 'my-crew'/)
   })
 
-  test('names the project everywhere, and depends on the version that made it', async () => {
+  test('puts the project name into every file, and depends on the version of Reprise that made the project', async () => {
     await using folder = await temporaryFolder()
     await reprise(folder.path, ['create', 'water'])
     const project = join(folder.path, 'water')
@@ -128,7 +129,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     }
   })
 
-  test('what was installed from a tarball, a repository or an address is what the project depends on', async () => {
+  test('depends on the tarball, repository or address that Reprise was installed from', async () => {
     await using folder = await temporaryFolder()
     const modules = join(folder.path, 'app/node_modules')
     const root = join(modules, 'reprise')
@@ -149,7 +150,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.deepEqual(packageSource(join(folder.path, 'checkout'), '1.2.3', 'mine'), { spec: '^1.2.3' })
   })
 
-  test('a model of another provider brings its package, its key, or neither', async () => {
+  test('adds the package and the key of another provider, if it needs them', async () => {
     await using folder = await temporaryFolder()
     await reprise(folder.path, ['create', 'a', '--model', 'anthropic/claude-x'])
     const { peerDependencies } = await manifestOf(checkout)
@@ -168,7 +169,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.doesNotMatch(await readFile(join(folder.path, 'b/.env.example'), 'utf8'), /KEY/)
   })
 
-  test('refuses a name or model that cannot be used with code 2, in plain text, and writes nothing', async () => {
+  test('refuses an unusable name or model with code 2, in plain text, and writes nothing', async () => {
     await using folder = await temporaryFolder()
     for (const args of [['../out'], ['a\u001b[31m'], ['x', '--model', 'openai/x\nOPENAI_API_KEY=y']]) {
       const ended = await reprise(folder.path, ['create', ...args])
@@ -178,7 +179,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.deepEqual(await readdir(folder.path), [])
   })
 
-  test('refuses what is there already and says what it is, but takes an empty folder', async () => {
+  test('refuses an existing project or file and says which, but accepts an empty folder', async () => {
     await using folder = await temporaryFolder()
     for (const name of ['full', 'empty', 'many']) await mkdir(join(folder.path, name))
     await writeFile(join(folder.path, 'full/notes.txt'), 'mine')
@@ -202,7 +203,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.ok(existsSync(join(folder.path, 'empty/crew.ts')))
   })
 
-  test('leaves nothing behind when a file cannot be written', async () => {
+  test('removes what it wrote when a file cannot be written', async () => {
     await using folder = await temporaryFolder()
     const files = [
       { path: 'a', text: '' },
@@ -212,7 +213,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     assert.deepEqual(await readdir(folder.path), [])
   })
 
-  test('--install runs npm install in the project; when that fails the project stays, with code 1', async () => {
+  test('runs npm install with --install, and keeps the project with code 1 if that fails', async () => {
     await using folder = await temporaryFolder()
     const bin = join(folder.path, 'bin')
     await mkdir(bin)
@@ -239,7 +240,7 @@ describe('reprise create', { concurrency: 4 }, () => {
   })
 })
 
-test('a name is one that npm takes, of one folder; a bad one is named, with the nearest good one', () => {
+test('a project name must be an npm name of one folder, and a refusal suggests the nearest good name', () => {
   for (const good of ['a', 'my-crew', 'crew_2.0', '7']) assert.equal(checkName(good), good)
   for (const [bad, words] of [
     ['../out', /^"\.\.\/out" cannot be the name .*; for instance, out is fine$/],
@@ -257,7 +258,7 @@ test('a name is one that npm takes, of one folder; a bad one is named, with the 
   }
 })
 
-test('a model names a provider that Reprise knows, in one word', () => {
+test('a model must name a known provider and have no spaces', () => {
   for (const good of ['openai/gpt-5-mini', 'gpt-4o', 'ollama/qwen3:8b', 'google/models/x'])
     assert.equal(checkModelName(good), good)
   for (const bad of ['house-model', 'nobody/x', 'openai/', 'openai/x\nOPENAI_API_KEY=y', 'openai/x #y']) {
@@ -267,7 +268,7 @@ test('a model names a provider that Reprise knows, in one word', () => {
 
 const defaults = { name: 'my-crew', model: 'openai/gpt-5-mini', yaml: false }
 
-test('a person is asked for name, model and language, and Enter takes what is offered', async () => {
+test('create asks for name, model and language, and Enter accepts the default', async () => {
   const there = person(
     ['Name of the project (my-crew): ', 'w', 'e', 't', keys.enter],
     ['Model (openai/gpt-5-mini): ', keys.enter],
@@ -276,14 +277,14 @@ test('a person is asked for name, model and language, and Enter takes what is of
   assert.deepEqual(await askProject({}, defaults, there), { ...defaults, name: 'wet', yaml: true })
 })
 
-test('a person is not asked for what an option has said', async () => {
+test('create does not ask for what an option already sets', async () => {
   const given = { name: 'wet', model: 'ollama/x', yaml: false }
   const there = person()
   assert.deepEqual(await askProject(given, given, there), given)
   assert.equal(there.shown(), '')
 })
 
-test('a person is told why a name or model cannot be taken, and asked again; one who leaves gets nothing', async () => {
+test('create explains a refused name or model and asks again, and writes nothing if the person leaves', async () => {
   const there = person(
     ['Name of the project', 'A', keys.enter],
     ['Name of the project', 'a', keys.enter],
@@ -295,7 +296,7 @@ test('a person is told why a name or model cannot be taken, and asked again; one
   assert.match(there.shown(), /names no known provider/)
 })
 
-test('the commands that the README of a project names are there', async () => {
+test('every command in the README of a new project exists', async () => {
   const readme = await readFile(join(checkout, 'templates/typescript/README.md'), 'utf8')
   const commands = (await createProgram(() => {}, ['node', 'reprise'])).commands.map((command) => command.name())
   const named = [...readme.matchAll(/reprise ([a-z]+)/g)].map((match) => match[1] ?? '')

@@ -1,4 +1,5 @@
-// A model server for the crew of a created project: it looks the policy up, files the claim, and names the reader of its note.
+// A model server for the crew of a created project: it looks the policy up, files the claim, and names the reader of
+// its note.
 import { openModel, type Model } from '../examples/support.ts'
 
 const noteFor = (reader: string): string => `File the claim, then write a note on it for ${reader}`

@@ -9,8 +9,8 @@ const letters = (exported: string, name: string): string =>
   `export const ${exported} = new Crew({ name: '${name}', tasks: [new Task({ name: 'note', description: 'Write a triage note in tone {tone}', agent: analyst })] })\n`
 const second = `export const letters = crew.with({})\n`
 
-describe('the file of a crew', { concurrency: 4 }, () => {
-  test('is chosen from several crews by --crew, and without it the message names them', async () => {
+describe('a crew file', { concurrency: 4 }, () => {
+  test('with several crews needs --crew, and the refusal names them', async () => {
     await using folder = await project(`${claims}${second}`)
     const ended = await folder.reprise('run', ...inputs)
     assert.equal(ended.code, 5)
@@ -22,7 +22,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)
   })
 
-  test('that exports several is asked for the crew that a run belongs to', async () => {
+  test('with several crews finds the crew that a run belongs to', async () => {
     await using folder = await project(`${claims}${letters('letters', 'letters')}`)
     assert.equal((await folder.reprise('run', '--crew', 'crew', '--id', 'claim-1', ...inputs)).code, 0)
     assert.equal((await folder.reprise('run', '--crew', 'letters', '--id', 'letter-1', ...inputs.slice(2))).code, 0)
@@ -46,7 +46,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
   })
 
-  test('that exports several is looked at as a whole by doctor, which takes it as an argument', async () => {
+  test('with several crews is checked as a whole by doctor, as an argument too', async () => {
     await using folder = await project()
     await folder.write('all.ts', `${claims}${letters('post', 'letters')}`)
     for (const file of [['all.ts'], ['--file', 'all.ts']]) {
@@ -58,7 +58,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('doctor', 'all.ts', '--crew', 'letters')).stdout, /^ok +crew +letters of all/m)
   })
 
-  test('suggests only crews for --crew', async () => {
+  test('with several crews suggests only names of crews for --crew', async () => {
     await using folder = await project(`${claims}export { note }\n`)
     const { stderr } = await folder.reprise('run', '--crew', 'nope', ...inputs)
     assert.match(stderr, /^error: crew\.ts has no export nope; it exports crew \(a crew\), note \(a Task\)/)
@@ -69,7 +69,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('run', ...inputs)).code, 0)
   })
 
-  test('is refused with what it exports when none of that is a crew', async () => {
+  test('without a crew is refused, and the message lists its exports', async () => {
     await using folder = await project(
       `${claims.replace('export const crew', 'const crew')}export const crews = [crew]\nexport const one = 1\n`,
     )
@@ -81,7 +81,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
   })
 
-  test('is refused in plain words when it exports nothing', async () => {
+  test('without exports is refused in plain words', async () => {
     await using folder = await project('export {}\n')
     const ended = await folder.reprise('run')
     assert.equal(ended.code, 5)
@@ -95,7 +95,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
   })
 
-  test('is looked for in the usual places, and the message says which when there is none', async () => {
+  test('is found in the usual places, which the message lists if there is none', async () => {
     await using folder = await project()
     const missing = await folder.reprise('run', ...inputs)
     assert.equal(missing.code, 5)
@@ -108,14 +108,14 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('run', ...inputs)).code, 0)
   })
 
-  test('is the one that package.json names before any of the usual places', async () => {
+  test('that package.json names is preferred to the usual places', async () => {
     await using folder = await project('throw new Error("not this one")')
     await folder.write('mine.ts', claims)
     await folder.write('package.json', '{ "type": "module", "reprise": { "crew": "./mine.ts" } }')
     assert.equal((await folder.reprise('run', ...inputs)).code, 0)
   })
 
-  test('is shown with the place of the mistake when it cannot be loaded', async () => {
+  test('that fails to load is reported with the place of the mistake', async () => {
     await using folder = await project('export const crew = \nconst = 1\n')
     const ended = await folder.reprise('run')
     assert.equal(ended.code, 2)
@@ -123,7 +123,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /crew\.ts:2/)
   })
 
-  test('that imports what is not there is said to, with the file that does, and nothing of Node', async () => {
+  test('that imports a missing module is reported with the importing file, without internals of Node', async () => {
     await using folder = await project("import { crew } from './inner.ts'\nexport { crew }\n")
     const said = async (inner: string): Promise<string> => {
       const name = `inner-${inner.length}.ts`
@@ -146,7 +146,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
   })
 
-  test('that ends the process, or never ends to load, is said to do so', async () => {
+  test('that ends the process, or never finishes loading, is reported', async () => {
     await using folder = await project('process.exit(0)\n')
     const ended = await folder.reprise('run')
     assert.equal(ended.code, 2)
@@ -158,7 +158,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match(stuck.stderr, /^error: crew\.ts cannot be loaded: a top-level await in it never ends; /)
   })
 
-  test('is not a folder', async () => {
+  test('is refused if it is a folder', async () => {
     await using folder = await project()
     const ended = await folder.reprise('run', '.')
     assert.equal(ended.code, 5)
@@ -168,14 +168,14 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
   })
 
-  test('is named before what is wrong with the crew in it', async () => {
+  test('is named before the mistakes of its crew', async () => {
     await using folder = await project(`${imports}export const crew = new Crew({ name: 'empty', tasks: [] })\n`)
     const ended = await folder.reprise('run')
     assert.equal(ended.code, 2)
     assert.match(ended.stderr, /^error: crew\.ts: the crew has no tasks; give at least one\n$/)
   })
 
-  test('has its crew run in the store that the crew names', async () => {
+  test('runs its crew in the store that the crew names', async () => {
     await using folder = await project(claims.replace(`name: 'claims'`, `name: 'claims', store: 'file:own'`))
     await folder.reprise('run', '--id', 'mine', ...inputs)
     assert.equal(records(await folder.reprise('runs', '--json', '--store', 'file:own')).length, 1)

@@ -24,7 +24,7 @@ async function contents(folder: string): Promise<{ [name: string]: string }> {
 }
 
 describe('reprise doctor', { concurrency: 4 }, () => {
-  test('says that all is well, with what it found, and makes no store', async () => {
+  test('reports a healthy project with what it found, and makes no store', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('doctor')
     assert.equal(ended.code, 0, ended.stdout)
@@ -46,13 +46,13 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     }
   })
 
-  test('counts runs, names abandoned ones with what to do, and leaves every file as it was', async () => {
+  test('counts runs, names abandoned ones with the next step, and changes no file', async () => {
     await using folder = await project(filing)
     const started = folder.start(['run', '--id', 'killed'], { HANG: '1' })
     await started.says('file_claim called')
     started.child.kill('SIGKILL')
     await started.ended()
-    // whoever looks first puts what the killed process left into the database
+    // the first reader moves what the killed process left in the WAL into the database
     await folder.reprise('runs')
     const before = await contents(folder.path)
     const found = checks(await folder.reprise('doctor', '--json'))
@@ -66,7 +66,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     )
     assert.match(found['layout']?.says ?? '', /^7, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
-    // a run that works for another is gone on with by that one
+    // a child run is continued by its parent
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
     await folder.write('outer.ts', `${filing}\n${within}`)
     const outer = folder.start(['run', 'outer.ts', '--crew', 'outer', '--id', 'outer'], { HANG: '1' })
@@ -78,7 +78,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(both['abandoned']?.says ?? '', /^2 runs whose process is gone: outer, killed$/)
   })
 
-  test('names runs that no worker gets further, and those that were given up', async () => {
+  test('names runs that no worker can continue, and runs that were given up', async () => {
     await using folder = await project(filing)
     await folder.reprise('enqueue', '--id', 'refused')
     let passed = 0
@@ -98,7 +98,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(givenUp?.next ?? '', /reprise resume killer, or end it with: npx reprise cancel killer$/)
   })
 
-  test('says how many runs wait because of the limit of their crew', async () => {
+  test('counts the runs that wait for the limit of their crew', async () => {
     await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', maxRuns: 1,"))
     for (const id of ['a', 'b', 'c']) await folder.reprise('enqueue', '--id', id, ...inputs)
     const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
@@ -111,7 +111,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await store.close()
   })
 
-  test('names open runs of a version that workers with this code would not take up', async () => {
+  test('names unfinished runs of a version that workers with this code would not accept', async () => {
     await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', version: '1',"))
     await folder.reprise('enqueue', 'crew.ts', '--id', 'old', ...inputs)
     await folder.reprise('run', '--id', 'done', ...inputs)
@@ -125,7 +125,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.equal(checks(await folder.reprise('doctor', '--json'))['versions'], undefined)
   })
 
-  test('names keys that are set and never shows them, and fails for one that a model needs', async () => {
+  test('names the keys that are set without showing them, and fails for a missing key of a used model', async () => {
     await using folder = await project(
       claims.replace("goal: 'Help', model,", `goal: 'Help', model: 'google/gemini-x',`),
     )
@@ -147,7 +147,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(keyless['model']?.next ?? '', /\.env/)
   })
 
-  test('looks at the models of managers and of crews that are tasks too', async () => {
+  test('checks the models of managers and nested crews as well', async () => {
     const led = claims.replace(
       'tasks: [facts, note] })',
       "tasks: [facts, note], process: 'hierarchical', manager: 'openai/gpt-x' })",
@@ -159,7 +159,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('doctor', '--crew', 'outer')).stdout, /^fail {2}model .*set\s+OPENAI_API_KEY/m)
   })
 
-  test('fails for a crew that cannot be loaded, and only warns where there is none', async () => {
+  test('fails for a crew that cannot be loaded, and only warns if there is none', async () => {
     await using folder = await project('export const one = 1')
     const broken = await folder.reprise('doctor')
     assert.equal(broken.code, 1)
@@ -171,7 +171,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(none.stdout, /^warn {2}crew .*\n +name one with --file .*npx reprise create/ms)
   })
 
-  test('fails for a store of another program, of a newer version, and in a place that cannot be written; and changes none', async () => {
+  test('fails for a store of another program, of a newer version, or in an unwritable place, and changes none', async () => {
     await using folder = await project(claims)
     const path = join(folder.path, 'other.db')
     const other = new DatabaseSync(path)

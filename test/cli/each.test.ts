@@ -52,7 +52,7 @@ function rows({ stdout }: Ended): string[] {
 }
 
 describe('reprise run --each', { concurrency: 4 }, () => {
-  test('prints a line for each run when it ends, with the number of its line, and sums up', async () => {
+  test('prints a line with its number for each run that ends, and a summary', async () => {
     await using folder = await withLines(line('fire'), '\n', line('broken'), line('water'))
     const ended = await folder.reprise('run', '--each', 'in.jsonl', '--id', 'night')
     assert.equal(ended.code, 1)
@@ -67,7 +67,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     )
   })
 
-  test('is known by its inputs without an id: the same lines, moved and with others between them, are paid once', async () => {
+  test('identifies runs by their inputs without --id: moved lines, and lines among new ones, are paid once', async () => {
     await using folder = await withLines(line('fire'), line('water'), line('fire'))
     const first = await folder.reprise('run', '--each', 'in.jsonl')
     assert.equal(first.code, 0)
@@ -85,7 +85,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 4)
   })
 
-  test('leaves out of the lines what no text of the crew uses, with one warning, and refuses it where it was typed', async () => {
+  test('drops unused values of lines with one warning, and refuses them as typed options', async () => {
     const lines = ['fire', 'water'].map(
       (topic) => `${JSON.stringify({ topic, reader: 'us', customer: 7, since: 1 })}\n`,
     )
@@ -107,14 +107,14 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     )
   })
 
-  test('that stopped where it was asked to advises the command without that', async () => {
+  test('that stopped at --through suggests the command without it', async () => {
     await using folder = await withLines(line('fire'), line('water'))
     const ended = await folder.reprise('run', '--each', 'in.jsonl', '--through', 'find')
     assert.match(ended.stderr, /do what is left with: npx reprise run --each in\.jsonl\n$/)
     assert.match((await folder.reprise('run', '--each', 'in.jsonl')).stderr, /^2 runs: 2 completed/)
   })
 
-  test('after a kill the same command does what is left, and nothing twice', async () => {
+  test('after a kill continues with the same command, and repeats nothing', async () => {
     await using folder = await withLines(line('fire'), line('water'), line('air'), line('earth'))
     const killed = folder.start(['run', '--each', 'in.jsonl', '--concurrency', '1'], { HANG: 'air' })
     await isAt(folder, killed, 'air')
@@ -127,7 +127,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.deepEqual(callsIn(folder), ['air', 'earth', 'fire', 'water'])
   })
 
-  test('leaves questions open, with code 3, and the same command goes on when they are answered', async () => {
+  test('leaves questions open with code 3, and the same command continues after the answers', async () => {
     await using folder = await withLines(line('fire'), line('water'))
     const asking = await folder.call(['run', '--each', 'in.jsonl', '--id', 'n'], { variables: { ASK: '1' } })
     assert.equal(asking.code, 3)
@@ -139,7 +139,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.equal(callsIn(folder).length, 2)
   })
 
-  test('Ctrl-C stops those under way, and says how many were not started', async () => {
+  test('suspends the active runs on Ctrl-C, and counts the lines that were not started', async () => {
     await using folder = await withLines(line('fire'), line('water'), line('air'))
     const args = ['run', '--each', 'in.jsonl', '--concurrency', '1', '--json', '--id', 'n']
     const started = folder.start(args, { HANG: 'water' })
@@ -158,7 +158,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     )
   })
 
-  test('gives what all lines share: under a line’s own inputs from a file, over them when typed', async () => {
+  test('overrides an inputs file by the line, and the line by typed inputs', async () => {
     await using folder = await withLines('{"topic":"fire"}\n', '{"topic":"water","reader":"you"}\n')
     await folder.write('shared.json', '{ "reader": "all", "topic": "none" }')
     const readers = async (...args: string[]): Promise<unknown[]> =>
@@ -175,7 +175,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     ])
   })
 
-  test('names every line that cannot be used, or the first that lacks an input, before anything is stored', async () => {
+  test('names every unusable line, or the first that lacks an input, before anything is stored', async () => {
     await using folder = await withLines(line('fire'), 'water\n', '[1]\n', '7\n')
     const refused = async (words: RegExp): Promise<void> => {
       const ended = await folder.reprise('run', '--each', 'in.jsonl')
@@ -192,7 +192,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('run', '--concurrency', '2')).stderr, /^error: --concurrency is for many runs;/)
   })
 
-  test('takes the lines from the standard input, and refuses a line that an earlier run of its id had otherwise', async () => {
+  test('reads lines from stdin, and refuses a line that differs from the earlier run of its id', async () => {
     await using folder = await withLines()
     const piped = async (text: string, ...args: string[]): Promise<Ended> => {
       const started = folder.start(['run', '--each', '-', ...args], {}, [...feeding(text)])
@@ -206,7 +206,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
   })
 })
 
-test('the lines of runs under way fit the terminal, and say how many more there are', () => {
+test('the lines of active runs fit the terminal and count the runs that are left out', () => {
   const run = (runId: string): LiveRun => ({
     runId,
     crew: 'topics',

@@ -163,7 +163,7 @@ describe('mistakes', { concurrency: 3 }, () => {
       assert.equal((records(json)[0]?.['error'] as { code?: string } | undefined)?.code, error)
     })
 
-  test('looking into a store that is not there does not make it', async () => {
+  test('a command that reads a missing store does not create it', async () => {
     const store = ['--store', 'sqlite:nowhere/runs.db']
     for (const args of [
       ['runs'],
@@ -177,7 +177,7 @@ describe('mistakes', { concurrency: 3 }, () => {
   })
 })
 
-test('what a function of the crew throws is printed with its place, also as JSON, and shown later', async () => {
+test('an error thrown by a function of the crew is printed with its place, as JSON too, and shown later', async () => {
   const source = `${imports}
 const policyOf = (claim) => claim.policy.number
 export const crew = new Crew({ name: 'slips', tasks: [new Task({ name: 'save', effect: 'read', run: () => policyOf({}) })] })

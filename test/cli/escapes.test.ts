@@ -3,7 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { createProgram } from '../../src/cli/program.ts'
 import { imports, project, type Ended, type Project } from './support.ts'
 
-/** Renames the window, turns to red, clears the screen with one character, turns the direction of the text, goes back. */
+/**
+ * Renames the window, turns to red, clears the screen with one character, turns the direction of the text, goes back.
+ */
 const evil = '\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e\u0008\r'
 /** An id takes none of it. */
 const id = 'run-2'
@@ -67,7 +69,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   fork: [[...file, ...reads, '--run', id, '--output', `again=${evil}`]],
   refresh: [[...file, ...reads, '--run', id, ...notes, '--dry-run']],
   backtest: [[...file, ...reads, '-t', 'again', '--run', id]],
-  // one that is served would not end
+  // without this refusal it would keep serving
   studio: [
     [`crew${evil}.ts`],
     ['--no-crews', '--host', `x${evil}`],
@@ -141,7 +143,7 @@ describe('escapes and control characters', () => {
   })
   after(() => folder[Symbol.asyncDispose]())
 
-  test('every command is tried', async () => {
+  test('every command is covered', async () => {
     const { commands: table } = await createProgram(() => {}, ['node', 'reprise'])
     const commands = table.map((command) => command.name())
     assert.deepEqual(Object.keys(calls).toSorted(), commands.toSorted())
@@ -158,7 +160,7 @@ describe('escapes and control characters', () => {
       await Promise.all(list.map(look))
     })
 
-  test('words that no command takes are not printed as they are either', async () => {
+  test('unknown arguments are printed without them', async () => {
     for (const args of [[evil], ['runs', `--${evil}`], ['runs', '--limit', evil]]) {
       const { code, stderr } = await seen(...args)
       assert.equal(code, 2)

@@ -24,8 +24,8 @@ const report = new Task({
 export const crew = new Crew({ name: 'pages', tasks: [...read, sum, report], onTaskFailure: 'continue' })
 `
 
-describe('a run that continues without a task that failed', () => {
-  test('is shown with it by run, runs and show, and fork --retry failed makes what is missing', async () => {
+describe('a run that continues after a failed task', () => {
+  test('names that task in run, runs and show, and fork --retry failed completes it', async () => {
     await using folder = await project(pages)
     const run = await folder.reprise('run', '--id', 'first', '--input', 'broken=b')
     assert.deepEqual([run.code, run.stdout], [0, 'page a without read-b, sum\n'])
@@ -57,7 +57,7 @@ describe('a run that continues without a task that failed', () => {
     assert.match(nothing.stderr, /no task of run .* failed, so there is nothing to retry/)
   })
 
-  test('is told apart in a batch of runs', async () => {
+  test('is counted apart in a batch of runs', async () => {
     await using folder = await project(pages)
     await folder.write('inputs.jsonl', '{"broken":"b"}\n{"broken":"none"}\n')
     const each = await folder.reprise('run', '--each', 'inputs.jsonl', '--id', 'n')

@@ -7,8 +7,8 @@ import { claims, filing, project, records } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 
-describe('the history of runs', { concurrency: 4 }, () => {
-  test('diff shows what differs by line, and as data', async () => {
+describe('commands about earlier runs', { concurrency: 4 }, () => {
+  test('diff prints differences by line, and as data', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     await folder.reprise('replay', '-t', 'note', '--id', 'second', '--input', 'tone=kind')
@@ -29,7 +29,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.match(unnamed.stderr, /^error: the second run isn't named; give its id/)
   })
 
-  test('show --lineage draws ancestors and descendants, also of a deleted one, and runs --parent lists them', async () => {
+  test('show --lineage draws ancestors and descendants, deleted ones too, and runs --parent lists them', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     for (const id of ['second', 'third']) await folder.reprise('replay', '-t', 'note', '--run', 'first', '--id', id)
@@ -56,7 +56,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.deepEqual(found?.['ancestors'], [{ runId: 'third', deleted: true }])
   })
 
-  test('delete takes no beginning of an id where nobody is asked', async () => {
+  test('delete requires a full id where there is no terminal to confirm at', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'claim-10', ...inputs)
     const refused = await folder.reprise('delete', 'claim-1')
@@ -67,7 +67,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('delete', 'claim-10')).code, 5)
   })
 
-  test('prune deletes what fits all limits, says what would go, and refuses to guess', async () => {
+  test('prune deletes the runs within all limits, prints them beforehand, and refuses to guess', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'old', ...inputs)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
@@ -117,7 +117,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('import', 'broken.jsonl', '--as', 'other')).code, 1)
   })
 
-  test('show --verify finds what was edited by hand, and what a resume has recorded of it', async () => {
+  test('show --verify reports hand edits, and what a resume recorded about them', async () => {
     await using folder = await project(claims)
     const store = ['--store', 'file:runs']
     await folder.reprise('run', '--id', 'first', ...inputs, ...store)
@@ -149,8 +149,8 @@ describe('the history of runs', { concurrency: 4 }, () => {
   })
 })
 
-describe('runs under way', { concurrency: 4 }, () => {
-  test('prune --all deletes every run, or those of a crew, only when confirmed, and spares runs that a process executes', async () => {
+describe('commands about active runs', { concurrency: 4 }, () => {
+  test('prune --all needs confirmation, deletes all runs or those of a crew, and spares runs that a process executes', async () => {
     await using folder = await project(claims)
     await folder.write('filing.ts', filing)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
@@ -185,7 +185,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('prune', '--all')).stderr, /^deleted 0 runs\n$/)
   })
 
-  test('edit and invalidate change an unfinished run, and an ended one is left alone', async () => {
+  test('edit and invalidate change an unfinished run, and refuse a completed one', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
     const unfit = await folder.reprise('edit', 'open', 'facts', '--output', '{"policy":1}')
@@ -209,7 +209,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('resume', 'open', '--budget', 'tokens=x')).stderr, /--budget has "x" as tokens/)
   })
 
-  test('tail follows a run of another process until it is cancelled from a third', async () => {
+  test('tail follows a run of another process until a third one cancels it', async () => {
     await using folder = await project(filing)
     const started = folder.start(['run', '--id', 'claim'], { HANG: '1' })
     await started.says('file_claim called')
@@ -231,7 +231,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     assert.equal((await started.ended()).code, 1)
   })
 
-  test('tail of a run whose process was killed says so and how to go on', async () => {
+  test('tail of a run whose process was killed reports it, with the command that continues', async () => {
     await using folder = await project(filing)
     const started = folder.start(['run', '--id', 'claim'], { HANG: '1' })
     await started.says('file_claim called')

@@ -15,8 +15,8 @@ import type { Store } from '../../src/stores/store.ts'
 import { busy, gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
 import { newStore } from '../engine/support.ts'
 
-describe('the tree of a run', () => {
-  test('has its tasks with what each is at, takes and costs, and those of a crew that is a task below it', async () => {
+describe('the live tree of a run', () => {
+  test('has status, duration and cost of each task, and of the tasks of nested crews', async () => {
     const scene = nested()
     const { run, at } = await scene.kickOff()
     assert.deepEqual(at(1), ['● plan Clerk · asks the model', '○ research', '○ note Clerk'])
@@ -27,7 +27,7 @@ describe('the tree of a run', () => {
     assert.equal(run.cost?.toFixed(6), '0.000060')
   })
 
-  test('of a run that is resumed has what was done before, and what stands open is running', async () => {
+  test('shows the recorded tasks of a resumed run, and the unfinished ones as running', async () => {
     const store = newStore()
     const stop = new AbortController()
     const first = nested({ store, hang: () => stop.abort() })
@@ -37,7 +37,7 @@ describe('the tree of a run', () => {
     assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '✔ research 15', '✔ note Clerk 15'])
   })
 
-  test('says that a function is at work as long as it is, and which calls of a model are still open', async () => {
+  test('shows a function as running while it runs, and the open model calls', async () => {
     const [store, done] = [newStore(), gate()]
     const ping = (name: string, run: () => unknown) =>
       tool({ name, description: 'Ping', effect: 'read', input: z.object({}), run })
@@ -85,7 +85,7 @@ describe('the tree of a run', () => {
     ])
   })
 
-  test('has one time for a task, in the process that executes it and in one that continues it later', async () => {
+  test('shows the same time for a task in the executing process and in a later one', async () => {
     const store = newStore()
     const tree = createTree(store, undefined, () => 0)
     // a day lies between each two entries
@@ -117,13 +117,13 @@ describe('the tree of a run', () => {
     assert.deepEqual(doing.slice(1, -1), ['0 of 1 run done', '1 of 1 run done', '1 of 2 runs done', '2 of 2 runs done'])
   })
 
-  test('of a run that was stopped has nothing running', async () => {
+  test('shows nothing as running once the run has stopped', async () => {
     const stop = new AbortController()
     const { run } = await nested({ hang: () => stop.abort() }).kickOff({ signal: stop.signal })
     assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '◌ research · stopped', '○ note Clerk'])
   })
 
-  test('shows what a model says of the reply that it is at, until that is recorded or taken back', async () => {
+  test('shows the text of the current reply until it is recorded or retracted', async () => {
     const [store, go] = [newStore(), gate()]
     const tree = createTree(store, undefined, () => 0)
     const observed = observeStore(store, (entry, run) => tree.onEntry(entry, run))
@@ -140,7 +140,7 @@ describe('the tree of a run', () => {
   })
 })
 
-describe('its lines', () => {
+describe('the lines of the live tree', () => {
   const tasks = [
     task({ name: 'facts', status: 'executed', agent: 'Analyst', ms: 3200, tokens: 12_345, cost: 0.0123 }),
     task({
@@ -155,7 +155,7 @@ describe('its lines', () => {
   ]
   const run = { runId: 'r1', crew: 'claims', tasks, ms: 4100, tokens: 12_345, cost: 0.0123 }
 
-  test('are aligned, with the words of the model below its task, and a sum', () => {
+  test("are aligned, with the model's text below its task, and a sum", () => {
     assert.deepEqual(text(treeLines(run, { width: 64, height: 24 }, 0)), [
       'claims  run r1',
       '  ✔ facts   Analyst                  3.2s 12.3k tokens  $0.0123',
@@ -166,20 +166,20 @@ describe('its lines', () => {
     ])
   })
 
-  test('are at the end without words, sum and moving signs', () => {
+  test('have no texts, sum or spinner at the end', () => {
     const lines = text(treeLines(run, { width: 80, height: 24 }, undefined))
     assert.equal(lines.length, 4)
     assert.match(lines[2] ?? '', /^ {2}● decide/)
   })
 
-  test('have the numbers of all tasks in one column, however deep they stand', () => {
+  test('have the numbers of all tasks in one column at any depth', () => {
     const at = { status: 'executed', agent: 'Clerk', ms: 900, tokens: 91 } as const
     const deep = [task({ name: 'outer', ...at, tasks: [task({ name: 'inner', ...at })] })]
     const [, outer = '', inner = ''] = text(treeLines({ ...run, tasks: deep }, { width: 80, height: 20 }, 0))
     assert.equal(inner.indexOf('91 tokens'), outer.indexOf('91 tokens'))
   })
 
-  test('have whole names where there is room, and cut them before the words are gone', () => {
+  test('have full names if there is room, and shorten names before they drop texts', () => {
     const name = 'collect-and-verify-the-policy-documents'
     const long = { ...run, crew: `${name}-of-the-north`, tasks: [task({ name, status: 'running', agent: 'Clerk' })] }
     const at = (width: number): string[] => text(treeLines(long, { width, height: 24 }, undefined))
@@ -215,7 +215,7 @@ describe('its lines', () => {
   }
 })
 
-describe('of more tasks than there are rows, the lines', () => {
+describe('the lines of more tasks than rows', () => {
   const at = (index: number, status: LiveTask['status'], said: string) =>
     Array.from({ length: 40 }, (_, each) =>
       task({
@@ -227,19 +227,19 @@ describe('of more tasks than there are rows, the lines', () => {
   const lines = (tasks: readonly LiveTask[], frame: number | undefined) =>
     text(treeLines({ runId: 'r1', crew: 'many', tasks, ms: 0, tokens: 0, cost: 0 }, { width: 80, height: 12 }, frame))
 
-  test('have what the model of the running one says', () => {
+  test('include the text of the running model', () => {
     const seen = lines(at(20, 'running', 'Once upon a time.'), 0)
     const place = seen.findIndex((line) => line.includes('⠋ task-20'))
     assert.equal(seen[place + 1], '    │ Once upon a time.')
     assert.equal(seen.length, 11)
   })
 
-  test('are around where the run has come to while nothing is running', () => {
+  test('surround the current position while nothing is running', () => {
     const [, above, done, next] = lines(at(20, 'pending', ''), 0)
     assert.deepEqual([above, done?.trim(), next?.trim()], ['  … 19 tasks above', '✔ task-19', '○ task-20'])
   })
 
-  test('are at the end those of all tasks', () => {
+  test('cover all tasks at the end', () => {
     const [, ...seen] = lines(at(20, 'started', ''), undefined)
     assert.deepEqual(
       seen.map((line) => line.trim().slice(2)),
@@ -248,8 +248,8 @@ describe('of more tasks than there are rows, the lines', () => {
   })
 })
 
-describe('a block at the bottom of a terminal', () => {
-  test('is drawn in place, and what others print goes above it', () => {
+describe('a live block at the bottom of a terminal', () => {
+  test('is redrawn in place, and other output appears above it', () => {
     const screen = fakeTerminal()
     const [err, out] = [screen.stream(), screen.stream()]
     using block = openBlock(err, [out], paint)
@@ -264,7 +264,7 @@ describe('a block at the bottom of a terminal', () => {
     assert.deepEqual(screen.rows(), ['from a tool', 'half a line', 'asked?'])
   })
 
-  test('is never seen half drawn', () => {
+  test('is never visible half drawn', () => {
     const screen = fakeTerminal()
     const [err, out] = [screen.stream(), screen.stream()]
     using block = openBlock(err, [out], paint)
@@ -281,7 +281,7 @@ describe('a block at the bottom of a terminal', () => {
     assert.deepEqual(screen.seen().slice(3), [['from a tool'], ['from a tool', 'alone']])
   })
 
-  test('that fills the screen leaves no copies of itself among what was scrolled off', () => {
+  test('that fills the screen leaves no copies in the scrollback', () => {
     const screen = fakeTerminal()
     using block = openBlock(screen.stream(), [], paint)
     for (const second of [1, 2, 3]) block.draw([[`${second}s`], ['Ctrl-C stops']])
@@ -289,7 +289,7 @@ describe('a block at the bottom of a terminal', () => {
     assert.deepEqual(screen.kept(), [])
   })
 
-  test('is drawn anew below what a shell has printed while the process was stopped', () => {
+  test('is redrawn below the output of a shell after the process was stopped', () => {
     const screen = fakeTerminal()
     const err = screen.stream()
     using block = openBlock(err, [], paint)
@@ -300,7 +300,7 @@ describe('a block at the bottom of a terminal', () => {
     assert.deepEqual(screen.rows(), ['one', 'two', 'Stopped', 'one', 'three'])
   })
 
-  test('leaves the streams as they were', () => {
+  test('restores the streams at the end', () => {
     const screen = fakeTerminal()
     const err = screen.stream()
     const { write } = err
@@ -309,11 +309,11 @@ describe('a block at the bottom of a terminal', () => {
     block[Symbol.dispose]()
     assert.equal(err.write, write)
     assert.equal(process.listenerCount('SIGCONT'), 0)
-    err.write('behind it\n')
-    assert.deepEqual(screen.rows(), ['last', 'behind it'])
+    err.write('after it\n')
+    assert.deepEqual(screen.rows(), ['last', 'after it'])
   })
 
-  test('cuts its lines to the terminal, and takes those away that a narrower one has broken', () => {
+  test('cuts its lines to the terminal, and erases lines that a narrower terminal has wrapped', () => {
     const screen = fakeTerminal(20)
     const err = screen.stream()
     using block = openBlock(err, [], paint)
@@ -399,8 +399,9 @@ function text(lines: readonly Line[]): string[] {
 const paint: Paint = (piece) => plain(typeof piece === 'string' ? piece : piece.text)
 
 /**
- * Understands what a block writes: line feeds, the cursor going up, and erasing a row or all below. Lines are broken at its width.
- * A screen that is erased from its first row down is kept, as tmux does it, among the lines that were scrolled off.
+ * Understands what a block writes: line feeds, the cursor going up, and erasing a row or all below. Lines are broken at
+ * its width. A screen that is erased from its first row down is kept, as tmux does it, among the lines that were
+ * scrolled off.
  */
 function fakeTerminal(width = 80) {
   const kept: string[] = []

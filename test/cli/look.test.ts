@@ -6,8 +6,8 @@ import { claims, project, records, runIn } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 
-describe('looking at runs', { concurrency: 4 }, () => {
-  test('runs lists them newest first with their parents', async () => {
+describe('commands that read runs', { concurrency: 4 }, () => {
+  test('runs lists the newest run first, with parents', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', '--through', 'facts', ...inputs)
     const child = runIn(await folder.reprise('replay', '-t', 'note'))
@@ -18,18 +18,18 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.match(rows[1] ?? '', /^first +claims +stopped +1\/2 +\d+ +1 +\S+ \S+$/)
   })
 
-  test('runs shows what each has cost when asked to, and as data in any case', async () => {
+  test('runs prints costs with the option, and always as data', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', '--through', 'facts', ...inputs)
     const [head, row] = (await folder.reprise('runs', '--cost')).stdout.trimEnd().split('\n')
     assert.match(head ?? '', /^run +crew +status +tasks +tokens +cost +lives +created$/)
-    // nobody knows the price of a script
+    // a scripted model has no price
     assert.match(row ?? '', /^first +claims +stopped +1\/2 +\d+ +unknown +1 /)
     const [run] = records(await folder.reprise('runs', '--json'))
     assert.ok(run && !('cost' in run))
   })
 
-  test('runs keeps to a status, a crew and a number', async () => {
+  test('runs filters by status and crew, and limits the number', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
     await folder.reprise('run', '--id', 'done', ...inputs)
@@ -42,7 +42,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('runs', '--limit', '0')).code, 2)
   })
 
-  test('runs says when there are more than it lists, and how to list them', async () => {
+  test('runs says how many more there are, and how to list them', async () => {
     await using folder = await project(claims)
     for (const id of ['one', 'two', 'three']) await folder.reprise('run', '--id', id, '--through', 'facts', ...inputs)
     const more = 'there are more runs than these; list more with: npx reprise runs'
@@ -52,7 +52,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('runs', '--limit', '1', '--crew', 'other')).stderr.includes('more'), false)
   })
 
-  test('an earlier command is refused with the words of the one that replaces it', async () => {
+  test('a removed command is refused, and names its replacement', async () => {
     await using folder = await project()
     const refusal = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await folder.reprise(...args)
@@ -79,14 +79,14 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.doesNotMatch(stdout, /^ +(tasks|lineage|verify|questions|reset|completion)\b/m)
   })
 
-  test('show takes one of the options that replace what it shows', async () => {
+  test('show accepts one of the options that select what it shows', async () => {
     await using folder = await project()
     const { code, stderr } = await folder.reprise('show', 'latest', '--tasks', '--steps')
     assert.equal(code, 2)
     assert.match(stderr, /^error: option '--tasks' cannot be used with option '--steps'/)
   })
 
-  test('runs in a folder that never had one says how to start, and leaves nothing behind', async () => {
+  test('runs in a new folder says how to start, and creates nothing', async () => {
     await using folder = await project()
     const ended = await folder.reprise('runs')
     assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code: 0, stdout: '' })
@@ -95,7 +95,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.ok(!existsSync(join(folder.path, '.reprise')))
   })
 
-  test('show gives version, status, inputs, lineage and each task with its output', async () => {
+  test('show prints version, status, inputs, lineage and each task with its output', async () => {
     await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', version: '7',"))
     await folder.reprise('run', '--id', 'first', ...inputs)
     const child = runIn(await folder.reprise('replay', '-t', 'note'))
@@ -114,7 +114,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.match(shown.stdout, /^ +3 {2}\S+ {2}task note started/m)
   })
 
-  test('show --steps --json gives the entries of the journal', async () => {
+  test('show --steps --json prints the journal entries', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', ...inputs)
     const entries = records(await folder.reprise('show', 'latest', '--steps', '--json'))
@@ -125,7 +125,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal(entries.at(-1)?.['type'], 'run.completed')
   })
 
-  test('show --tasks lists ids, status and the first line of each output, as log-tasks-outputs does for the latest run', async () => {
+  test('show --tasks lists ids, status and first output lines, as log-tasks-outputs does for the latest run', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', ...inputs)
     const ended = await folder.reprise('show', 'latest', '--tasks')
@@ -136,7 +136,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('log-tasks-outputs')).stdout, ended.stdout)
   })
 
-  test('a run is found by the beginning of its id when no other begins like that', async () => {
+  test('an unambiguous beginning of an id identifies a run', async () => {
     await using folder = await project(claims)
     for (const id of ['claim-a1', 'claim-b2']) await folder.reprise('run', '--id', id, ...inputs)
     assert.match((await folder.reprise('show', 'claim-b')).stdout, /^run +claim-b2$/m)
@@ -156,7 +156,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     )
   })
 
-  test('what a model says is printed without escapes, and byte for byte only as the result into a pipe', async () => {
+  test('model output is printed without escapes, but byte for byte as a result into a pipe', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=escape\u001b[2J', '--input', 'tone=calm')
     assert.match(ended.stdout, /\u001b\]0;owned\u0007/)

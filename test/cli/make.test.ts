@@ -12,8 +12,8 @@ async function withRun(): Promise<Project> {
   return folder
 }
 
-describe('runs made from runs', { concurrency: 4 }, () => {
-  test('plan of a kickoff says what would be executed and leaves nothing behind', async () => {
+describe('commands that plan and make runs', { concurrency: 4 }, () => {
+  test('plan of a kickoff prints what would be executed, and creates nothing', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('plan', ...inputs)
     assert.equal(ended.code, 0)
@@ -22,7 +22,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.ok(!existsSync(join(folder.path, '.reprise')))
   })
 
-  test('plan says why each task of a fork is executed, as data too, and refuses options that mean nothing', async () => {
+  test('plan gives the reason for each task of a fork, as data too, and refuses options without effect', async () => {
     await using folder = await withRun()
     const { stdout } = await folder.reprise('plan', '--input', 'tone=kind')
     assert.match(stdout, /^A new run from run first: 1 of 2 tasks is executed$/m)
@@ -33,7 +33,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('plan', '--of', 'resume', '--from', 'note')).code, 2)
   })
 
-  test('replay prints its plan and goes on without asking where nobody can be asked', async () => {
+  test('replay prints its plan and continues without a question where there is no terminal', async () => {
     await using folder = await withRun()
     const ended = await folder.reprise('replay', '-t', 'note', '--id', 'second', '--input', 'tone=kind')
     assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code: 0, stdout: 'Urgentkind\nSecond line\n' })
@@ -48,7 +48,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.match(again.stderr, /second completed before/)
   })
 
-  test('replay --task-id takes what -t takes: a name or an id, and not both at once', async () => {
+  test('replay --task-id accepts what -t accepts, a name or an id, and both at once are refused', async () => {
     await using folder = await withRun()
     const tasks = records(await folder.reprise('show', 'latest', '--tasks', '--json'))
     const note = tasks.find((task) => task['name'] === 'note')
@@ -62,7 +62,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.match(both.stderr, /'--task-id <task>' cannot be used with option '-t, --task <task>'/)
   })
 
-  test('replay --dry-run prints the plan to the standard output and makes no run; --stale refuse stops before one', async () => {
+  test('replay --dry-run prints the plan to stdout and makes no run, and --stale refuse stops before one', async () => {
     await using folder = await withRun()
     const dry = await folder.reprise('replay', '-t', 'note', '--dry-run')
     assert.equal(dry.code, 0)
@@ -73,7 +73,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 1)
   })
 
-  test('fork takes outputs as text, JSON or a file, signs them, and executes what depends on them', async () => {
+  test('fork accepts outputs as text, JSON or a file, records who gave them, and executes what depends on them', async () => {
     await using folder = await withRun()
     await folder.write('facts.json', '{ "policy": "P-1", "issue": "escape" }')
     const ended = await folder.reprise('fork', '--output', 'facts=@facts.json', '--by', 'ada', '--json')
@@ -89,7 +89,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.equal(note.stdout, 'Not urgent\n')
   })
 
-  test('fork refuses an output that does not fit, a task that is not there, and an editor without a terminal', async () => {
+  test('fork refuses an output that does not fit, an unknown task, and an editor without a terminal', async () => {
     await using folder = await withRun()
     for (const [args, code, words] of [
       [['--output', 'facts=oops'], 2, '--output facts is not JSON'],
@@ -114,7 +114,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /^ {2}execute {2}note {3}description changed/m)
   })
 
-  test('refresh with nothing stale says so, makes no run and prints what the run gave', async () => {
+  test('refresh with nothing stale says so, makes no run and prints the result of the run', async () => {
     await using folder = await withRun()
     const ended = await folder.reprise('refresh')
     assert.equal(ended.code, 0)
@@ -128,7 +128,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 1)
   })
 
-  test('backtest compares outputs, keeps its runs apart, and latest is never one of them', async () => {
+  test('backtest compares outputs and keeps its runs out of latest', async () => {
     await using folder = await withRun()
     await folder.write('crew.ts', claims.replace("'Urgent'", "'Soon'"))
     const ended = await folder.reprise('backtest', 'note', '--runs', '5', '--id', 'trial')

@@ -36,7 +36,7 @@ async function nowhere() {
 }
 
 describe('reprise migrate over PostgreSQL', { skip: await without('postgres') }, () => {
-  test('prints SQL and nothing else, which makes the tables when it is given to the server by hand', async () => {
+  test('prints only SQL, which makes the tables when executed by hand', async () => {
     await using place = await nowhere()
     await using folder = await project(claims)
     const printed = await folder.reprise('migrate', '--print', '--store', place.url)
@@ -55,7 +55,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
     assert.deepEqual(rows, [{ status: 'completed', done: 2 }])
   })
 
-  test('makes what is missing, and then says that nothing is', async () => {
+  test('makes the missing tables, and then reports that nothing is missing', async () => {
     await using place = await nowhere()
     await using folder = await project(claims)
     const ended = await folder.reprise('migrate', '--store', place.url)
@@ -65,7 +65,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
     assert.match(again.stderr, /^postgres:\/\/\S+ is up to date: layout \d+\n$/)
   })
 
-  test('says of a role without the right to make tables who it is and what to do, as opening the store does', async () => {
+  test('names a role that may not make tables and what to do, as opening the store does', async () => {
     await using place = await nowhere()
     await using folder = await project(claims)
     for (const words of [['migrate'], ['run', ...inputs]]) {
@@ -79,7 +79,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
     }
   })
 
-  test('doctor says what is missing, what the role may not do, and nothing of the password, and changes nothing', async () => {
+  test('leaves it to doctor to list what is missing and what the role may not do, without the password or a change', async () => {
     await using place = await nowhere()
     await using folder = await project(claims)
     const look = async (url: string) => {
@@ -114,7 +114,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
   })
 })
 
-test('doctor says in one line that a server is away, without its password', async () => {
+test('doctor reports in one line that a server is away, without its password', async () => {
   await using folder = await project(claims)
   const ended = await folder.reprise('doctor', '--store', 'postgres://me:s3cret@127.0.0.1:1/x')
   assert.equal(ended.code, 1)
@@ -125,7 +125,7 @@ test('doctor says in one line that a server is away, without its password', asyn
   assert.ok(!ended.stdout.includes('s3cret') && !/^\s+at /m.test(ended.stdout))
 })
 
-test('stores on this machine are brought up to date by opening them, which migrate says', async () => {
+test('migrate says that opening a local store updates it', async () => {
   await using folder = await project(claims)
   const first = await folder.reprise('migrate')
   assert.match(first.stderr, /^sqlite:.*runs\.db is not there yet: the first run makes it\n$/)

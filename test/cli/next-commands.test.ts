@@ -1,4 +1,5 @@
-// What the command line tells people to type next: each command is taken from what was printed, read as a shell reads it, and run.
+// What the command line tells people to type next: each command is taken from what was printed, read as a shell reads
+// it, and run.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
@@ -61,7 +62,7 @@ function printed({ stderr }: Ended): string[][] {
 interface Case {
   readonly what: string
   readonly crew: string
-  /** Commands that lead there, of which the last one tells what to do next. `+net` makes the file, `+GOAL=other` sets the variable. */
+  /** Commands up to the one that prints the next step. `+net` makes the file, `+GOAL=other` sets the variable. */
   readonly steps: readonly string[]
   /** A line of what it says: facts and advice. */
   readonly says: RegExp
@@ -205,7 +206,7 @@ const cases: readonly Case[] = [
     prints: /^note for nobody\n$/,
   },
   {
-    what: 'a deletion of all runs that nobody confirmed',
+    what: 'an unconfirmed deletion of all runs',
     crew: fetching,
     steps: ['+net', 'run --id r', 'prune --all --crew fetching'],
     says: /^error: 1 run of crew fetching in \S+ would be deleted for good; confirm with: npx reprise prune --all --crew fetching --yes$/,
@@ -220,9 +221,9 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe('what to type next', () => {
+describe('the next command', () => {
   for (const { what, crew, steps, says, prints, code = exitCodes.done } of cases)
-    test(`after ${what} works as printed`, async () => {
+    test(`printed after ${what} works as printed`, async () => {
       await using folder = await project(crew)
       const variables: { [name: string]: string } = {}
       let said: Ended | undefined
@@ -252,7 +253,7 @@ describe('what to type next', () => {
       place: [],
     },
   ])
-    test(`a run ${what} that waits prints how to answer and how to continue, and both work`, async () => {
+    test(`for a run ${what} that waits answers or continues it, and both work`, async () => {
       await using folder = await project()
       await folder.write(file, crew)
       const asked = await folder.reprise('run', file, '--id', 'the claim', ...place)
@@ -271,7 +272,7 @@ describe('what to type next', () => {
       )
     })
 
-  test('an error as JSON has the facts, what can be done as data, and the command', async () => {
+  test('comes with facts and actions as data in an error printed as JSON', async () => {
     await using folder = await project(fetching)
     const { stdout } = await folder.reprise('run', '--id', 'r', '--json')
     const { error } = records({ code: 1, stderr: '', stdout: stdout.trimEnd().split('\n').at(-1) ?? '' })[0] as {
@@ -289,11 +290,11 @@ describe('what to type next', () => {
   })
 })
 
-describe('commands about a run whose crew is not in the usual file', () => {
+describe('the next command for a run whose crew is in another file', () => {
   const resumeWords = (ended: Ended): string[] | undefined =>
     printed({ ...ended, stderr: ended.stderr + ended.stdout }).find(([name]) => name === 'resume')
 
-  test('name its file, whichever command prints them, and work', async () => {
+  test('names that file, whichever command prints it, and works', async () => {
     await using folder = await project(fetching)
     await mkdir(join(folder.path, 'crews'))
     await folder.write('crews/my asking.ts', asking)
@@ -313,7 +314,7 @@ describe('commands about a run whose crew is not in the usual file', () => {
     assert.equal((await folder.reprise(...refresh)).code, exitCodes.suspended)
   })
 
-  test('name its file where the usual one has another crew, and work', async () => {
+  test('names that file if the usual file has another crew, and works', async () => {
     await using folder = await project(fetching)
     await folder.write('two crews.ts', `${asking}export const other = new Crew({ name: 'other', tasks: [note] })\n`)
     await folder.reprise('run', 'two crews.ts', '--crew', 'crew', '--id', 'r')
@@ -331,7 +332,7 @@ describe('commands about a run whose crew is not in the usual file', () => {
     assert.equal((await folder.reprise('resume', 'r', ...place)).stdout, 'a note\n')
   })
 
-  test('name its file in lists of runs that were given up, and in what doctor says', async () => {
+  test('names that file in lists of given-up runs and in doctor', async () => {
     await using folder = await project(fetching)
     await folder.write('other.ts', asking.replace("'asking'", "'other'"))
     await folder.reprise('enqueue', 'other.ts', '--id', 'killer')
@@ -349,7 +350,7 @@ describe('commands about a run whose crew is not in the usual file', () => {
     assert.match((await folder.reprise('doctor', 'other.ts')).stdout, /resume killer --file other\.ts/)
   })
 
-  test('name the export of a file that has several crews, and the file of the last that made a run', async () => {
+  test('names the export of a file with several crews, and the file of the latest process that had the run', async () => {
     await using folder = await project(fetching)
     await folder.write('pair.ts', `${asking}export const other = new Crew({ name: 'other', tasks: [note] })\n`)
     await folder.write('copy.ts', asking)
@@ -360,7 +361,7 @@ describe('commands about a run whose crew is not in the usual file', () => {
     assert.deepEqual(resumeWords(await folder.reprise('tail', 'forked')), ['resume', 'forked', '--file', 'copy.ts'])
   })
 
-  test('name no file that is gone, and none for the usual one', async () => {
+  test('names neither a deleted file nor the usual one', async () => {
     await using folder = await project(asking)
     await folder.write('moved.ts', asking)
     await folder.reprise('run', 'moved.ts', '--id', 'r')

@@ -18,8 +18,8 @@ async function withRun(crew: string = own, ...file: string[]): Promise<Project> 
 /** Names no store. */
 const plainCrew = filing.replace('agent: clerk', 'agent: clerk, humanInput: true')
 
-describe('where the crew names its own store', { concurrency: 4 }, () => {
-  test('every command that needs only a store looks there', async () => {
+describe('a store that the crew names', { concurrency: 4 }, () => {
+  test('is used by every command that needs only a store', async () => {
     await using folder = await withRun()
     for (const [args, seen] of [
       [['runs'], /^r +filing +waiting/m],
@@ -49,7 +49,7 @@ describe('where the crew names its own store', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('prune', '--all', '--yes')).stderr, /^deleted 1 run\n$/)
   })
 
-  test('what is printed works as printed, also for a file that is not the usual one, and one with a store of its own kind', async () => {
+  test('is part of printed commands, for another crew file and another kind of store too', async () => {
     await using folder = await withRun()
     await folder.write('plain.ts', plainCrew)
     const store = `const real = await (await import(${JSON.stringify(new URL('../../src/stores/index.ts', import.meta.url).href)})).openStore('sqlite:kept.db')
@@ -68,7 +68,7 @@ const mine = new Proxy(real, { get: (target, key) => (key === 'url' ? 'acme:kept
     assert.equal((JSON.parse(stdout) as { status: string }).status, 'queued')
   })
 
-  test('a store that a file beside the crew gives it is found', async () => {
+  test('is found when a file beside the crew sets it', async () => {
     await using folder = await project()
     await folder.write('settings.ts', `export const options = { store: 'file:beside' }`)
     const crew = own.replace("store: 'sqlite:elsewhere/own.db'", '...options')
@@ -82,8 +82,8 @@ const mine = new Proxy(real, { get: (target, key) => (key === 'url' ? 'acme:kept
   })
 })
 
-describe('the crew’s file', { concurrency: 4 }, () => {
-  test('is not loaded for its store where it says nothing of one, nor where --store does', async () => {
+describe('a crew file that may name a store', { concurrency: 4 }, () => {
+  test('is not loaded if it names none, or if --store does', async () => {
     await using folder = await withRun(plainCrew)
     await folder.write('crew.ts', `${plainCrew}\nthrow new Error('loaded')`)
     assert.equal((await folder.reprise('show', 'r')).code, 0)
@@ -94,7 +94,7 @@ describe('the crew’s file', { concurrency: 4 }, () => {
     assert.match(refused.stderr, /^error: crew\.ts cannot be loaded: loaded; .*name that with --store\n/)
   })
 
-  test('is refused with the stores that there are when its crews are kept in several', async () => {
+  test('is refused with the list of stores if its crews have several', async () => {
     const second = `export const second = crew.with({ store: 'file:other' })`
     await using folder = await project(`${own}\n${second}`)
     const refused = await folder.reprise('runs')
@@ -106,7 +106,7 @@ describe('the crew’s file', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('runs', '--store', 'file:other')).stderr, /^no runs/)
   })
 
-  test('that exports no crew, or is not there, leaves the store to the environment and the default', async () => {
+  test('without a crew, or missing, leaves the store to the environment and the default', async () => {
     await using folder = await project(`${imports}\nexport const store = 'memory:'`)
     assert.match((await folder.reprise('runs')).stderr, /^no runs; start one with/)
     await folder.write('package.json', '{ "type": "module", "reprise": { "crew": "gone.ts" } }')

@@ -24,8 +24,8 @@ function callsOf(summary: { [name: string]: unknown } | undefined): number | und
   return (summary?.['usage'] as { calls: number } | undefined)?.calls
 }
 
-describe('people and runs', { concurrency: 4 }, () => {
-  test('Ctrl-C stops a run and prints the command that goes on with it', async () => {
+describe('on the command line,', { concurrency: 4 }, () => {
+  test('Ctrl-C stops a run and prints the command that continues it', async () => {
     await using folder = await project(filing)
     const stopped = await stopInTool(folder, 'SIGINT')
     const run = runIn(stopped)
@@ -37,7 +37,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json'))[0]?.['status'], 'stopped')
   })
 
-  test('a call that may have happened is asked about with code 3, answered, and the run goes on', async () => {
+  test('a call in doubt asks with code 3, and the run continues after the answer', async () => {
     await using folder = await project(filing)
     const run = runIn(await stopInTool(folder, 'SIGINT'))
     const asked = await folder.reprise('resume', 'latest')
@@ -66,7 +66,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.deepEqual(answer, { decision: 'happened', result: { claim: 'C-42' }, by: userInfo().username })
   })
 
-  test('a run that waits for a person to judge a result shows the result, and so do show and tail', async () => {
+  test('a run whose result a person must approve prints the result, as do show and tail', async () => {
     await using folder = await project(within)
     const asked = await folder.reprise('run', '--id', 'r1')
     assert.equal(asked.code, 3)
@@ -81,7 +81,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('show', 'r1')).stdout, shown(''))
   })
 
-  test('a run that waits ends with its question, broken at words, and each command on a line of its own', async () => {
+  test('a waiting run ends with its question, wrapped at words, and each command on its own line', async () => {
     await using folder = await project(filing)
     const run = runIn(await stopInTool(folder, 'SIGINT'))
     const decide = '  decide run or happened or fail, in scripts by --decision, with:'
@@ -97,7 +97,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     }
   })
 
-  test('the question of a crew within is shown and answered by the run that waits for it', async () => {
+  test('the question of a nested crew is shown and answered through the outer run', async () => {
     await using folder = await project(within)
     const asked = await folder.reprise('run')
     const run = runIn(asked)
@@ -112,7 +112,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('resume', run)).stdout, 'found\n')
   })
 
-  test('a run that works for another is listed with --within, and counts for the other without it', async () => {
+  test('a child run is listed with --within, and its cost is part of its parent otherwise', async () => {
     await using folder = await project(within)
     const run = runIn(await folder.reprise('run'))
     const listed = records(await folder.reprise('runs', '--json'))
@@ -138,7 +138,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.deepEqual([done?.['openQuestions'], callsOf(done)], [0, 1])
   })
 
-  test('what the run of a task that is a crew has taken so far is said alike by runs, show and show --tasks', async () => {
+  test('runs, show and show --tasks agree on what a nested crew has used so far', async () => {
     await using folder = await project(within)
     await folder.reprise('run', '--id', 'r1')
     const [listed] = records(await folder.reprise('runs', '--json'))
@@ -149,7 +149,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal(task?.['status'], 'waiting')
   })
 
-  test('runs --waiting lists once what waits for a person in any run, longest first, with the command that answers it', async () => {
+  test('runs --waiting lists each question once, the oldest first, with the command that answers it', async () => {
     await using folder = await project(within)
     await folder.write('filing.ts', filing)
     assert.equal((await folder.reprise('runs', '--waiting')).stderr, 'no run waits for a person\n')
@@ -193,7 +193,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     )
   })
 
-  test('runs tells a run that waits for a person from one that has its answer', async () => {
+  test('runs distinguishes a run that waits for a person from one that has its answer', async () => {
     await using folder = await project(within)
     await folder.reprise('run', '--id', 'asking')
     await folder.reprise('run', '--id', 'answered')
@@ -214,7 +214,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('show', 'answered')).stderr, /continue with: npx reprise resume answered\n$/)
   })
 
-  test('a run that works for another is nobody’s latest, and who answers it is told to go on with the other', async () => {
+  test('a child run is never the latest, and answering it names the command that continues its parent', async () => {
     await using folder = await project(within)
     const run = runIn(await folder.reprise('run'))
     const [latest] = records(await folder.reprise('show', 'latest', '--json'))
@@ -224,7 +224,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('resume', 'latest')).stdout, 'found\n')
   })
 
-  test('an answer that does not fit is refused with those that do, and a second one is told that it came late', async () => {
+  test('an answer that does not fit is refused with the ones that do, and a second answer is reported as late', async () => {
     await using folder = await project(filing)
     await stopInTool(folder, 'SIGINT')
     await folder.reprise('resume')

@@ -1,4 +1,4 @@
-// A person at a terminal, for tests of what is asked there.
+// A person at a terminal, for tests of prompts.
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { Person } from '../../src/cli/input/ask-line.ts'
@@ -8,7 +8,7 @@ export const keys = { up: '\u001b[A', down: '\u001b[B', enter: '\r', back: '\u00
 /** The keys are pressed when the screen shows the text. */
 export type Press = readonly [screen: string, ...keys: string[]]
 
-/** A terminal with somebody at it who does what is given, in this order. */
+/** A terminal whose person presses these keys in order. */
 export function person(...presses: readonly Press[]): Person & { shown(): string } {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input })
   let shown = ''
@@ -26,7 +26,7 @@ export function person(...presses: readonly Press[]): Person & { shown(): string
   })
   const press = async (sequence: readonly string[]): Promise<void> => {
     for (const key of sequence) {
-      // whoever is asked next listens only after the answer before
+      // the next prompt listens only after the previous answer
       await setImmediate()
       input.write(key)
     }

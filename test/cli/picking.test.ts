@@ -15,8 +15,8 @@ async function withRuns(): Promise<Project> {
   return folder
 }
 
-describe('what is left out or fits several', { concurrency: 3 }, () => {
-  test('a run is picked from a list at a terminal, and asked for by name elsewhere', async () => {
+describe('an argument that is missing or ambiguous:', { concurrency: 3 }, () => {
+  test('a run is picked from a list at a terminal, and required by name elsewhere', async () => {
     await using folder = await withRuns()
     // as a process: it must end although its standard input is open
     const picking = folder.start(['show'], {}, terminal)
@@ -36,7 +36,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     }
   })
 
-  test('a beginning that several runs have is picked from those; Esc does nothing, with code 2', async () => {
+  test('a run is picked among those with the typed beginning, and Esc cancels with code 2', async () => {
     await using folder = await withRuns()
     const shown = await folder.press(['show', 'claim'], ['Esc for none', enter])
     assert.match(shown.stdout, /^run +claim-b$/m)
@@ -47,7 +47,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 3)
   })
 
-  test('diff asks for both runs, one after the other, and says which', async () => {
+  test('diff asks for both runs in turn and says which one it asks for', async () => {
     await using folder = await withRuns()
     const ended = await folder.press(
       ['diff'],
@@ -59,7 +59,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.match(ended.stdout, /^--- run claim-a of crew claims\n.*\n\+\+\+ run other of crew claims$/m)
   })
 
-  test('resume asks which of several unfinished runs, and takes the only one without asking', async () => {
+  test('resume asks for one of several unfinished runs, and takes the only one without a question', async () => {
     await using folder = await withRuns()
     const first = await folder.press(['resume'], ['Esc for none', `-a${enter}`])
     assert.match(first.stderr, /run claim-a completed/)
@@ -69,7 +69,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.doesNotMatch(second.stderr, /Which run/)
   })
 
-  test('a task is picked for replay, named by a beginning that no other has, and asked for elsewhere', async () => {
+  test('replay lists its tasks, accepts an unambiguous beginning, and requires a name elsewhere', async () => {
     await using folder = await withRuns()
     const picked = await folder.press(['replay', '--yes', '--id', 'picked'], ['Esc for none', `note${enter}`])
     assert.equal(picked.code, 0, picked.stderr)
@@ -86,7 +86,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     }
   })
 
-  test('a beginning names a task wherever one is named', async () => {
+  test('a task is found by the beginning of its name in every option for a task', async () => {
     await using folder = await project(claims)
     const run = await folder.reprise('run', '--id', 'r', '--through', 'fa', ...inputs)
     assert.match(run.stderr, /stopped after task facts/)
@@ -100,7 +100,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.equal((await folder.reprise('resume', 'r', '--through', 'no')).code, 0)
   })
 
-  test('a beginning that several tasks have is refused with their names where nobody can be asked', async () => {
+  test('a beginning of several tasks is refused with their names where there is no terminal', async () => {
     await using folder = await project(claims.replaceAll(`name: 'note'`, `name: 'factual'`))
     await folder.reprise('run', '--through', 'facts', ...inputs)
     const refused = await folder.reprise('invalidate', 'latest', 'fac')
@@ -145,7 +145,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.equal((await folder.reprise('resume', 'asks')).stdout, 'Filed: C-42\n')
   })
 
-  test('a budget that is used up is raised by answer --to', async () => {
+  test('answer --to raises a used-up budget', async () => {
     await using folder = await project(`${imports}
 const model = scriptedModel([{ when: 'Two', reply: 'second' }, { when: 'One', reply: 'first' }])
 const agent = new Agent({ role: 'Clerk', goal: 'Help', model })

@@ -33,7 +33,7 @@ describe('the command line over PostgreSQL', { skip: await without('postgres') }
     assert.ok(!printed.join('\n').includes(password), printed.join('\n'))
   })
 
-  test('who looks for runs in a schema that is not there makes none', async () => {
+  test('a command that lists runs does not create a missing schema', async () => {
     await using own = await freshSchema()
     const misspelt = new URL(own.url)
     misspelt.searchParams.set('schema', `${misspelt.searchParams.get('schema')}_misspelt`)
@@ -56,7 +56,7 @@ describe('the command line over PostgreSQL', { skip: await without('postgres') }
     assert.ok(!printed.join('\n').includes(misspelt.password), printed.join('\n'))
   })
 
-  test('that a server is away is told at once, and what could not be done when it has been waited for', async () => {
+  test('a server that is away is reported at once, and the failed call after the wait', async () => {
     await using folder = await project(asking)
     const ended = await folder.reprise('runs', '--store', 'postgres://me:s3cret@127.0.0.1:1/x')
     assert.notEqual(ended.code, 0)

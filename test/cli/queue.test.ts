@@ -21,7 +21,7 @@ test('enqueue prints the id of a run that a worker executes', async () => {
   assert.equal(again.stderr, `run ${id} already exists (completed); look at it with: npx reprise show ${id}\n`)
 })
 
-test('enqueue names the store of the worker only where the file of the crew does not', async () => {
+test('enqueue prints the store for the worker only if the crew file does not name it', async () => {
   await using folder = await project(
     claims.replace('tasks: [facts, note]', "tasks: [facts, note], store: 'file:./state'"),
   )
@@ -31,7 +31,7 @@ test('enqueue names the store of the worker only where the file of the crew does
   assert.equal(other.stderr, 'run other is queued; execute it with: npx reprise worker --store file:./other\n')
 })
 
-test('enqueue refuses what run refuses, and a time that nobody can read', async () => {
+test('enqueue refuses what run refuses, and an unreadable time', async () => {
   await using folder = await project(claims)
   const missing = await folder.reprise('enqueue', '--input', 'notes=Water')
   assert.equal(missing.code, 2)
@@ -46,7 +46,7 @@ test('enqueue refuses what run refuses, and a time that nobody can read', async 
   assert.equal((await folder.reprise('enqueue', '--id', 'a', '--input', 'notes=Fire', '--input', 'tone=kind')).code, 2)
 })
 
-test('a worker takes what is due in the order of priorities, and says it as JSON', async () => {
+test('a worker starts due runs by priority, and reports them as JSON', async () => {
   await using folder = await project(claims)
   const later = await folder.reprise('enqueue', '--id', 'later', ...inputs, '--delay', '1h')
   assert.match(later.stderr, /^run later is queued and starts no earlier than [-\d]+ [:\d]+; execute it with/)
@@ -64,7 +64,7 @@ test('a worker takes what is due in the order of priorities, and says it as JSON
   assert.match((await folder.reprise('runs', '--status', 'queued')).stdout, /^later /m)
 })
 
-test('a worker serves all crews of its files, and is refused files without one', async () => {
+test('a worker serves all crews of its files, and refuses a file without a crew', async () => {
   await using folder = await project(claims)
   await folder.write('other.ts', claims.replaceAll("'claims'", "'other'").replace('const crew', 'const other'))
   await folder.write('none.ts', 'export const x = 1')
@@ -81,7 +81,7 @@ test('a worker serves all crews of its files, and is refused files without one',
   assert.equal(twice.code, 5)
 })
 
-test('a worker that has a name is named by it in its log, in lists and by show', async () => {
+test('the name of a worker appears in its log, in lists and in show', async () => {
   await using folder = await project(filing.replace('? hang()', "? (console.error('it hangs'), hang())"))
   await folder.reprise('enqueue', '--id', 'a')
   const worker = folder.start(['worker', '--name', 'box-1'], { HANG: '1' })
@@ -97,7 +97,7 @@ test('a worker that has a name is named by it in its log, in lists and by show',
   assert.match(refused.stderr, /^error: name is "a\\tb"; give a name of 1 to 100 characters/)
 })
 
-test('a worker says why a run is left, and when a failed one is tried again', async () => {
+test('a worker says why a run is left, and when a failed run is retried', async () => {
   await using folder = await project(`${imports}
 const model = scriptedModel([{ when: 'Greet', reply: 'Hello' }])
 const agent = new Agent({ role: 'Greeter', goal: 'Greet', model })
@@ -117,7 +117,7 @@ export const failing = new Crew({ name: 'failing', tasks: [new Task({ name: 'sen
   )
 })
 
-test('a worker executes crews that are written in YAML', async () => {
+test('a worker executes crews written in YAML', async () => {
   await using folder = await project(`${imports}
 import { crewFromYaml } from ${JSON.stringify(new URL('../../src/crew/yaml/index.ts', import.meta.url).href)}
 const model = scriptedModel([{ when: 'Greet', reply: 'Hello' }])
@@ -135,7 +135,7 @@ await crew.schedule({ cron: '@daily', inputs: { who: 'Ada' } })
   assert.match(stderr, /run greetings@\S+T00:00:00Z of crew greetings: queued for \d{4}-\d\d-\d\dT00:00:00Z\n/)
 })
 
-test('schedule lists what comes next and puts it into the queue when it is told to', async () => {
+test('schedule lists the next runs, and queues them if requested', async () => {
   const { crew, times } = scheduled()
   await using folder = await project(crew)
   const listed = await folder.reprise('schedule')
@@ -178,7 +178,7 @@ test('setting or ending a schedule by a command is refused with what to do inste
   assert.equal(existsSync(join(folder.path, '.reprise')), false)
 })
 
-test('a schedule that is wrong is said with its value when the file is loaded', async () => {
+test('an invalid schedule is reported with its value when the file is loaded', async () => {
   await using folder = await project(
     `${claims}await crew.schedule({ name: 'nightly', cron: '61 2 * * *', inputs: { notes: '', tone: '' } })`,
   )
@@ -197,7 +197,7 @@ const first = new Task({ name: 'first', effect: 'read', run: async ({ signal }) 
 export const crew = new Crew({ name: 'slow', tasks: [first, new Task({ name: 'second', effect: 'read', run: () => 'two' })] })
 `
 
-test('SIGTERM hands the runs of a worker back, and another worker continues them', async () => {
+test('SIGTERM releases the runs of a worker, and another worker continues them', async () => {
   await using folder = await project(slow)
   await folder.reprise('enqueue', '--id', 'a')
   const cut = folder.start(['worker', '--grace', '1ms', '--port', '0'], { SLOW: '1' })
@@ -232,7 +232,7 @@ await crew.schedule({ cron: '@daily', priority: 'high', inputs: (time) => ({ not
   return { crew, times: 2 }
 }
 
-test('a run that was given up says so in list and show, with the command, and enqueue and requeue take it up again', async () => {
+test('a given-up run is marked in runs and show with the command, and enqueue and requeue continue it', async () => {
   await using folder = await project(claims)
   const words = 'was given up: its process ended five times in a row without a new step'
   for (const again of [
@@ -260,7 +260,7 @@ test('a run that was given up says so in list and show, with the command, and en
   }
 })
 
-test('requeue has a worker continue a run that was stopped, says how to start one, and refuses what needs none', async () => {
+test('requeue continues a stopped run in a worker, says how to start one, and refuses a run that needs no worker', async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--id', 'left', '--through', 'facts', ...inputs)
   assert.doesNotMatch((await folder.reprise('worker', '--once')).stderr, /left/)
@@ -281,14 +281,14 @@ test('requeue has a worker continue a run that was stopped, says how to start on
   assert.equal((await folder.reprise('requeue', 'none-such')).code, 5)
 })
 
-test('requeue names the file of the crew where it is not the usual one', async () => {
+test("requeue names a crew file that isn't the usual one", async () => {
   await using folder = await project(claims)
   await folder.write('other.ts', claims)
   await folder.reprise('run', 'other.ts', '--id', 'left', '--through', 'facts', ...inputs)
   assert.match((await folder.reprise('requeue', 'left')).stderr, /start one with: npx reprise worker other\.ts\n$/)
 })
 
-test('a worker that serves several files prints a command that continues the run which it has parked', async () => {
+test('a worker of several files prints the command that continues a parked run', async () => {
   await using folder = await project(claims)
   const flat = (task: string): string =>
     `${imports}\nexport const flat = new Crew({ name: 'flat', tasks: [new Task({ name: '${task}', run: () => 'booked' }), new Task({ name: 'note', run: () => 'noted' })] })\n`

@@ -1,4 +1,4 @@
-// What a command reads: the plan that is shown is the one that is carried out, and a run is read for it once.
+// How often a command reads a run: once, so that the plan that it shows is the plan that it executes.
 import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'

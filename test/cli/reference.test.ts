@@ -18,7 +18,7 @@ const code = (text: string): string => `\`${text}\``
 const names = sections.flatMap(({ commands }) => commands.map(({ name }) => name))
 const program = await createProgram(() => {}, ['node', 'reprise', ...names])
 
-test('the page lists exactly the commands that there are', () => {
+test('the reference page lists exactly the existing commands', () => {
   const headings = page.split('\n').filter((line) => line.startsWith('### '))
   const commands = program.commands.map((command) => {
     const words = command.registeredArguments.map((argument) => {
@@ -30,34 +30,34 @@ test('the page lists exactly the commands that there are', () => {
   assert.deepEqual(headings.toSorted(), commands.toSorted())
 })
 
-test('the page lists exactly the options that every command has', () => {
+test('the reference page lists exactly the global options', () => {
   const options = program.options.map((option) => code(option.flags))
   assert.deepEqual(firstCells('## Options of every command').toSorted(), options.toSorted())
 })
 
 for (const command of program.commands) {
-  test(`the page lists exactly the options and other names of ${command.name()}`, () => {
+  test(`the reference page lists exactly the options and aliases of ${command.name()}`, () => {
     const heading = page.split('\n').find((line) => new RegExp(`^### .reprise ${command.name()}\\b`).test(line)) ?? ''
     const options = command.options.filter(({ hidden }) => !hidden).map((option) => code(option.flags))
     assert.deepEqual(firstCells(heading).toSorted(), options.toSorted())
     for (const alias of command.aliases()) assert.ok(page.includes(code(alias)))
   })
 
-  test(`the help of ${command.name()} has an example of it`, () => {
+  test(`the help of ${command.name()} has an example`, () => {
     let help = ''
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
     assert.match(help, new RegExp(`\nExample:\n  reprise ${command.name()}\\b`))
   })
 }
 
-test('the page lists exactly the exit codes', () => {
+test('the reference page lists exactly the exit codes', () => {
   assert.deepEqual(
     firstCells('## Exit codes'),
     Object.values(exitCodes).map((value) => code(String(value))),
   )
 })
 
-test('the page names every field of the JSON of a run', async () => {
+test('the reference page names every field of the JSON of a run', async () => {
   await using folder = await project(claims)
   await folder.reprise('run', '--input', 'notes=x', '--input', 'tone=y')
   const [record = {}] = records(await folder.reprise('replay', '-t', 'note', '--json'))
@@ -66,7 +66,7 @@ test('the page names every field of the JSON of a run', async () => {
   for (const field of [...Object.keys(record), ...Object.keys(task)]) assert.ok(json.includes(code(field)), field)
 })
 
-test('whoever reads only the beginning of a help ends the command without an error', async () => {
+test('a reader that closes the pipe early ends the help without an error', async () => {
   await using folder = await project()
   for (const args of [['--help'], ['help', 'run'], ['run', '--help']]) {
     const started = folder.start(args)

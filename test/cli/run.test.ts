@@ -7,7 +7,7 @@ import { claims, imports, project, records, runIn } from './support.ts'
 const inputs = ['--input', 'notes=Water in the cellar', '--input', 'tone=calm']
 
 describe('reprise run', { concurrency: 4 }, () => {
-  test('prints the result to the standard output and a line per step to the standard error output', async () => {
+  test('prints the result to stdout and a line per step to stderr', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', ...inputs)
     assert.equal(ended.stdout, 'Urgentcalm\nSecond line\n')
@@ -17,7 +17,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(ended.code, 0)
   })
 
-  test('prints each step once, also of a crew that is verbose', async () => {
+  test('prints each step once, for a verbose crew too', async () => {
     await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', verbose: true,"))
     const { stderr } = await folder.reprise('run', '--id', 'r1', '--input', 'notes=Water', '--input', 'tone=calm')
     const steps = (text: string): string[] => text.match(/(task|model|tool) \S+ .*$/gm) ?? []
@@ -28,7 +28,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(steps(quiet.stderr).length, 9)
   })
 
-  test('names an input that is missing and how to give it, and exits with 2 before anything is stored', async () => {
+  test('names a missing input and how to pass it, and exits with 2 before anything is stored', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=x')
     assert.equal(ended.code, 2)
@@ -50,7 +50,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual(tasks?.[0]?.output, { policy: 'P-77', issue: 'water' })
   })
 
-  test('takes texts of files, JSON and a file of inputs, and lets --input go over that file', async () => {
+  test('accepts texts from files, JSON and a file of inputs, which --input overrides', async () => {
     const code = `new Task({ name: 'code', effect: 'read', run: () => 'done' })`
     await using folder = await project(`${imports}export const crew = new Crew({ name: 'c', tasks: [${code}] })`)
     await folder.write('notes.txt', 'from a file')
@@ -69,7 +69,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual(record?.['inputs'], { notes: 'from a file', tone: 'kept', limit: { most: [1] }, a: 'b=:=c' })
   })
 
-  test('names the key that is missing and exits with 2 before anything is stored, and plans without one', async () => {
+  test('names a missing key and exits with 2 before anything is stored, and plans without one', async () => {
     await using folder = await project(
       `${imports}export const crew = new Crew({ name: 'keyless', tasks: [new Task({ name: 'a', description: 'A', agent: new Agent({ role: 'R', goal: 'g', model: 'openai/gpt-5-mini' }) })] })`,
     )
@@ -83,7 +83,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual([planned.code, planned.stderr], [0, ''])
   })
 
-  test('takes a file itself, and refuses one that is not there before anything is stored', async () => {
+  test('accepts a file as an input, and refuses a missing file before anything is stored', async () => {
     await using folder = await project(claims)
     await folder.write('claim.txt', 'Water in the cellar')
     const [record] = records(
@@ -109,7 +109,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     })
   }
 
-  test('gives the stored result when a completed run is started again under its id', async () => {
+  test('prints the stored result if a completed run is started again under its id', async () => {
     await using folder = await project(claims)
     const first = await folder.reprise('run', '--id', 'claim-1', ...inputs)
     const second = await folder.reprise('run', '--id', 'claim-1')
@@ -123,7 +123,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     )
   })
 
-  test('stops after the task of --through with code 3, and resume goes on behind it', async () => {
+  test('stops after the task of --through with code 3, and resume continues after it', async () => {
     await using folder = await project(claims)
     const stopped = await folder.reprise('run', '--through', 'facts', ...inputs)
     const run = runIn(stopped)
@@ -137,7 +137,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.doesNotMatch(resumed.stderr, /task facts started/)
   })
 
-  test('names the tasks that there are when --through or -t names another', async () => {
+  test('lists the tasks if --through or -t names an unknown one', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', ...inputs)
     for (const args of [
@@ -153,7 +153,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     }
   })
 
-  test('says how to go on when a run fails, with the options that found the crew and the store', async () => {
+  test('prints how to continue a failed run, with the options that found its crew and store', async () => {
     await using folder = await project()
     await folder.write('other.ts', claims)
     const ended = await folder.reprise(
@@ -176,7 +176,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(error?.code, 'MODEL_FAILED')
   })
 
-  test('loads .env from the working folder, and variables that are set win', async () => {
+  test('loads .env from the working folder, but keeps variables that are set', async () => {
     await using folder = await project(claims)
     await folder.write('.env', 'REPRISE_STORE=file:from-env-file\n')
     await folder.reprise('run', '--id', 'from-file', ...inputs)
@@ -187,7 +187,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual(await ids('file:from-shell'), ['from-shell'])
   })
 
-  test('prints the result alone with --quiet, and errors all the same', async () => {
+  test('prints only the result with --quiet, and errors still', async () => {
     await using folder = await project(claims)
     const done = await folder.reprise('run', '--quiet', ...inputs)
     assert.deepEqual(done, { code: 0, stdout: 'Urgentcalm\nSecond line\n', stderr: '' })
@@ -197,7 +197,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('prune', '--keep', '9', '--quiet')).stderr, '')
   })
 
-  test('suggests the command or option that a typing mistake meant, with code 2', async () => {
+  test('suggests the command or option that a typo meant, with code 2', async () => {
     await using folder = await project()
     for (const [args, meant] of [
       [['shwo'], 'show'],
@@ -212,7 +212,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     }
   })
 
-  test('helps within 80 columns', async () => {
+  test('prints help within 80 columns', async () => {
     await using folder = await project(claims)
     const { stdout } = await folder.reprise('--help')
     assert.deepEqual(
@@ -221,7 +221,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     )
   })
 
-  test('tells an older Node.js in one sentence what it needs, and the command that has it', async () => {
+  test('tells an older Node.js the required version in one sentence, with a command that has it', async () => {
     await using folder = await project(claims)
     const older = `data:text/javascript,delete Promise.try; Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`
     const ended = await folder.start(['show', 'my run'], {}, ['--import', older]).ended()
@@ -233,7 +233,7 @@ describe('reprise run', { concurrency: 4 }, () => {
   })
 })
 
-test('starts where node:module has neither a compile cache nor hooks, as in Bun and Deno', async () => {
+test('starts where node:module lacks the compile cache and hooks, as in Bun and Deno', async () => {
   await using folder = await project(claims)
   const without = `
     import module from 'node:module'
@@ -246,7 +246,7 @@ test('starts where node:module has neither a compile cache nor hooks, as in Bun 
 })
 
 describe('reprise replay', { concurrency: 4 }, () => {
-  test('executes from a task on, named by its name, with inputs over those of the run', async () => {
+  test('executes from a task on, given by name, and overrides inputs of the run', async () => {
     await using folder = await project(claims)
     const first = runIn(await folder.reprise('run', ...inputs))
     const ended = await folder.reprise('replay', '-t', 'note', '--input', 'tone=kind')
@@ -254,7 +254,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     assert.match(ended.stderr, new RegExp(`task facts inherited from run ${first}`))
   })
 
-  test('takes the id that show --tasks prints, and the run to start from', async () => {
+  test('accepts the id that show --tasks prints, and the run to start from', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     await folder.reprise('run', '--id', 'second', '--input', 'notes=x', '--input', 'tone=rude')
@@ -266,7 +266,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
   })
 
-  test('says to start a run where there is none, and so does resume; neither makes a store', async () => {
+  test('says to start a run if there is none, as resume does, and neither makes a store', async () => {
     await using folder = await project(claims)
     for (const command of [['replay', '-t', 'note'], ['resume']]) {
       const ended = await folder.reprise(...command)
@@ -276,7 +276,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     assert.equal(existsSync(join(folder.path, '.reprise')), false)
   })
 
-  test('exits with 2 and says where tasks are listed when the task is left out', async () => {
+  test('without a task exits with 2 and says where tasks are listed', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('replay')
     assert.equal(ended.code, 2)

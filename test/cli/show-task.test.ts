@@ -4,8 +4,8 @@ import { claims, imports, project, records } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 
-describe('looking into a task', { concurrency: 3 }, () => {
-  test('show --task gives its texts, attempts, calls with inputs and results, and the whole output', async () => {
+describe('show --task and --prompts:', { concurrency: 3 }, () => {
+  test('show --task prints texts, attempts, calls with inputs and results, and the whole output', async () => {
     await using folder = await project(claims.replace("'\\nSecond line'", "'\\nline'.repeat(20)"))
     await folder.reprise('run', '--id', 'first', ...inputs)
     const { stdout } = await folder.reprise('show', 'first', '--task', 'facts')
@@ -23,7 +23,7 @@ describe('looking into a task', { concurrency: 3 }, () => {
     assert.match(note.stderr, /\nmake a new run from it with: npx reprise replay --run first -t note\n$/)
   })
 
-  test('show --task --json gives the same as one object, and --steps only the entries of the task', async () => {
+  test('show --task --json prints the same as one object, and --steps only the entries of the task', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     const [task] = records(await folder.reprise('show', 'first', '--task', 'facts', '--json'))
@@ -44,7 +44,7 @@ describe('looking into a task', { concurrency: 3 }, () => {
     assert.match(unknown.stderr, /did you mean note\?/)
   })
 
-  test('show --task of a function shows what it was given and gave; a refused answer is shown with who refused it', async () => {
+  test('show --task of a function prints its input and result, and for a refused answer what refused it', async () => {
     await using folder = await project(`${imports}
 const model = scriptedModel([{ when: 'too short', reply: 'A long enough answer' }, { when: 'Write', reply: 'Short' }])
 const agent = new Agent({ role: 'Writer', goal: 'Write', model })
@@ -62,7 +62,7 @@ export const crew = new Crew({ name: 'mixed', tasks: [add, text] })
     assert.match(written.stdout, /^attempt text#2 {2}completed .*\n {2}continues from text#1, told: .*too short/m)
   })
 
-  test('show tells what the provider did itself, where an answer comes from, and what a model was sent of a result', async () => {
+  test('show prints what the provider executed, the sources of an answer, and what the model received of a result', async () => {
     await using folder = await project(`${imports}
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
 const searched = [
@@ -99,7 +99,7 @@ export const crew = new Crew({ name: 'scouts', tasks: [new Task({ name: 'find', 
     assert.match(prompts.stdout, /^ {2}tool web of the provider, test\.web\n {2}│ \{"depth":2\}$/m)
   })
 
-  test('show --prompts prints system, tools and messages of each step, and of a later step what was added', async () => {
+  test('show --prompts prints system, tools and messages of each step, and for later steps the additions', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     const { stdout } = await folder.reprise('show', 'first', '--task', 'facts', '--prompts')
@@ -125,7 +125,7 @@ export const crew = new Crew({ name: 'scouts', tasks: [new Task({ name: 'find', 
     assert.equal((await folder.reprise('show', 'first', '--prompts', '--steps', '--json')).code, 2)
   })
 
-  test('show --prompts of a shortened conversation gives what each step was really sent', async () => {
+  test('show --prompts of a shortened conversation prints what each step really sent', async () => {
     await using folder = await project(`${imports}
 const text = 'word '.repeat(300)
 const model = scriptedModel([

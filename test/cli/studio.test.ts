@@ -18,7 +18,7 @@ async function urlOf(started: Started): Promise<string> {
 }
 
 describe('reprise studio', () => {
-  test('serves the crew of the folder on this machine until it is stopped, and says where', async () => {
+  test('serves the crew of the folder on this machine until it is stopped, and prints the address', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', 'crew.ts', '--id', 'r', '--input', 'notes=x', '--input', 'tone=calm')
     const started = folder.start(['studio', '--port', '0', '--by', 'Ada'])
@@ -32,7 +32,7 @@ describe('reprise studio', () => {
     assert.equal((await started.ended()).code, 0)
   })
 
-  test('shows a store without code, to those who have a token', async () => {
+  test('serves a store without code to clients with a token', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', 'crew.ts', '--id', 'r', '--input', 'notes=x', '--input', 'tone=calm')
     const token = 'look-look-look-look'
@@ -49,7 +49,7 @@ describe('reprise studio', () => {
     assert.equal((await started.ended()).code, 0)
   })
 
-  test('may come before the first run in a store that is named', async () => {
+  test('starts before the first run in a store that is named', async () => {
     await using folder = await project(claims)
     const started = folder.start(['studio', '--no-crews', '--store', 'sqlite:new.db', '--port', '0'])
     const { runs } = (await (await fetch(`${await urlOf(started)}api/runs`)).json()) as { runs: unknown[] }
@@ -58,7 +58,7 @@ describe('reprise studio', () => {
     assert.equal((await started.ended()).code, 0)
   })
 
-  test('may come before the first run on a server', { skip: withoutRedis }, async () => {
+  test('starts before the first run on a server', { skip: withoutRedis }, async () => {
     await using place = await freshPrefix()
     await using folder = await project(claims)
     const started = folder.start(['studio', '--no-crews', '--store', place.url, '--port', '0'])
@@ -68,7 +68,7 @@ describe('reprise studio', () => {
     assert.equal((await started.ended()).code, 0)
   })
 
-  test('is not started where others reach it without a token, nor without runs or code to show', async () => {
+  test('refuses a public address without a token, and a start without runs or code', async () => {
     await using folder = await project(claims)
     const open = await folder.reprise('studio', '--host', '0.0.0.0')
     assert.equal(open.code, 2)

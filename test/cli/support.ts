@@ -1,4 +1,5 @@
-// What the tests of the command line share: a folder with a crew, and the program, in this process or in one of its own.
+// What the tests of the command line share: a folder with a crew, and the program, in this process or in one of its
+// own.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
@@ -14,7 +15,7 @@ export type { Ended } from './call-program.ts'
 
 export interface Started {
   readonly child: ChildProcess
-  /** Resolves when the standard error output holds the text, behind the one that was waited for before. */
+  /** Resolves once stderr has the text, after the text that was awaited before. */
   says(text: string): Promise<void>
   ended(): Promise<Ended>
 }
@@ -35,7 +36,7 @@ export interface Project extends AsyncDisposable {
   ): Started
 }
 
-/** Has the program believe that somebody sits at a terminal of 80 columns without colours: keys are what is written to its standard input. */
+/** Makes the program believe that its stdin, whose bytes are keys, is a terminal of 80 columns without colors. */
 export const terminal: readonly string[] = [
   '--import',
   `data:text/javascript,${encodeURIComponent(`
@@ -54,7 +55,9 @@ import { scriptedModel } from ${JSON.stringify(new URL('src/testing/scripted-mod
 import { z } from ${JSON.stringify(import.meta.resolve('zod'))}
 `
 
-/** Two tasks: facts, which has a schema and a tool, and note, whose text has escapes in it when the notes ask for them. */
+/**
+ * Two tasks: facts, which has a schema and a tool, and note, whose text has escapes in it when the notes ask for them.
+ */
 export const claims = `${imports}
 const model = scriptedModel([
   { when: 'the model is down', error: 'the provider is down' },
@@ -87,7 +90,7 @@ export async function project(crew?: string): Promise<Project> {
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder.path, name), text)
   await write('package.json', '{ "type": "module" }')
   if (crew !== undefined) await write('crew.ts', crew)
-  // where npm puts it, so that what it prints is what somebody in a project types: npx reprise
+  // the path that npm uses, so that printed commands begin with `npx reprise`
   const command = join(folder.path, 'node_modules/.bin/reprise')
   await mkdir(dirname(command), { recursive: true })
   await symlink(main, command)

@@ -8,20 +8,20 @@ import { amount, duration } from '../../src/cli/output/words.ts'
 import { preciseDuration } from '../../src/text/words.ts'
 import { wrap } from '../../src/text/wrap.ts'
 
-test('plain takes out escapes, control characters and marks of direction, and keeps lines, tabs and every script', () => {
+test('plain removes escapes, control characters and direction marks, and keeps lines, tabs and every script', () => {
   assert.equal(plain('a\u001b[31mb\u001b]0;title\u0007c\u009b2Jd\u0000\u0008e\rf\u202eg'), 'abcdefg')
   assert.ok(!plain('\u001b]8;;http://unfinished').includes('\u001b'))
   assert.equal(plain('one\r\ntwo\tعربي 第三行 👩‍👩‍👧'), 'one\ntwo\tعربي 第三行 👩‍👩‍👧')
 })
 
-test('shorten cuts by columns, never inside of a character', () => {
+test('shorten cuts by columns, never inside a character', () => {
   assert.equal(shorten('a\n  b', 10), 'a b')
   assert.equal(shorten('abcdef', 4), 'abc…')
   assert.equal(shorten('第三行目', 6), '第三…')
   assert.equal(columns('第三👩‍👩‍👧é'), 7)
 })
 
-test('a table cuts only the columns that may shrink, and fits the terminal', () => {
+test('a table shrinks only the columns that may shrink, and fits the terminal', () => {
   const lines: string[] = []
   const channel = {
     width: 24,
@@ -33,7 +33,7 @@ test('a table cuts only the columns that may shrink, and fits the terminal', () 
           .trimEnd(),
       ),
   } as Channel
-  const rows = [{ id: '0123456789', text: 'a long text\u001b[31m that goes on' }]
+  const rows = [{ id: '0123456789', text: 'a long text\u001b[31m that continues' }]
   printTable(
     channel,
     [
@@ -57,14 +57,14 @@ test('durations and amounts stay short', () => {
   assert.deepEqual([0, 9_999, 12_345, 4_560_000].map(amount), ['0', '9999', '12.3k', '4.6M'])
 })
 
-test('wrap breaks at spaces, indents what follows, cuts a word only where it must, and is plain', () => {
+test('wrap breaks at spaces, indents continuations, cuts a word only if it must, and removes escapes', () => {
   assert.deepEqual(wrap('one two three four five six', 14, 2), ['one two three', '  four five', '  six'])
   assert.deepEqual(wrap('第三行目第三行目', 10, 0), ['第三行目第', '三行目'])
   assert.deepEqual(wrap('a\u001b[31m b', 80, 4), ['a b'])
   assert.deepEqual(wrap('long '.repeat(100), Infinity, 4), ['long '.repeat(100)])
 })
 
-test('a time is an age or a local time, and nothing else', () => {
+test('a time option accepts an age or a local time, and nothing else', () => {
   const now = new Date('2026-03-10T12:00:00Z')
   assert.equal(readMoment('--since', '90m', now), '2026-03-10T10:30:00.000Z')
   assert.equal(readMoment('--since', '2w', now), '2026-02-24T12:00:00.000Z')

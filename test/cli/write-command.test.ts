@@ -79,7 +79,7 @@ const table: readonly (readonly [next: NextStep, call: string, command: string])
 
 const call: Call = { runner: 'npx reprise', words: ['plan'], inputs: ['--input', 'tone=very calm'] }
 
-test('every act has its words in the library, and its command with the file, export and store of this call', () => {
+test('every action has its words in the library, and its command with the file, export and store of this call', () => {
   const given = writeCommands({ ...call, file: 'my crew.ts', crew: 'b', store: 'file:a b' })
   assert.deepEqual(new Set(table.map(([{ act }]) => act)), new Set(Object.keys(purposes)))
   for (const [next, words, command] of table) {
@@ -91,7 +91,7 @@ test('every act has its words in the library, and its command with the file, exp
   }
 })
 
-test('the store that the crew names is told to commands that do not load the crew, unless another was given', () => {
+test('commands that do not load the crew get the store that the crew names, unless another was given', () => {
   const place = { ...call, file: 'crew.ts' }
   const plain = writeCommands(place)
   plain.setStore({ store: 'sqlite:elsewhere.db' })
@@ -102,12 +102,12 @@ test('the store that the crew names is told to commands that do not load the cre
   assert.equal(given.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store file:other')
 })
 
-test('what is added to the same command stands before the words that are no options', () => {
+test('options added to the current command come before its operands', () => {
   const commands = writeCommands({ ...call, words: ['run', '--', '-x.ts'] })
   assert.equal(commands.command({ act: 'give', inputs: ['who'] }), 'npx reprise run --input who=value -- -x.ts')
 })
 
-test('an input that takes no text is printed as JSON, with what was typed for it where that is JSON', () => {
+test("an input that isn't text is printed as JSON, with the typed value if that is JSON", () => {
   const words = ['run', '--input', 'texts=a', '--input=limit=3', '--input', 'reader=Ada']
   const commands = writeCommands({ ...call, words, inputs: ['--input', 'texts=a', '--input', 'limit=3'] })
   const types = { texts: 'array', limit: 'number', options: 'object', urgent: 'boolean' }
@@ -118,7 +118,7 @@ test('an input that takes no text is printed as JSON, with what was typed for it
   )
 })
 
-test('a file has to be put in only where no usual place has one', async () => {
+test('a crew file is added only if none of the usual places has one', async () => {
   await using folder = await temporaryFolder()
   const before = process.cwd()
   const commands = writeCommands(call)
@@ -129,7 +129,7 @@ test('a file has to be put in only where no usual place has one', async () => {
     await writeFile('crew.ts', '')
     assert.equal(commands.command({ act: 'kickoff' }), 'npx reprise run')
     assert.equal(commands.command({ act: 'resume', runId: 'r' }), 'npx reprise resume r')
-    // a package.json that cannot be read is told of by the command that needs it
+    // an unreadable package.json is reported by the command that needs it
     await writeFile('package.json', '{')
     assert.equal(commands.command({ act: 'kickoff' }), 'npx reprise run')
   } finally {
@@ -137,7 +137,7 @@ test('a file has to be put in only where no usual place has one', async () => {
   }
 })
 
-test('commands begin with what the program was started by', async () => {
+test('printed commands begin with the way in which the program was started', async () => {
   await using folder = await temporaryFolder()
   const main = join(folder.path, 'my checkout', 'main.js')
   const bin = join(folder.path, 'bin')
@@ -162,7 +162,7 @@ test('commands begin with what the program was started by', async () => {
   }
 })
 
-test('a printed command has no password of the store in it', () => {
+test('a printed command does not contain the password of the store', () => {
   const store = 'postgres://ada:s3cret@db.example:5432/claims?schema=x'
   const given: Call = { runner: 'npx reprise', words: ['run', `--store=${store}`], inputs: [], store }
   const { command } = writeCommands(given)

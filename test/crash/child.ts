@@ -1,6 +1,6 @@
-// Lives of runs in a process of their own: kicks them off or takes them up. Each that is told so is over right before or right after one
-// of its recorded; with the last of them the process is killed. One that is alone can also be killed when an output file is written
-// and has not got its name. Prints `ready`, then a line for each life that came to an end of its own.
+// A process that starts or resumes runs. A run with a `kill` stops right before or right after one of its recorded
+// entries, and the process is killed once the last of them has stopped. A single run can also be killed while an output
+// file has only its temporary name. Prints `ready`, then a line for each run that ended undisturbed.
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { RepriseError } from 'reprise'

@@ -1,6 +1,6 @@
-// Invariants 1, 2, 3 and 6: a run killed at any moment goes on in another process, repeats nothing that was recorded, never runs
-// a `once` tool twice, and ends as an undisturbed one. Every append ends a life here, and many of them a process (matrix.ts); calls are
-// counted at the model server, effects in a file.
+// Invariants 1, 2, 3 and 6: a run killed at any moment continues in another process, repeats no recorded step, never
+// calls a `once` tool twice, and ends as an undisturbed run. A life ends at every append here, and at many a process
+// (matrix.ts). Calls are counted at the model server, effects in a file.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isFull } from '../support/full.ts'
@@ -69,7 +69,7 @@ for (const { kind, skip } of kinds) {
     const all = Array.from({ length: 28 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
     const points = pointsOver(title, kind, all)
     for (const point of points) {
-      test(`ends as an undisturbed one when its life is over ${point.replace(':', ' entry ')}`, async () => {
+      test(`ends as an undisturbed run when its life ends ${point.replace(':', ' entry ')}`, async () => {
         const at = await harness.place('claims', `${kind}-over-${point.replace(':', '-')}`, kind)
         assert.ok((await harness.dieHere(at, point)).killed, 'it was over')
         await checkDisturbed(at, undisturbed)
@@ -79,7 +79,7 @@ for (const { kind, skip } of kinds) {
     for (const together of killsByProcess(title, kind, points)) {
       let killed: ReturnType<typeof killTogether> | undefined
       for (const [index, point] of together.entries()) {
-        test(`ends as an undisturbed one when its process is killed ${point.replace(':', ' entry ')}`, async () => {
+        test(`ends as an undisturbed run when its process is killed ${point.replace(':', ' entry ')}`, async () => {
           const { at, life } = (await (killed ??= killTogether(kind, together)))[index] ?? assert.fail()
           assert.ok(life.killed, 'it was killed')
           await checkDisturbed(at, undisturbed)
@@ -87,7 +87,7 @@ for (const { kind, skip } of kinds) {
       }
     }
 
-    test('has been killed at every entry there is', () => {
+    test('has been killed at every entry', () => {
       assert.equal(undisturbed.recorded, 28)
     })
 
@@ -95,7 +95,7 @@ for (const { kind, skip } of kinds) {
     const moments = isFull ? (isServer(kind) ? 20 : 50) : isServer(kind) ? 2 : 5
     for (let number = 0; number < moments; number++) {
       const share = (number + shareOf(`${title}, moment ${number}`, 1000) / 1000) / moments
-      test(`ends as an undisturbed one when killed at any moment (${share.toFixed(3)} of a run)`, async () => {
+      test(`ends as an undisturbed run when killed at any moment (${share.toFixed(3)} of a run)`, async () => {
         const run = `${kind}-random-${number}`
         const fresh = async (tries: number): Promise<Place[]> => [
           await harness.place('claims', `${run}-${tries}`, kind),

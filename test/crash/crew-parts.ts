@@ -1,4 +1,4 @@
-// What the crews of the crash tests are made of. Whatever is the user's own code leaves a line in a file when it runs.
+// Parts of the crews of the crash tests. All user code leaves a line in a file when it runs.
 import { Agent, Task, tool, type TaskOptions } from 'reprise'
 import { z } from 'zod'
 import { leaveTrace } from './effects.ts'

@@ -1,5 +1,6 @@
-// The crew of the crash tests: 3 tasks, 8 model calls, 6 tool calls, of which two run in parallel and two are `once`. Every tool
-// leaves a line in a file when it runs, so that what happened is counted outside the process that may be killed.
+// The crew of the crash tests: 3 tasks, 8 model calls and 6 tool calls; two of these run in parallel, and two are
+// `once`. Every tool leaves a line in a file when it runs, so that effects are counted outside the process that may be
+// killed.
 import { Agent, Crew, Task, tool, type ToolContext } from 'reprise'
 import { z } from 'zod'
 import { leaveTrace, wasDone } from './effects.ts'
@@ -39,7 +40,7 @@ const fileClaim = tool({
     trace('file_claim', context)
     return { claim: `C-${policy}` }
   },
-  // it can find out by itself, from the ledger
+  // settled from the ledger
   settle(key, { policy }) {
     return wasDone(`file_claim ${key}`) ? { happened: true, result: { claim: `C-${policy}` } } : { happened: false }
   },

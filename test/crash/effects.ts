@@ -1,4 +1,4 @@
-// What a crew's code did, as lines in files: counted outside of the process that may be killed.
+// The effects of a crew's code, as lines in files: counted outside the process that may be killed.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logged } from '../tools/mcp-support.ts'
@@ -17,7 +17,7 @@ export function effects(run: string): string[] {
   return [...own.map((line) => line.slice(run.length + 1)), ...calls.map((input) => (input as { text: string }).text)]
 }
 
-/** Whether any run has left this behind. */
+/** Whether any run has this effect. */
 export function wasDone(what: string): boolean {
   return linesOf(ledger()).some((line) => line.endsWith(` ${what}`))
 }

@@ -1,5 +1,5 @@
-// The crews of the crash tests by name: the claims crew, and one for each feature. Whatever is the user's own code (tools, guardrails,
-// conditions, callbacks) leaves a line in a file when it runs. `decide` is what a person says to the questions of a crew.
+// The crews of the crash tests by name: the claims crew, and one for each feature. All user code (tools, guardrails,
+// conditions, callbacks) leaves a line in a file when it runs. `decide` answers the questions of a crew.
 import { Agent, Crew, tool, type Answer, type Guardrail, type Question, type Task } from 'reprise'
 import { mcpTools, type StdioServer } from 'reprise/mcp'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { crew as claims } from './crew.ts'
 import { effects, leaveTrace } from './effects.ts'
 import { files, limits, long, nested, searching, served, servedByHttp, spoken } from './wider-crews.ts'
 
-/** A diamond with three tasks in its middle, of which two run at a time. */
+/** A diamond with three tasks in the middle, two at a time. */
 function parallel(): Crew {
   const a = taskOf('a', 'Plain', { context: [] })
   const b = taskOf('b', 'Measure', { context: [a], tools: [measure] })
@@ -99,8 +99,8 @@ function callbacks(): Crew {
       leaveTrace(runIn(inputs), 'before')
       return { notes: `${inputs['notes'] as string} made` }
     },
-    onTask: ({ name }, { runId }) => leaveTrace(runId, `told of ${name}`),
-    onStep: ({ path }, { runId }) => leaveTrace(runId, `told of ${path}`),
+    onTask: ({ name }, { runId }) => leaveTrace(runId, `callback for ${name}`),
+    onStep: ({ path }, { runId }) => leaveTrace(runId, `callback for ${path}`),
     afterKickoff: ({ runId }) => leaveTrace(runId, 'after'),
   })
 }
@@ -113,7 +113,7 @@ function questions(): Crew {
   return new Crew({ name: 'questions', tasks: [...asking, ...following, slow], process: 'parallel', concurrency: 9 })
 }
 
-/** Two tasks wait for the model and one is inside a tool until it is told to stop. */
+/** Two tasks wait for the model and one is inside a tool until the run is stopped. */
 function busy(): Crew {
   const hang = tool({
     name: 'wait',
@@ -177,7 +177,7 @@ export function decide(question: Question, run: string): Answer {
   }
   if (question.kind === 'limit') return { decision: 'raise', to: { tokens: 1000 } }
   const answer = answers[`${question.path} ${question.kind === 'call' ? question.tool : ''}`.trim()]
-  if (!answer) throw new Error(`nobody knows what to say to ${question.text}`)
+  if (!answer) throw new Error(`no answer for ${question.text}`)
   return answer
 }
 

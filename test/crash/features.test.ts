@@ -1,5 +1,6 @@
-// Invariants 2, 3 and 6 for everything that a crew can do beside plain tasks: one that is killed at any moment ends as an undisturbed
-// one and repeats nothing that was recorded. And what several processes do to one run: answer, cancel, die beside an MCP server.
+// Invariants 2, 3 and 6 for every feature beside plain tasks: a run killed at any moment ends as an undisturbed run and
+// repeats no recorded step. Also several processes and one run: answers, cancellations, and a death beside an MCP
+// server.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
@@ -80,7 +81,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
   for (const [crew, lives] of Object.entries(features)) {
     const title = `a crew with ${crew} on ${kind}`
     describe(title, { concurrency: 3, skip }, () => {
-      test('is killed at every entry there is', () => {
+      test('is killed at every entry', () => {
         const { lives: lived } = undisturbedOf(crew)
         assert.deepEqual(
           lived.map(({ recorded }) => recorded),
@@ -90,7 +91,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
 
       const all = pointsOver(title, kind, pointsOf(lives))
       for (const { life, moment, number } of all) {
-        test(`ends as an undisturbed one when life ${life + 1} is over ${moment} entry ${number}`, async () => {
+        test(`ends as an undisturbed run when life ${life + 1} ends ${moment} entry ${number}`, async () => {
           const at = await placeInLife(crew, `${kind}-${crew}-${life}-${moment}-${number}-over`, life, kind)
           assert.ok(isReached(await harness.dieHere(at, `${moment}:${number}`), number), 'it was over')
           await checkDisturbed(at, undisturbedOf(crew))
@@ -100,7 +101,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
       for (const points of killsByProcess(title, kind, all)) {
         let killed: ReturnType<typeof killTogether> | undefined
         for (const [index, { life, moment, number }] of points.entries()) {
-          test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {
+          test(`ends as an undisturbed run when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {
             const { at, life: ended } = (await (killed ??= killTogether(crew, points, kind)))[index] ?? assert.fail()
             assert.ok(isReached(ended, number), 'it was killed')
             await checkDisturbed(at, undisturbedOf(crew))
@@ -109,7 +110,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
       }
 
       for (let number = 1; number <= (outputFiles[crew] ?? 0); number++) {
-        test(`ends as an undisturbed one when killed before output file ${number} has its name`, async () => {
+        test(`ends as an undisturbed run when killed before output file ${number} has its name`, async () => {
           const at = await harness.place(crew, `${kind}-${crew}-naming-${number}`, kind)
           assert.ok((await harness.start(at, `naming:${number}`).ended).killed, 'it was killed')
           await checkDisturbed(at, undisturbedOf(crew))
@@ -119,7 +120,8 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
   }
 }
 
-// a process with all crews that have so many lives, killed at one moment in each of so many parts of the time that it takes
+// a process with all crews that have so many lives, killed at one moment in each of so many parts of the time that it
+// takes
 for (const { kind, skip } of kinds) {
   for (let life = 0; life < Math.max(...Object.values(features).map((lives) => lives.length)); life++) {
     const crews = Object.keys(features).filter((crew) => (features[crew]?.length ?? 0) > life)
@@ -148,7 +150,7 @@ for (const { kind, skip } of kinds) {
 }
 
 describe('several processes and one run', () => {
-  test('three questions are answered from two processes, in another order, while the run is under way: it goes on from each', async () => {
+  test('a run continues from each of three answers that two processes give in another order during the run', async () => {
     await using model = await openModel()
     const at = await harness.place('questions', 'questions-live')
     const life = harness.start(at, '', model.variables)
@@ -169,7 +171,7 @@ describe('several processes and one run', () => {
     assert.equal(state?.lives, 1)
   })
 
-  test('three questions are answered between lives, in another order, one of them twice: each life goes on from its answer', async () => {
+  test('a run continues from each of three answers that come in another order between lives, one of them twice', async () => {
     await using model = await openModel()
     model.release()
     const at = await harness.place('questions', 'questions-between')
@@ -193,7 +195,7 @@ describe('several processes and one run', () => {
     assert.equal(model.requests(), 7)
   })
 
-  test('a cancellation stops model calls and tools at once, in whatever process they are', async () => {
+  test('a cancellation stops model calls and tools at once, in any process', async () => {
     await using model = await openModel()
     const at = await harness.place('busy', 'cancelled')
     const life = harness.start(at, '', model.variables)
@@ -209,7 +211,7 @@ describe('several processes and one run', () => {
     assert.equal(model.requests(), 3)
   })
 
-  test('a process that is killed leaves no MCP server behind, and what it called is asked about', async () => {
+  test('a killed process leaves no MCP server behind, and its open call asks a person', async () => {
     using mcp = testServer()
     await using model = await openModel()
     const at = await harness.place('mcp', 'mcp-killed')
@@ -314,7 +316,7 @@ async function checkDisturbed(at: Place, whole: Undisturbed): Promise<void> {
   const known = await journalsOf(at)
   const asked = harness.requests(at.run).length
   const done = effects(at.run).length
-  // from then on it has all that it was given
+  // from its first entry on the run has its own copy of the file
   if (known[0]?.state) await harness.forgetFile(at)
   const ended = await harness.finish(at)
 
@@ -343,7 +345,10 @@ async function checkDisturbed(at: Place, whole: Undisturbed): Promise<void> {
   assert.ok(traces.filter((trace) => /^(pay|save|send) /.test(trace)).length <= 1, 'what is once runs once')
 }
 
-/** Whoever listens to a life of a run is given all of its entries, and word for word what was said in this life; nobody else has models streamed. */
+/**
+ * A listener receives every entry and, word for word, what the models said in this life; without one, models do not
+ * stream.
+ */
 function checkHeard(at: Place, heard: Heard | undefined, known: readonly Journal[], all: readonly Journal[]): void {
   assert.equal(
     harness.streamed(at.run),
@@ -421,7 +426,7 @@ function repliesIn({ state }: Journal): string[] {
   })
 }
 
-/** What the user's code has done for good, in the words that it leaves behind. */
+/** The recorded effects of the user's code, in the words of its traces. */
 function recordedEffects({ state, entries }: Journal): string[] {
   if (!state) return []
   const { attempts } = state
@@ -438,7 +443,7 @@ function recordedEffects({ state, entries }: Journal): string[] {
         return 'after'
       case 'callback.returned': {
         const steps = entries.filter(({ type, seq }) => /^(model.replied|tool.returned)$/.test(type) && seq <= entry.of)
-        return (entry.path === undefined ? steps : [entry]).map((told) => `told of ${told.path}`)
+        return (entry.path === undefined ? steps : [entry]).map((step) => `callback for ${step.path}`)
       }
       case 'task.started':
       case 'task.skipped':
@@ -463,7 +468,7 @@ function sorted(texts: Iterable<string>): string[] {
   return [...texts].toSorted((a, b) => (a < b ? -1 : 1))
 }
 
-/** A model that says `said`, or calls `wait` first where the task is to wait; one that is slow answers when it is released. */
+/** A model that says `said`, or first calls `wait` if the task is to wait. A slow one answers once released. */
 async function openModel() {
   const held: ServerResponse[] = []
   let holds = true

@@ -1,4 +1,5 @@
-// What the crash tests share: a model server, a folder, processes that are killed, and this process, which takes their runs up.
+// Shared by the crash tests: a model server, a folder, processes that are killed, and this process, which resumes their
+// runs.
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -113,7 +114,7 @@ export async function openHarness() {
       const took = performance.now() - readyAt
       const left = sentences.flatMap(({ run }) => servers(run))
       await until(() => left.every(({ pid }) => isGone(pid)), 'the end of its MCP servers')
-      // what it sent before it died has arrived behind this
+      // requests sent before the kill have arrived by now
       await fetch(server.url).then((response) => response.arrayBuffer())
       if (signal !== 'SIGKILL') assert.equal(code, 0, complained)
       const lines = said.split('\n').slice(1, -1)
@@ -133,7 +134,7 @@ export async function openHarness() {
     return deaths.map(({ at }, index) => ({ at, life: lives[index] as Life }))
   }
 
-  /** What a person in another process does, `cancel` or the answer to a question, and what they are told. */
+  /** A person in another process cancels or answers a question. Returns the outcome that the person sees. */
   async function person({ url, run, crew }: Place, what: string, answered?: Answer): Promise<string> {
     const said = JSON.stringify(answered ?? '')
     const { stdout } = await execute(process.execPath, [personal.file, url, run, crew, what, said], {
@@ -155,7 +156,7 @@ export async function openHarness() {
     return { ...lived, recorded, killed: lived === undefined }
   }
 
-  /** One life in this process, behind which a person answers what is open. */
+  /** One life in this process. A person answers the open questions after it. */
   async function liveHere(at: Place): Promise<Lived> {
     await using opened = await openCrew(at.crew, at.run, at.url)
     const lived = await live(opened.crew, at.crew, at.run)
@@ -171,7 +172,7 @@ export async function openHarness() {
     }
   }
 
-  /** What it was given as a file is gone. */
+  /** Deletes the original of the run's input file. */
   async function forgetFile({ run }: Place): Promise<void> {
     await rm(join(folder.path, run, 'claim.pdf'))
   }
@@ -185,7 +186,7 @@ export async function openHarness() {
     ) as { [name: string]: string }
   }
 
-  /** Goes on until the run is completed; not for ever. */
+  /** Adds lives until the run is completed, up to a limit. */
   async function finish(at: Place): Promise<Lived> {
     for (let lives = 1; lives <= mostLives; lives++) {
       const ended = await liveHere(at)
@@ -264,7 +265,7 @@ export async function journalOf({ url, run }: Place): Promise<Journal> {
   }
 }
 
-/** That of the run, and those of the runs that its tasks are. */
+/** The journals of the run and of its child runs. */
 export async function journalsOf(at: Place): Promise<Journal[]> {
   const own = await journalOf(at)
   const children = [...(own.state?.attempts.values() ?? [])].flatMap(({ child: run }) => run ?? [])

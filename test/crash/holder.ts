@@ -1,4 +1,4 @@
-// A process that takes one run up, over the wire of a model that the test holds back, and says how that ended.
+// A process that resumes one run, with a model server that the test holds back, and prints how the run ended.
 import { Agent, Crew, RepriseError, Task } from 'reprise'
 
 const [url = '', run = '', how = ''] = process.argv.slice(2)
@@ -6,7 +6,7 @@ const agent = new Agent({ role: 'Clerk', goal: 'Answer', maxRetries: 0 })
 const crew = new Crew({ name: 'held', tasks: [new Task({ name: 'job', description: 'Say it', agent })], store: url })
 
 if (how === 'follow') {
-  // says the last entry that it saw, when there are no more
+  // prints the last entry once there are no more
   let raw = ''
   for await (const entry of crew.run(run).events()) {
     if (raw === '') process.stdout.write(' ')

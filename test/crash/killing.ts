@@ -1,5 +1,5 @@
-// The entries that a life writes, counted, and the one at which it is killed. Not the appends: which entries go together in
-// one depends on what takes how long.
+// Counts the entries that a life writes, to kill it at one of them. Appends are not counted: timing decides which
+// entries share one.
 import type { Batch, Store } from '../../src/stores/store.ts'
 
 /** `before:7` is right before the seventh entry of a life is written, `after:7` right after it; '' is never. */

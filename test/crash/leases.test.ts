@@ -1,5 +1,5 @@
-// Invariant 5 and the rules of leases, with real processes: one executes, the others are refused, and one that slept through a
-// takeover cannot write. The model answers when the test says so, so that every process is where the test wants it.
+// Invariant 5 and the rules of leases, with real processes: one executes, the others are refused, and a process that
+// slept through a takeover cannot write. The test decides when the model answers, so it knows where every process is.
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,31 +18,39 @@ import { kindsHere, storePlace, type StoreKind } from '../support/store-place.ts
 const holder = await bundle(join(import.meta.dirname, 'holder.ts'))
 
 for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
-  test(`two processes on ${kind}: one executes, the other is refused with who holds the run`, { skip }, async () => {
-    await using stage = await openStage(kind)
-    const first = stage.spawn('start')
-    const asked = await stage.request()
-    const second = await stage.spawn('resume').ended
-    assert.equal(second.code, 'RUN_HELD')
-    assert.match(second.message ?? '', new RegExp(`process ${first.process.pid} on host`))
-    asked('said once')
-    assert.deepEqual(await first.ended, { status: 'completed', raw: 'said once' })
-    assert.equal(stage.requests(), 1)
-  })
+  test(
+    `on ${kind}, one of two processes executes a run, and the other is refused with the holder`,
+    { skip },
+    async () => {
+      await using stage = await openStage(kind)
+      const first = stage.spawn('start')
+      const asked = await stage.request()
+      const second = await stage.spawn('resume').ended
+      assert.equal(second.code, 'RUN_HELD')
+      assert.match(second.message ?? '', new RegExp(`process ${first.process.pid} on host`))
+      asked('said once')
+      assert.deepEqual(await first.ended, { status: 'completed', raw: 'said once' })
+      assert.equal(stage.requests(), 1)
+    },
+  )
 
-  test(`a resume right after a kill on ${kind} starts at once, although the lease would last`, { skip }, async () => {
-    await using stage = await openStage(kind)
-    const first = stage.spawn('start')
-    await stage.request()
-    first.process.kill('SIGKILL')
-    await once(first.process, 'close')
-    const second = stage.spawn('resume')
-    const asked = await stage.request()
-    asked('said again')
-    assert.deepEqual(await second.ended, { status: 'completed', raw: 'said again' })
-  })
+  test(
+    `on ${kind}, a resume right after a kill starts at once, although the lease has not expired`,
+    { skip },
+    async () => {
+      await using stage = await openStage(kind)
+      const first = stage.spawn('start')
+      await stage.request()
+      first.process.kill('SIGKILL')
+      await once(first.process, 'close')
+      const second = stage.spawn('resume')
+      const asked = await stage.request()
+      asked('said again')
+      assert.deepEqual(await second.ended, { status: 'completed', raw: 'said again' })
+    },
+  )
 
-  test(`a process that follows a run of another process on ${kind} waits for its end`, { skip }, async () => {
+  test(`on ${kind}, a process that follows a run of another process waits for its end`, { skip }, async () => {
     await using stage = await openStage(kind)
     const first = stage.spawn('start')
     const asked = await stage.request()
@@ -53,7 +61,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
     assert.equal((await follower.ended).raw, 'run.completed')
   })
 
-  test(`a process on ${kind} that was paused and wakes up after a takeover cannot append`, { skip }, async () => {
+  test(`on ${kind}, a process that is paused during a takeover cannot append afterwards`, { skip }, async () => {
     await using stage = await openStage(kind, { REPRISE_LEASE_SECONDS: '2' })
     const paused = stage.spawn('start')
     const late = await stage.request()
@@ -78,7 +86,7 @@ interface Ended {
   readonly message?: string
 }
 
-/** A store, a model that answers when it is told to, and the processes of one run. */
+/** A store, a model that answers on command, and the processes of one run. */
 async function openStage(kind: StoreKind, variables: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'reprise-lease-'))
   const place = await storePlace(kind, folder)
@@ -129,8 +137,8 @@ async function openStage(kind: StoreKind, variables: Record<string, string> = {}
       return lines
     },
     /**
-     * Resolves when an entry of the type is there and nobody is writing: a model is asked before that, and a process that
-     * is paused while it writes keeps everybody else out.
+     * Resolves once an entry of the type is stored and no write is in progress: the model call may start earlier, and a
+     * process that is paused during a write blocks all others.
      */
     async written(type: string): Promise<void> {
       while (!(await this.lines()).some((line) => line.includes(`"type":"${type}"`)));

@@ -1,4 +1,5 @@
-// One life of a run, in whatever process: from where it stands to its end or to a question, with all that was heard of it meanwhile.
+// One life of a run, in any process: from its current state to its end or to a question, with all events heard
+// meanwhile.
 import type { Crew, RunEvent } from 'reprise'
 import type { Store } from '../../src/stores/store.ts'
 import { crews } from './feature-crews.ts'
@@ -7,14 +8,14 @@ import { inputsOf } from './wider-crews.ts'
 export interface Lived {
   readonly status: string
   readonly outputs: unknown
-  /** Only of a crew that somebody listens to. */
+  /** Only for crews with a listener. */
   readonly heard?: Heard
 }
 
 export interface Heard {
   /** The numbers of the entries. */
   readonly entries: readonly number[]
-  /** By path, what the models said while they said it. */
+  /** The streamed text of the models, by path. */
   readonly texts: { readonly [path: string]: string }
 }
 
@@ -35,7 +36,7 @@ export async function live(crew: Crew, name: string, id: string): Promise<Lived>
   return { status, outputs, ...(heard ? { heard } : {}) }
 }
 
-/** All that happens in a run, to its end. */
+/** Collects the events of a run up to its end. */
 export async function hear(events: AsyncIterable<RunEvent>): Promise<Heard> {
   const entries: number[] = []
   const texts: { [path: string]: string } = {}

@@ -1,15 +1,16 @@
-// Which kills are real. At every append a life in the process of the tests is over; at a third of them a process is killed as well, in
-// which a few runs have stopped at such a point. A hash of the title and the point chooses them, so a commit is red or green everywhere.
-// `npm run test:full` kills one for every append, and at more random moments. Neither stands for the other: a process leaves locks, leases
-// and half a file; a life that is over may still let slip what did not wait for the disk. What the engine does at each append is shown over
-// sqlite; over a server, where that takes longer, a third of the points is enough to show that the store keeps its promises.
+// Chooses which kills are real. At every append a life inside the test process ends. At a third of the points a real
+// process is killed as well, in which a few runs have stopped at such points. A hash of the title and the point chooses
+// them, so that a commit is red or green everywhere. `npm run test:full` kills a process for every append, and at more
+// random moments. Neither kind replaces the other: a killed process leaves locks, leases and half a file; an ended life
+// may still leak an effect that did not wait for the disk. The engine is tested at each append over SQLite; over
+// servers, which are slower, a third of the points suffices to test the store.
 import { shareOf } from '../support/share.ts'
 import { isFull } from '../support/full.ts'
 import { isServer, type StoreKind } from '../support/store-place.ts'
 
 /**
- * The points at which processes are killed in the tests of this title, those of one process together. In the full matrix, but for servers,
- * a process is killed in the very moment of one point.
+ * The points at which real processes are killed, grouped by process. In the full matrix each point has a process of its
+ * own, except over servers.
  */
 export function killsByProcess<T>(title: string, kind: StoreKind, points: readonly T[]): T[][] {
   const real = isFull ? points : thirdOf(`${title}, killed`, points)

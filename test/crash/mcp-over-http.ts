@@ -1,5 +1,5 @@
-// An MCP server over HTTP in the process of the tests, which outlives whoever is killed. It writes what it is asked for a run, which
-// its client names in a header, where the servers over stdio write it.
+// An MCP server over HTTP in the process of the tests, which survives the kills. It records the calls of a run, which
+// its client names in a header, in the same file as the servers over stdio.
 import { appendFileSync } from 'node:fs'
 import { json, openHttp, type HttpStage } from '../tools/mcp-support.ts'
 import { serverLog } from './effects.ts'

@@ -1,4 +1,5 @@
-// The model of the crash tests, over the wire: answers by what the conversation holds, so alike in every life of a run.
+// The model of the crash tests, over the wire: it answers by the conversation alone, so every life of a run gets the
+// same answers.
 import { LLMock, type ChatCompletionRequest, type FixtureResponse } from '@copilotkit/aimock'
 
 type Step = ({ readonly calls: readonly [name: string, args: object][] } | { readonly text: string }) & {
@@ -6,7 +7,7 @@ type Step = ({ readonly calls: readonly [name: string, args: object][] } | { rea
   readonly searches?: readonly string[]
 }
 
-/** By the first message, then by how many tool results and corrections the conversation has behind it. */
+/** By the first message, then by the number of tool results and corrections after it. */
 const script: readonly (readonly [first: RegExp, { readonly [later: number]: Step }])[] = [
   [
     /^Task: Collect the facts/,
@@ -119,7 +120,10 @@ export function streamedOf(mock: LLMock, run: string): number {
   return bodiesOf(mock, run).filter(({ stream }) => stream).length
 }
 
-/** Of every server, how many requests were read, and those of each run. Hundreds of runs ask again and again for theirs. */
+/**
+ * By server: the number of requests read so far, and the requests of each run. Cached, because hundreds of runs read
+ * theirs often.
+ */
 const sorted = new WeakMap<LLMock, { read: number; readonly byRun: Map<string, ChatCompletionRequest[]> }>()
 
 function bodiesOf(mock: LLMock, run: string): readonly ChatCompletionRequest[] {
@@ -134,7 +138,10 @@ function bodiesOf(mock: LLMock, run: string): readonly ChatCompletionRequest[] {
   return known.byRun.get(run) ?? []
 }
 
-/** What a step is known by, on the wire and in a journal: its first message, the corrections, and the turn behind the last of them. */
+/**
+ * Identifies a step, on the wire and in a journal: the first message, the corrections, and the turn after the last of
+ * them.
+ */
 export function stepName(first: string, corrections: number, turn: number): string {
   return `${first} (corrected ${corrections} times, turn ${turn})`
 }
@@ -146,7 +153,8 @@ function stepOf(request: ChatCompletionRequest): string {
   return stepName(firstMessage(request), corrections, turn)
 }
 
-// Where a model takes no schema beside tools, its package offers the schema as a tool, and the answer is a call of that.
+// Where a model takes no schema beside tools, its package offers the schema as a tool, and the answer is a call of
+// that.
 function answer(step: Step, { tools }: ChatCompletionRequest): FixtureResponse {
   const usage = { prompt_tokens: 10, completion_tokens: 5 }
   const searched = step.searches ? { webSearches: [...step.searches] } : {}

@@ -1,6 +1,6 @@
-// Lives that end as those of a killed process do, while their process lives on: from one moment on nothing that the life waits for
-// comes and nothing that it asks for is sent. Far cheaper than a process, so every append can be the last one of a life. That a
-// real process leaves nothing else behind is for real kills to show.
+// Lives that end like a killed process while their process continues: from one moment on nothing that the life awaits
+// arrives, and none of its requests is sent. Far cheaper than a process, so every append can be the last of a life.
+// Real kills test that a real process leaves nothing else behind.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { Owner } from '../../src/journal/entries.ts'
@@ -10,7 +10,7 @@ import { killingAt, type KillAt } from './killing.ts'
 
 interface Mortal {
   dead: boolean
-  /** What it has sent and has no answer to yet. */
+  /** Requests without an answer so far. */
   readonly requests: Set<Promise<unknown>>
 }
 
@@ -24,14 +24,17 @@ export interface Death {
   readonly at: KillAt
   /** Called in the moment of it. */
   readonly happens?: () => void
-  /** Who holds the leases of the life: a process that is gone, when nobody is named. */
+  /** Holder of the life's leases. Default: a process that is gone. */
   readonly owner?: Owner
 }
 
 const lives = new AsyncLocalStorage<Mortal>()
 const never = new Promise<never>(() => {})
 
-/** Lets `live` live on the store until it is killed or ends. What was sent before the kill has arrived when this resolves. */
+/**
+ * Lets `live` live on the store until it is killed or ends. What was sent before the kill has arrived when this
+ * resolves.
+ */
 export async function dieAt<T>(
   inner: Store,
   { at, happens, owner = { ...currentOwner(), start: 'ended', instance: randomUUID() } }: Death,
@@ -106,7 +109,7 @@ function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
     tries: (...given) => answered(() => inner.tries(...given)),
     post: (...given) => answered(() => inner.post(...given)),
     inbox: (...given) => answered(() => inner.inbox(...given)),
-    // a hint, which ends with the store: whoever follows the run must not keep this process
+    // no longer waits once the store closes: a follower must not keep this process alive
     watch: (...given) => inner.watch(...given),
     delete: (...given) => answered(() => inner.delete(...given)),
     close: () => inner.close(),
@@ -116,7 +119,9 @@ function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
 let watching = 0
 const { fetch } = globalThis
 
-/** While somebody is mortal, what is sent is noted with whoever sends it, and the dead send nothing. */
+/**
+ * While mortal lives exist, records each request with the life that sends it, and blocks the requests of ended lives.
+ */
 function watchRequests(): Disposable {
   watching += 1
   globalThis.fetch = (...given) => {

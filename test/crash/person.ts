@@ -1,4 +1,4 @@
-// A person in a process of their own: answers one question of a run, or cancels the run. Prints what came of it.
+// A person in another process: answers one question of a run, or cancels the run. Prints the outcome.
 import { RepriseError, type Answer } from 'reprise'
 import { openCrew } from './life.ts'
 

@@ -1,5 +1,5 @@
-// Every provider of the table over the wire, by the protocol of its own package: two tool calls at once, an answer by a schema, a
-// file, streamed and in one piece; and killed after each append: the resumed run asks for nothing that was answered before.
+// Every provider of the table over the wire, with the protocol of its own package: two tool calls at once, an answer by
+// a schema, a file, streamed and in one piece. Killed after each append, a resumed run repeats no answered call.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -99,7 +99,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-test('every provider of the table is asked', () => {
+test('every provider of the table is called', () => {
   const names = new Set(asked.map(({ model }) => model.split('/', 1)[0]))
   assert.deepEqual(
     providers.map(({ name }) => name).filter((name) => !names.has(name)),
@@ -111,7 +111,7 @@ for (const provider of asked) {
   const { model, as = '' } = provider
   describe(`${model} ${as}`.trim(), () => {
     for (const streamed of [false, true]) {
-      test(`calls two tools at once, answers by a schema and is shown a file, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
+      test(`calls two tools at once, answers by a schema and receives a file, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
         using _ = environmentOf({ ...server.variables, ...provider.variables })
         const run = runName(model, streamed, 'whole')
         const { status, outputs, heard } = await live(provider, streamed, run, memoryStore())
@@ -128,7 +128,7 @@ for (const provider of asked) {
         assert.deepEqual(textsOf(heard, 'sum', 'note'), streamed ? ['a claim', 'plain'] : [])
       })
 
-      test(`asks for nothing twice when it is killed after any entry, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
+      test(`repeats no model call when killed after any entry, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
         using _ = environmentOf({ ...server.variables, ...provider.variables })
         const whole = runName(model, streamed, 'undisturbed')
         const { recorded } = await dieAt(memoryStore(), { at: '' }, (store) => live(provider, streamed, whole, store))
@@ -220,7 +220,10 @@ function isStreamed({ path, body }: Received): boolean {
   return body['stream'] === true || /stream/i.test(path)
 }
 
-/** One server for all of them: what is received is noted as it came, and answered by the model server of the crash tests. */
+/**
+ * One server for all providers: it records requests as received, and answers them through the model server of the crash
+ * tests.
+ */
 async function openProviders() {
   const mock = await openModelServer(0)
   const proxy = await openServer((response, _, request) => void pass(mock.url, request, response))

@@ -1,5 +1,5 @@
-// Crews of the crash tests whose work reaches beyond a task's conversation: into a run of its own, into files, to an MCP server, to
-// somebody who listens; or beyond what it may take: a budget, the model's window.
+// Crews of the crash tests whose work reaches beyond a task's conversation: into a child run, into files, to an MCP
+// server, to a listener; or beyond a limit: a budget, the model's window.
 import { join } from 'node:path'
 import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, Crew, file, Task, tool } from 'reprise'
@@ -81,7 +81,7 @@ export async function servedByHttp(run: string, stack: AsyncDisposableStack): Pr
   return new Crew({ name: 'servedByHttp', tasks: [taskOf('post', 'Post it', { tools })] })
 }
 
-/** Somebody listens to all that its models say. */
+/** A crew whose models have a listener. */
 export function spoken(): Crew {
   return new Crew({ name: 'spoken', tasks: [taskOf('a', 'Measure', { tools: [measure] }), taskOf('b', 'Plain')] })
 }

@@ -9,7 +9,10 @@ import { callsToInherit, siblingKeys } from '../../src/engine/calls/once.ts'
 import type { AttemptState, CallState } from '../../src/journal/state/state.ts'
 import { newStore, oneTask, stateOf } from './support.ts'
 
-/** All bytes that a store is given (lines, blobs, rows) for a run of one task whose agent calls a tool with 1 KB of result, so many times. */
+/**
+ * All bytes that a store is given (lines, blobs, rows) for a run of one task whose agent calls a tool with 1 KB of
+ * result, so many times.
+ */
 async function written(steps: number): Promise<number> {
   const fetch = tool({
     name: 'fetch',
@@ -52,7 +55,10 @@ function countingStore(inner = newStore()): { store: Store; bytes: () => number 
   return { store, bytes: () => bytes }
 }
 
-/** A crew in which each task is given the outputs of all before it, each of 10 KB; all but a few guarded by a sentence when told so. */
+/**
+ * A crew in which each task is given the outputs of all before it, each of 10 KB; all but a few guarded by a sentence
+ * when told so.
+ */
 function longCrew(count: number, store: Store, guardrails: string[] = []) {
   const model = scriptedModel([
     { when: 'The rule:', reply: { accept: true, reason: '' } },

@@ -1,4 +1,5 @@
-// Exported runs that somebody made up, with every hash in order: what they say is checked all the same before anything is written.
+// Exported runs that somebody made up, with every hash in order: what they say is checked all the same before anything
+// is written.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -227,7 +227,9 @@ test('two equal calls in one reply are two occurrences with keys of their own', 
 })
 
 describe('a task that is sent back', () => {
-  /** The first answer is refused by the schema; the model then calls `pay` again with `amount` before it answers well. */
+  /**
+   * The first answer is refused by the schema; the model then calls `pay` again with `amount` before it answers well.
+   */
   function sentBack(pay: Tool, amount: number) {
     const model = scriptedModel([
       { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },

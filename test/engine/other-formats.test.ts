@@ -1,5 +1,5 @@
-// Runs of a build whose journals have another format: listed and deleted, and refused for everything else, since nothing
-// is guessed about them.
+// Runs of a build whose journals have another format: listed and deleted, and refused for everything else, since
+// nothing is guessed about them.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'

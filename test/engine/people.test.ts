@@ -1,4 +1,5 @@
-// What people do to a run while it is executed, and around its end: nothing is lost, and nothing follows the end of a run.
+// What people do to a run while it is executed, and around its end: nothing is lost, and nothing follows the end of a
+// run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type Tool } from 'reprise'

@@ -81,7 +81,10 @@ function upTo({ run, lines, blobs = [], taken = [] }: Batch, last: number): Batc
 
 type Dying = (inner: Store, counts?: (types: readonly string[]) => boolean) => Store
 
-/** Lives once for every append there is: each time, a process on the store that `live` is given the means to make dies after that one. */
+/**
+ * Lives once for every append there is: each time, a process on the store that `live` is given the means to make dies
+ * after that one.
+ */
 export async function atEveryAppend(live: (dying: Dying) => Promise<void>): Promise<void> {
   for (let at = 1; ; at++) {
     let appends = 0

@@ -1,4 +1,5 @@
-// The chat of the examples in a real browser: React, `useChat`, a tool that waits for approval, and a page that is reloaded in the middle.
+// The chat of the examples in a real browser: React, `useChat`, a tool that waits for approval, and a page that is
+// reloaded in the middle.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'

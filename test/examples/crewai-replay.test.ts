@@ -1,4 +1,5 @@
-// The first seed (CrewAI's page on Crew.replay), sentence by sentence. What was asked is taken from the model server's own journal.
+// The first seed (CrewAI's page on Crew.replay), sentence by sentence. What was asked is taken from the model server's
+// own journal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryFolder } from '../stores/temporary-folder.ts'

@@ -1,5 +1,5 @@
-// The second seed (persisting agent state), a test for each of its steps. What was asked is taken from the model server's own
-// journal; every start of the script is a process of its own.
+// The second seed (persisting agent state), a test for each of its steps. What was asked is taken from the model
+// server's own journal; every start of the script is a process of its own.
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The service of the guide, as a process that is killed and started again. What was filed is counted in a file outside, what was asked
-// by the model server.
+// The service of the guide, as a process that is killed and started again. What was filed is counted in a file outside,
+// what was asked by the model server.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile, watch } from 'node:fs/promises'

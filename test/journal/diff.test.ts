@@ -671,7 +671,9 @@ function sides(diff: TextDiff | undefined): [string, string] | undefined {
 
 type Container = { [key: string | number]: Json | Container }
 
-/** As JsonChange says: the removed ones out, last one first; the added ones in, in their order; the changed ones set. */
+/**
+ * As JsonChange says: the removed ones out, last one first; the added ones in, in their order; the changed ones set.
+ */
 function applied(a: Json, changes: readonly JsonChange[]): Container {
   const value: Container = { root: structuredClone(a) }
   const of = (kind: JsonChange['kind']): JsonChange[] => changes.filter((change) => change.kind === kind)

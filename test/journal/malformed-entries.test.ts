@@ -1,5 +1,5 @@
-// Entries that a person edited, or somebody made up: each is read as it is or refused with its number and field, and nothing that
-// works with what was read stumbles over it.
+// Entries that a person edited, or somebody made up: each is read as it is or refused with its number and field, and
+// nothing that works with what was read stumbles over it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { conversation } from '../../src/engine/model/conversation.ts'

@@ -6,8 +6,8 @@ import { build } from 'esbuild'
 import { openModel } from '../examples/support.ts'
 import { run, type InstalledPackage } from './installed-package.ts'
 
-// What everybody who bundles the AI SDK as a module has to say, since a package of it (@vercel/oidc) is CommonJS and requires
-// node's own modules. In these very words, as people copy them: the names must not clash with ours.
+// What everybody who bundles the AI SDK as a module has to say, since a package of it (@vercel/oidc) is CommonJS and
+// requires node's own modules. In these very words, as people copy them: the names must not clash with ours.
 const banner = "import { createRequire } from 'module'; const require = createRequire(import.meta.url);"
 
 const task = (name: 'facts' | 'note'): string =>

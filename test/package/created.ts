@@ -1,4 +1,5 @@
-// A project that the installed command has made, with the tarball installed in it: what its README says can be done with it.
+// A project that the installed command has made, with the tarball installed in it: what its README says can be done
+// with it.
 import assert from 'node:assert/strict'
 import { readFile, realpath, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

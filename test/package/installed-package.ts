@@ -1,6 +1,6 @@
-// Reprise as its users get it: built and packed from a copy of the checkout, and installed by npm in a folder of its own. The
-// versions of everything else are those of the checkout's lockfile, so that `npm ci` has left all that is needed in npm's
-// cache: no network is asked, and nobody's new release changes what these tests see.
+// Reprise as its users get it: built and packed from a copy of the checkout, and installed by npm in a folder of its
+// own. The versions of everything else are those of the checkout's lockfile, so that `npm ci` has left all that is
+// needed in npm's cache: no network is asked, and nobody's new release changes what these tests see.
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -83,7 +83,9 @@ export async function filesIn(folder: string): Promise<string[]> {
 
 const leftOut = new Set(['node_modules', 'dist', '.git', '.reprise', '.docs'])
 
-/** In a copy, since `prepack` builds: a dist that appears and goes in the checkout would disturb whoever works there. */
+/**
+ * In a copy, since `prepack` builds: a dist that appears and goes in the checkout would disturb whoever works there.
+ */
 async function pack(root: string): Promise<string> {
   const copy = join(root, 'checkout')
   await cp(checkout, copy, { recursive: true, filter: (source) => !leftOut.has(basename(source)) })
@@ -95,8 +97,8 @@ async function pack(root: string): Promise<string> {
 }
 
 /**
- * As `npm install` of the tarball in a project, with all else in the versions of the checkout's lockfile; what of that the project
- * does not need, npm leaves out.
+ * As `npm install` of the tarball in a project, with all else in the versions of the checkout's lockfile; what of that
+ * the project does not need, npm leaves out.
  */
 export async function install(project: string, tarball: string): Promise<void> {
   const read = async (folder: string, name: string): Promise<unknown> =>
@@ -120,7 +122,10 @@ export async function install(project: string, tarball: string): Promise<void> {
   await npm(['install', '--prefer-offline', '--no-audit', '--no-fund', ...impatient], project)
 }
 
-/** A registry that stalls is an error with its address after two minutes. npm's own limits add up to a quarter of an hour. */
+/**
+ * A registry that stalls is an error with its address after two minutes. npm's own limits add up to a quarter of an
+ * hour.
+ */
 const impatient = ['--fetch-timeout=60000', '--fetch-retries=1']
 
 async function readmeExample(): Promise<string> {

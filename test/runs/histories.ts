@@ -1,4 +1,5 @@
-// Random histories of a crew with another crew among its tasks: kills, questions, answers, edits, changed code and forks.
+// Random histories of a crew with another crew among its tasks: kills, questions, answers, edits, changed code and
+// forks.
 import fc from 'fast-check'
 import { Agent, Crew, RepriseError, Task, tool, type Answer, type OpenQuestion } from 'reprise'
 import { z } from 'zod'
@@ -89,7 +90,10 @@ export function history(store: Store, begun = { version: 1, runs: ['r0'] }): His
   }
 }
 
-/** plan → settle, a crew of pay (once, with approval) and sum (which a person judges) → note. Versions differ in their texts. */
+/**
+ * plan → settle, a crew of pay (once, with approval) and sum (which a person judges) → note. Versions differ in their
+ * texts.
+ */
 function claims(version: number, store: Store): Crew {
   const model = scriptedModel([
     {

@@ -1,4 +1,5 @@
-// One read model: what a list says of a run equals what its view says, and what waits for a person is found once, wherever it is asked.
+// One read model: what a list says of a run equals what its view says, and what waits for a person is found once,
+// wherever it is asked.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

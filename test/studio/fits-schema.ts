@@ -1,5 +1,5 @@
-// Whether a value is what a schema of the API's description says, by the few keywords that it uses. Stricter than JSON Schema:
-// fields that are not described are wrong, too.
+// Whether a value is what a schema of the API's description says, by the few keywords that it uses. Stricter than JSON
+// Schema: fields that are not described are wrong, too.
 
 export interface JsonSchema {
   readonly $ref?: string

@@ -1,4 +1,5 @@
-// A run whose crew has no task for recorded work, as the studio's API shows it, plans its resume and takes the decision.
+// A run whose crew has no task for recorded work, as the studio's API shows it, plans its resume and takes the
+// decision.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'

@@ -1,5 +1,5 @@
-// Crews that show everything the studio has to show: tools that ask, reviews, limits, parallel tasks, crews within crews,
-// retries. Their models answer from scripts, as slowly as asked, so that a timeline has something to show.
+// Crews that show everything the studio has to show: tools that ask, reviews, limits, parallel tasks, crews within
+// crews, retries. Their models answer from scripts, as slowly as asked, so that a timeline has something to show.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
 import type { Store } from 'reprise/stores'

@@ -1,5 +1,6 @@
-// A program of the tests as one piece of JavaScript: most of the time of a small process is spent on finding, reading and compiling the
-// hundreds of files of the library. It lies inside node_modules, so that packages which are looked for when they are needed are found.
+// A program of the tests as one piece of JavaScript: most of the time of a small process is spent on finding, reading
+// and compiling the hundreds of files of the library. It lies inside node_modules, so that packages which are looked
+// for when they are needed are found.
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { basename, join } from 'node:path'

@@ -1,4 +1,5 @@
-// Debian's Chromium, without a window; or why there is none. Pages of tests are on 127.0.0.1, and the browser reaches nothing else.
+// Debian's Chromium, without a window; or why there is none. Pages of tests are on 127.0.0.1, and the browser reaches
+// nothing else.
 import { access } from 'node:fs/promises'
 import { chromium, type Browser } from 'playwright-core'
 

@@ -1,5 +1,5 @@
-// The reporter of `npm test`. It prints the tests of a group that fail, and counts the others. Where a channel to test/run.ts is open, it
-// sends each test that starts or ends: limits on time count from the last of these.
+// The reporter of `npm test`. It prints the tests of a group that fail, and counts the others. Where a channel to
+// test/run.ts is open, it sends each test that starts or ends: limits on time count from the last of these.
 import { relative } from 'node:path'
 import { spec } from 'node:test/reporters'
 import { Readable } from 'node:stream'

@@ -1,4 +1,5 @@
-// Ends process groups when the channel to its parent closes, by whatever (SIGKILL too). Its parent says which groups there are.
+// Ends process groups when the channel to its parent closes, by whatever (SIGKILL too). Its parent says which groups
+// there are.
 import { endGroup } from './test-group.ts'
 
 const groups = new Set<number>()

@@ -23,7 +23,10 @@ export interface StorePlace extends AsyncDisposable {
   readonly url: string
 }
 
-/** An empty one: in this folder, which is the caller's to remove, or in a part of a server of its own until its `await using` ends. */
+/**
+ * An empty one: in this folder, which is the caller's to remove, or in a part of a server of its own until its `await
+ * using` ends.
+ */
 export async function storePlace(kind: StoreKind, folder: string): Promise<StorePlace> {
   if (kind === 'postgres') return freshSchema()
   if (kind === 'pgbouncer') return pooledSchema()
@@ -38,8 +41,8 @@ const urlsIn = {
 }
 
 /**
- * With an option of node:test each: why tests over it are skipped here. To be awaited before anything is declared: the hooks of a file may
- * be called while it waits.
+ * With an option of node:test each: why tests over it are skipped here. To be awaited before anything is declared: the
+ * hooks of a file may be called while it waits.
  */
 export async function kindsHere<Kind extends StoreKind>(
   ...kinds: readonly Kind[]

@@ -1,5 +1,6 @@
-// A group of test files in one process. It is ended when no test starts or ends for a while, not when the group as a whole takes long: the
-// tests must pass on a machine that is busy with something else. All processes that it started are in its process group, and end with it.
+// A group of test files in one process. It is ended when no test starts or ends for a while, not when the group as a
+// whole takes long: the tests must pass on a machine that is busy with something else. All processes that it started
+// are in its process group, and end with it.
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

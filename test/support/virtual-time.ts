@@ -5,7 +5,9 @@ import type { Clock } from '../../src/base/clock.ts'
 export interface VirtualTime extends Clock {
   /** In ms since 1970. */
   now(): number
-  /** Until nothing waits for a time any more, or the promise has settled. Rejects when it takes longer than `mostMs`. */
+  /**
+   * Until nothing waits for a time any more, or the promise has settled. Rejects when it takes longer than `mostMs`.
+   */
   passUntil(done: Promise<unknown>, mostMs: number): Promise<void>
 }
 

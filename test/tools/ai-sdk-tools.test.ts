@@ -1,4 +1,5 @@
-// Tools as the AI SDK and its providers make them, in crews: what is asked, sent, kept and shown of them, also by later processes.
+// Tools as the AI SDK and its providers make them, in crews: what is asked, sent, kept and shown of them, also by later
+// processes.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'

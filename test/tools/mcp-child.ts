@@ -1,5 +1,6 @@
-// A process with a crew that calls a once tool of an MCP server over stdio. It never closes the server. What to do comes first on
-// the command line: `call` a tool that never ends, answer what is in `doubt`, `idle` until it is ended, or `end` at once.
+// A process with a crew that calls a once tool of an MCP server over stdio. It never closes the server. What to do
+// comes first on the command line: `call` a tool that never ends, answer what is in `doubt`, `idle` until it is ended,
+// or `end` at once.
 import { Agent, Crew, Task } from 'reprise'
 import { mcpTools, type StdioServer } from 'reprise/mcp'
 import { scriptedModel } from 'reprise/testing'

@@ -1,5 +1,5 @@
-// Processes: no server outlives the program that started it, however that ends, and a crew that is killed in the middle of a call
-// of a once tool asks when it is resumed.
+// Processes: no server outlives the program that started it, however that ends, and a crew that is killed in the middle
+// of a call of a once tool asks when it is resumed.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,6 @@
-// An MCP server over stdio, written by hand so that it can also do what no library would: die in the middle of a call, answer
-// garbage, ignore signals. MCP_LOG names a file to which it appends requests and notifications, one JSON per line.
+// An MCP server over stdio, written by hand so that it can also do what no library would: die in the middle of a call,
+// answer garbage, ignore signals. MCP_LOG names a file to which it appends requests and notifications, one JSON per
+// line.
 import { appendFileSync } from 'node:fs'
 
 interface Request {

@@ -1,5 +1,5 @@
-// What the tests of MCP tools share: the server over stdio with its log, servers over HTTP that do what a test tells them, and
-// crews and single calls that use their tools.
+// What the tests of MCP tools share: the server over stdio with its log, servers over HTTP that do what a test tells
+// them, and crews and single calls that use their tools.
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,4 +1,5 @@
-// What packages of providers and tools of users give beside their types: it is kept readable, or left out, and no credential is kept.
+// What packages of providers and tools of users give beside their types: it is kept readable, or left out, and no
+// credential is kept.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// What the compiler says to users. Nothing here runs: `tsc` fails when an expected error does not come, or another one does.
+// What the compiler says to users. Nothing here runs: `tsc` fails when an expected error does not come, or another one
+// does.
 import { Agent, Crew, Task, tool, type CodeContext, type Tool, type TaskOutput } from 'reprise'
 import { z } from 'zod'
 

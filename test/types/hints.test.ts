@@ -1,5 +1,5 @@
-// What an editor shows for a crew: short, and without the insides of a schema library; and the compiler is not overtaxed by
-// a crew of many tasks with long texts.
+// What an editor shows for a crew: short, and without the insides of a schema library; and the compiler is not
+// overtaxed by a crew of many tasks with long texts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compilerFor } from './compile.ts'

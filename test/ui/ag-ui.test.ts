@@ -1,4 +1,5 @@
-// A run as AG-UI events: each fits the protocol's own schema, and its own client, over HTTP, makes the right messages of them.
+// A run as AG-UI events: each fits the protocol's own schema, and its own client, over HTTP, makes the right messages
+// of them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HttpAgent } from '@ag-ui/client'

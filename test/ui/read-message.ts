@@ -16,7 +16,10 @@ export async function chunksOf(stream: ReadableStream<RunChunk>): Promise<RunChu
   return chunks
 }
 
-/** The message that chunks make, or that they make of one which a reader has. Errors are thrown, but for those of `error` chunks. */
+/**
+ * The message that chunks make, or that they make of one which a reader has. Errors are thrown, but for those of
+ * `error` chunks.
+ */
 export async function messageOf(chunks: readonly RunChunk[], message?: RunUIMessage): Promise<RunUIMessage> {
   let last = message
   let problem: unknown

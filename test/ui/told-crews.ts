@@ -1,4 +1,5 @@
-// Runs with everything that a front-end has to show, each recorded as it was streamed to somebody who listened from the start.
+// Runs with everything that a front-end has to show, each recorded as it was streamed to somebody who listened from the
+// start.
 import { Agent, Crew, Task, tool, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { toUIMessageStream, type RunChunk, type UIStreamOptions } from 'reprise/ui'

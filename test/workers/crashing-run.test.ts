@@ -1,5 +1,5 @@
-// A run that ends its process, among others that are in the middle of their first step each time: it is given up, and they complete.
-// Processes end as killed ones do, while the test's own lives on (test/crash/mortal.ts).
+// A run that ends its process, among others that are in the middle of their first step each time: it is given up, and
+// they complete. Processes end as killed ones do, while the test's own lives on (test/crash/mortal.ts).
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'

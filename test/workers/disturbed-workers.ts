@@ -1,5 +1,5 @@
-// Many runs in several workers that are disturbed until all is done, held against undisturbed ones: the effects are counted in a file outside
-// of all of these processes, the steps in the journals.
+// Many runs in several workers that are disturbed until all is done, held against undisturbed ones: the effects are
+// counted in a file outside of all of these processes, the steps in the journals.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -27,7 +27,10 @@ export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurren
   readonly crashing?: number | undefined
   /** What happens to the server; left out, nothing. */
   readonly server?: 'killed' | 'disk full' | undefined
-  /** The workers are called by Restate: a cluster of so many nodes, of which each is killed in turn where there are several. */
+  /**
+   * The workers are called by Restate: a cluster of so many nodes, of which each is killed in turn where there are
+   * several.
+   */
   readonly restateNodes?: number | undefined
 }
 

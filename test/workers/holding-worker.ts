@@ -1,5 +1,5 @@
-// A worker in a process of its own whose task says that it has begun, and ends when the test says so on standard input. What the worker does
-// it says, a line for each event.
+// A worker in a process of its own whose task says that it has begun, and ends when the test says so on standard input.
+// What the worker does it says, a line for each event.
 import { once } from 'node:events'
 import { Crew, Task } from 'reprise'
 import { startWorker, type WorkerEvent } from 'reprise/workers'

@@ -1,4 +1,5 @@
-// The crew of the workers that are killed: ten steps, two of them `once` calls at the same time, whose effects are lines in a file.
+// The crew of the workers that are killed: ten steps, two of them `once` calls at the same time, whose effects are
+// lines in a file.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -15,7 +16,9 @@ export const claims = Array.from({ length: 200 }, (_, index) => `c-${index + 1}`
 /** Claims that end the process, each time: in a tool, or, every second one, before their model has answered once. */
 export const crashing = Array.from({ length: 10 }, (_, index) => `crash-${index + 1}`)
 
-/** Claims whose model takes its time over their first step: what ends the process meanwhile leaves them where they are. */
+/**
+ * Claims whose model takes its time over their first step: what ends the process meanwhile leaves them where they are.
+ */
 export const slow = claims.map((claim) => `slow-${claim}`)
 const thinkingMs = 2_000
 

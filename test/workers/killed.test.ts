@@ -1,4 +1,5 @@
-// Invariants 12 and 13 with real processes and a real server: whatever is killed when, every run that is queued ends as if nothing had happened.
+// Invariants 12 and 13 with real processes and a real server: whatever is killed when, every run that is queued ends as
+// if nothing had happened.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFull } from '../support/full.ts'

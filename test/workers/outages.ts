@@ -34,7 +34,9 @@ export async function killedServer(kind: ServerKind): Promise<Troubled> {
   }
 }
 
-/** A server whose disk is full for two seconds after it has noticed. Rejects where this user may not mount a small one. */
+/**
+ * A server whose disk is full for two seconds after it has noticed. Rejects where this user may not mount a small one.
+ */
 export async function fullDisk(kind: ServerKind): Promise<Troubled> {
   const mount = await mkdtemp(join(tmpdir(), 'reprise-disk-'))
   await using stack = new AsyncDisposableStack()

@@ -1,5 +1,6 @@
-// npm run storm:workers -- --store postgres --server killed: many runs in workers that are killed, over a server that is killed or whose
-// disk is full, held against undisturbed ones. Prints what came of it; exits with 1 when a promise was broken.
+// npm run storm:workers -- --store postgres --server killed: many runs in workers that are killed, over a server that
+// is killed or whose disk is full, held against undisturbed ones. Prints what came of it; exits with 1 when a promise
+// was broken.
 import { parseArgs } from 'node:util'
 import { isStoreKind, storeKinds } from '../support/store-place.ts'
 import { disturbedWorkers } from './disturbed-workers.ts'

@@ -1,5 +1,5 @@
-// Functions that kick crews off, whose code changed between two lives: a recorded `once` call of a kickoff is found under every name,
-// and where the code kicks it off no more, a person is asked before another one is made.
+// Functions that kick off crews and whose code changed between two lives: a recorded `once` call of a kickoff is found
+// under every name, and if the code no longer kicks it off, a person is asked before another call is made.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type Effect } from 'reprise'
@@ -22,7 +22,7 @@ interface Code {
   /** What the task pays; its item if not given. */
   readonly pays?: string
   readonly kind?: 'function' | 'crew'
-  /** What paying is said to be. */
+  /** The declared effect of paying. */
   readonly effect?: Effect
   /** It kicks all of them off at once, and takes any failure for a result. */
   readonly catching?: boolean
@@ -104,8 +104,8 @@ function stage() {
   return { store, code, paid, diesPaid, diesBetween }
 }
 
-describe('a function that kicks off crews and is called again', () => {
-  test('repeats no payment and asks nobody when its code is as it was', async () => {
+describe('a changed function that kicks off crews and is called again', () => {
+  test('repeats no payment and asks no question if its code is unchanged', async () => {
     const { code, paid, diesPaid } = stage()
     await diesPaid({})
     const result = await code({}).resume('r')
@@ -120,7 +120,7 @@ describe('a function that kicks off crews and is called again', () => {
     'it kicks off something else first': { items: ['c', 'a', 'b'] },
   }
   for (const [change, edited] of Object.entries(changes))
-    test(`makes no payment unasked when ${change}`, async () => {
+    test(`makes no payment without asking when ${change}`, async () => {
       const { code, paid, diesPaid } = stage()
       await diesPaid({})
       const before = [...paid]
@@ -130,7 +130,7 @@ describe('a function that kicks off crews and is called again', () => {
       assert.deepEqual(paid, before)
     })
 
-  test('makes no payment unasked when a completed kickoff has its task no more', async () => {
+  test('makes no payment without asking when the task of a completed kickoff is gone', async () => {
     const { code, paid, diesBetween } = stage()
     await diesBetween({})
     assert.deepEqual(paid, ['a'])
@@ -144,7 +144,7 @@ describe('a function that kicks off crews and is called again', () => {
   })
 
   for (const kind of ['function', 'crew'] as const)
-    test(`makes no payment unasked when its ${kind} is replaced, and paying is said to be harmless`, async () => {
+    test(`makes no payment without asking when its ${kind} is replaced and paying is declared harmless`, async () => {
       const { code, paid, diesPaid } = stage()
       await diesPaid({ kind, items: ['a'] })
       const edited = code({ kind, items: ['a'], name: 'every', effect: 'read' })
@@ -153,7 +153,7 @@ describe('a function that kicks off crews and is called again', () => {
       assert.deepEqual(paid, ['a'])
     })
 
-  test('is not held up by an orphaned task of a run that it kicks off no more', async () => {
+  test('is not blocked by an orphaned task of a run that it no longer kicks off', async () => {
     const { code, paid, diesPaid } = stage()
     await diesPaid({})
     await assert.rejects(code({ innerTask: 'q' }).resume('r'), { code: 'TASKS_CHANGED' })
@@ -166,7 +166,7 @@ describe('a function that kicks off crews and is called again', () => {
     assert.deepEqual(paid, ['a'])
   })
 
-  test('makes no payment unasked when it was a nested crew that had paid', async () => {
+  test('makes no payment without asking when it was a nested crew that had paid', async () => {
     const { code, paid, diesPaid } = stage()
     await diesPaid({ kind: 'crew', items: ['a'] })
     const asFunction = code({ items: ['a'] })
@@ -179,7 +179,7 @@ describe('a function that kicks off crews and is called again', () => {
     describe(`whose kickoffs have an orphaned task${catching ? ', and which catches every rejection' : ''}`, () => {
       const edited = { innerTask: 'q', catching }
 
-      test('leaves the run parked with the address when a worker takes it up', async () => {
+      test("leaves the run parked with the task's address in a worker", async () => {
         const { code, paid, diesPaid } = stage()
         await diesPaid({ catching })
         const before = [...paid]
@@ -211,7 +211,7 @@ describe('a function that kicks off crews and is called again', () => {
         assert.equal(new Set(paid).size, paid.length)
       })
 
-      test('continues without a decision when the code says what the task was', async () => {
+      test('continues without a decision if the code declares what the task was', async () => {
         const { code, paid, diesPaid } = stage()
         await diesPaid({ catching })
         await code(edited).resumeAll()
@@ -225,7 +225,7 @@ describe('a function that kicks off crews and is called again', () => {
       })
     })
 
-  test('refuses decisions about tasks that its kickoffs do not have, and names those that they have', async () => {
+  test('refuses decisions about tasks that its kickoffs lack, and names the tasks that they have', async () => {
     const { store, code, paid, diesPaid } = stage()
     await diesPaid({})
     const crew = code({ innerTask: 'q' })

@@ -1,4 +1,5 @@
-// Crews whose tasks changed between two lives of a run: recorded work is continued, given up by a decision, or the run is refused.
+// Crews whose tasks changed between two lives of a run: recorded work is continued, given up by a decision, or the run
+// is refused.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CodeTaskOptions, type Effect, type TaskOptions } from 'reprise'
@@ -9,7 +10,9 @@ import type { Store } from '../../../src/stores/store.ts'
 import { dieAt } from '../../crash/mortal.ts'
 import { dyingStore, entriesOf, newStore, stateOf } from '../../engine/support.ts'
 
-/** A crew of `book`, which posts to a ledger once, and `note`; `of` changes what a later version of the code declares. */
+/**
+ * A crew of `book`, which posts to a ledger once, and `note`; `of` changes what a later version of the code declares.
+ */
 interface Code {
   readonly book?: Partial<TaskOptions>
   readonly postName?: string
@@ -59,9 +62,9 @@ async function diedAfter(stage: ReturnType<typeof ledger>, type: Entry['type'], 
 
 const renamed = { book: { name: 'post' } } as const
 
-describe('a task that was renamed between two lives', () => {
+describe('a task renamed between two lives', () => {
   for (const type of ['tool.called', 'tool.returned', 'model.replied'] as const)
-    test(`makes a resume after ${type} refuse, with the new name that was most likely meant`, async () => {
+    test(`makes a resume after ${type} refuse, with the likeliest new name`, async () => {
       const stage = ledger()
       await diedAfter(stage, type)
       const before = stage.posted.length
@@ -79,7 +82,7 @@ describe('a task that was renamed between two lives', () => {
       )
     })
 
-  test('continues its record under the new name when the resume says so', async () => {
+  test('continues its record under the new name if the resume declares it', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const result = await stage.code(renamed).resume('r', { renamed: { book: 'post' } })
@@ -93,7 +96,7 @@ describe('a task that was renamed between two lives', () => {
     assert.equal(stage.model.calls.length, 3)
   })
 
-  test('continues its record when the code says what it was', async () => {
+  test('continues its record if the code declares what it was', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const result = await stage.code({ book: { name: 'post', was: 'book' } }).resume('r')
@@ -102,7 +105,7 @@ describe('a task that was renamed between two lives', () => {
     assert.match(stage.warnings.join('\n'), /renamed book to post/)
   })
 
-  test('asks about the call in doubt under its new name', async () => {
+  test('asks about its call in doubt under the new name', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.called')
     const code = stage.code({ book: { name: 'post', was: 'book' } })
@@ -116,7 +119,7 @@ describe('a task that was renamed between two lives', () => {
     assert.equal(stage.posted.length, 0)
   })
 
-  test('may be renamed back, and swap names with another task', async () => {
+  test('may get its old name back, and swap names with another task', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const code = stage.code(renamed)
@@ -137,7 +140,7 @@ describe('a task that was renamed between two lives', () => {
   })
 })
 
-test('an earlier name that another task has, or had, is refused when the crew is made', () => {
+test('an earlier name that another task has or had is refused when the crew is made', () => {
   const { code } = ledger()
   assert.throws(() => code({ book: { was: 'note' } }), {
     code: 'CREW_INVALID',
@@ -150,10 +153,10 @@ test('an earlier name that another task has, or had, is refused when the crew is
   assert.throws(() => code(twice), { code: 'CREW_INVALID', message: /task b was c, and so was task a/ })
 })
 
-describe('a task that was removed between two lives', () => {
+describe('a task removed between two lives', () => {
   const without = { tasks: ({ note }: { note: Task }) => [note] }
 
-  test('makes a resume refuse, and name what it holds', async () => {
+  test('makes a resume refuse, and name its record', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.called', { approval: false })
     await assert.rejects(stage.code(without).resume('r'), {
@@ -162,7 +165,7 @@ describe('a task that was removed between two lives', () => {
     })
   })
 
-  test('takes its questions and is kept as a record when the resume says so', async () => {
+  test('withdraws its questions and remains as a record if the resume declares it removed', async () => {
     const stage = ledger()
     assert.equal((await stage.code({ approval: true }).kickoff({ id: 'r' })).questions.length, 1)
     const code = stage.code(without)
@@ -177,14 +180,14 @@ describe('a task that was removed between two lives', () => {
     )
   })
 
-  test('with a completed attempt refuses, too: under another name it would be paid for again', async () => {
+  test('makes a resume refuse even if it was completed: under another name it would be paid again', async () => {
     const stage = ledger()
     await stage.code().kickoff({ id: 'r', through: 'book' })
     await assert.rejects(stage.code(renamed).resume('r'), { code: 'TASKS_CHANGED', message: /its output/ })
     assert.equal(stage.model.calls.length, 2)
   })
 
-  test('is asked about before a `once` call of a task that the run has not seen', async () => {
+  test('makes a `once` call of a new task ask first', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const split = {
@@ -200,7 +203,7 @@ describe('a task that was removed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('is refused as a decision while the crew has it, or the run does not', async () => {
+  test('cannot be declared removed while the crew has it, or if the run does not', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     await assert.rejects(stage.code().resume('r', { removed: ['book'] }), {
@@ -213,8 +216,8 @@ describe('a task that was removed between two lives', () => {
   })
 })
 
-describe('a task of another kind', () => {
-  test('does not continue the attempt in progress, and starts anew only when that is decided', async () => {
+describe('a task whose kind changed', () => {
+  test('does not continue the current attempt, and starts over only by a decision', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     let called = 0
@@ -232,8 +235,8 @@ describe('a task of another kind', () => {
   })
 })
 
-describe('a tool that changed between two lives', () => {
-  test('renamed: a new call asks, since it may be the recorded one', async () => {
+describe('a tool changed between two lives:', () => {
+  test('renamed, a new call asks, since it may be the recorded one', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const code = stage.code({ postName: 'pay', book: { description: 'Pay it' } })
@@ -243,7 +246,7 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('renamed after a person had its call in doubt made: the person is asked again, and `was` makes the call', async () => {
+  test('renamed after a person allowed its call in doubt, the person is asked again, and `was` makes the call', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.called')
     const [doubt] = (await stage.code().resume('r')).questions
@@ -267,7 +270,7 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, before + 1)
   })
 
-  test('renamed after a person approved its call: the person is asked again, and `was` makes the call', async () => {
+  test('renamed after a person approved its call, the person is asked again, and `was` makes the call', async () => {
     const stage = ledger()
     const [question] = (await stage.code({ approval: true }).kickoff({ id: 'r' })).questions
     await stage
@@ -286,7 +289,7 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('renamed, with `was`: the recorded result is returned', async () => {
+  test('renamed with `was`, the recorded result is returned', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const code = stage.code({ postName: 'pay', was: 'post', book: { description: 'Pay it' } })
@@ -294,7 +297,7 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('renamed, with `was`: a continued conversation still reaches it', async () => {
+  test('renamed with `was`, a continued conversation still reaches it', async () => {
     const stage = ledger()
     await diedAfter(stage, 'model.replied')
     assert.equal((await stage.code({ postName: 'pay', was: 'post' }).resume('r')).status, 'completed')
@@ -303,7 +306,7 @@ describe('a tool that changed between two lives', () => {
 
   for (const effect of ['read', 'idempotent'] as const)
     for (const changed of ['continue', 'restart'] as const)
-      test(`relabelled ${effect}: a call in doubt asks (${changed})`, async () => {
+      test(`relabelled ${effect}, a call in doubt asks (${changed})`, async () => {
         const stage = ledger()
         await diedAfter(stage, 'tool.called')
         const result = await stage.code({ effect }).resume('r', { changed })
@@ -311,7 +314,7 @@ describe('a tool that changed between two lives', () => {
         assert.equal(stage.posted.length, 0)
       })
 
-  test('relabelled read: an equal call of a new attempt returns the recorded result', async () => {
+  test('relabelled read, an equal call of a new attempt returns the recorded result', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned')
     const code = stage.code({ effect: 'read', book: { description: 'Book it, please' } })
@@ -319,7 +322,7 @@ describe('a tool that changed between two lives', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('renamed, with `was`: an idempotent call of a new attempt has the key of the recorded one', async () => {
+  test('renamed with `was`, an idempotent call of a new attempt has the key of the recorded one', async () => {
     const stage = ledger()
     await diedAfter(stage, 'tool.returned', { effect: 'idempotent' })
     const code = stage.code({
@@ -335,7 +338,7 @@ describe('a tool that changed between two lives', () => {
 })
 
 describe('a worker', () => {
-  test('parks a run with orphaned tasks, with the reason, and continues it when that is decided', async () => {
+  test('parks a run with orphaned tasks and the reason, and continues it after a decision', async () => {
     const stage = ledger()
     await dieAt(stage.store, { at: 'after:5' }, (store) => stage.code().with({ store }).kickoff({ id: 'r' }))
     const code = stage.code(renamed)
@@ -348,14 +351,14 @@ describe('a worker', () => {
       view.orphaned.map(({ task, nearest }) => [task, nearest]),
       [['book', 'post']],
     )
-    assert.deepEqual(await code.resumeAll(), [], 'nobody claims it again')
+    assert.deepEqual(await code.resumeAll(), [], 'no worker claims it again')
     assert.equal((await code.resume('r', { renamed: { book: 'post' } })).status, 'completed')
     assert.equal(stage.posted.length, 1)
   })
 })
 
-describe('a queued run', () => {
-  test('is executed with the tasks of today, and says what was added and removed', async () => {
+describe('a queued run whose crew has changed', () => {
+  test('is executed with the current tasks, and reports what was added and removed', async () => {
     const stage = ledger()
     await stage.code().enqueue({ id: 'r' })
     const code = stage.code({
@@ -370,7 +373,7 @@ describe('a queued run', () => {
     assert.match(stage.warnings.join('\n'), /added audit; removed book/)
   })
 
-  test('is refused with other tasks by changed: refuse', async () => {
+  test('is refused by changed: refuse', async () => {
     const stage = ledger()
     await stage.code().enqueue({ id: 'r' })
     await assert.rejects(stage.code(renamed).resume('r', { changed: 'refuse' }), {
@@ -380,7 +383,7 @@ describe('a queued run', () => {
   })
 })
 
-describe('a nested crew', () => {
+describe('a changed nested crew', () => {
   const nest = (stage: ReturnType<typeof ledger>, options: Code = {}, outer: { name?: string; was?: string } = {}) => {
     const inner = stage.code(options)
     const work = new Task({ name: 'work', crew: inner, ...outer })
@@ -391,7 +394,7 @@ describe('a nested crew', () => {
     await assert.rejects(nest(stage).with({ store: dying }).kickoff({ id: 'r' }), { code: 'STORE_FAILED' })
   }
 
-  test('with an orphaned task makes the resume of the outer run refuse before anything is written', async () => {
+  test('with an orphaned task makes the resume of the outer run refuse before any write', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
     const outer = nest(stage, renamed)
@@ -404,7 +407,7 @@ describe('a nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('is continued under the new names of its own task and of a task within', async () => {
+  test('is continued under the new names of its outer task and of an inner task', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
     const outer = nest(stage, { book: { name: 'post', was: 'book' } }, { name: 'job', was: 'work' })
@@ -413,7 +416,7 @@ describe('a nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
-  test('of a removed task is cancelled with it, and its calls are asked about', async () => {
+  test('of a removed task is cancelled with it, and its calls ask a person', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
     const flat = new Crew({

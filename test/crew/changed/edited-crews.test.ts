@@ -1,5 +1,5 @@
-// Invariants 3, 14 and 15 where the code is edited between lives: no `once` call is made twice, no recorded result is handed to a
-// step with other inputs, and no run is completed while something that it recorded is unaccounted for.
+// Invariants 3, 14 and 15 for code that is edited between lives: no `once` call is made twice, no recorded result
+// reaches a step with other inputs, and no run completes while any of its records is unaccounted for.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,13 +14,13 @@ import { editedHistory } from './edited-crews.ts'
 const seeds = Number(process.env['REPRISE_TEST_SEEDS'] ?? (isFull ? 100 : 15))
 const first = Number(process.env['REPRISE_TEST_FIRST_SEED'] ?? 1)
 
-test('a crew in memory that is edited between kills repeats nothing, loses no question and leaves nothing undone', async () => {
+test('a crew in memory that is edited between kills repeats no effect, loses no question and leaves no work undone', async () => {
   for (let seed = first; seed < first + seeds * 10; seed++) await check(memoryStore(), seed)
 })
 
 for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis'))
   test(
-    `a crew over ${kind} that is edited between kills repeats nothing, loses no question and leaves nothing undone`,
+    `a crew over ${kind} that is edited between kills repeats no effect, loses no question and leaves no work undone`,
     { skip },
     async () => {
       await using folder = await temporaryFolder()

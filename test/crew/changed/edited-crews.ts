@@ -1,5 +1,6 @@
-// Random crews, random edits of their code, and what a run of them must come to. Each task has an effect outside, known by an id
-// that stays the same whatever the task, its tool or its kind is called: paying twice is two effects of one id.
+// Random crews, random edits of their code, and the expected outcome of a run. Each task has an external effect with an
+// id that stays the same whatever the task, its tool or its kind is called: two effects with one id are a double
+// payment.
 import { setImmediate as turn } from 'node:timers/promises'
 import { Crew, RepriseError, type OpenQuestion, type OrphanedTask } from 'reprise'
 import type { Answer } from '../../../src/journal/entries.ts'
@@ -58,7 +59,7 @@ export async function editedHistory(store: Store, random: Random, seed: number):
       if (!RepriseError.isInstance(error)) throw error
       told.push(`  ${error.code}: ${error.facts}`)
       if (error.code === 'OPTION_INVALID') {
-        // decisions about what is not there any more
+        // decisions about tasks that are gone
         renamed = new Map()
         decided = new Set()
       } else if (!['TASKS_CHANGED', 'RUN_HELD', 'STORE_UNAVAILABLE'].includes(error.code)) {
@@ -150,7 +151,7 @@ function honest(
     case 'doubt':
     case 'call': {
       const input = question.input as { readonly id?: string }
-      // a function has no input that names its effect: whoever asks the code knows it
+      // the input of a function does not name its effect, so look it up in the code
       const id = input.id ?? functions.get(question.asking.at(-1)?.task ?? '') ?? ''
       const happened = ledger.includes(id)
       allowed.add(id)
@@ -178,7 +179,7 @@ function checkQuestions(
       [...questions.values()].filter(({ question }) => path.endsWith(question.path)),
     )
     if (found.some(({ answer, used }) => answer !== undefined || used)) continue
-    // asked anew by the next attempt, of a task that had recorded nothing yet
+    // the next attempt of a task without a record asks again
     if (found.some(({ question }) => states.some((state) => isReplaced(state, question.path)))) continue
     const tasks = path.split('/').flatMap((part) => (part.includes('#') ? [part.slice(0, part.indexOf('#'))] : []))
     const now = states.flatMap(({ attempts }) => attempts.get(path.split('/')[0] ?? '')?.task ?? [])
@@ -223,7 +224,7 @@ async function checkResults(store: Store, run: string, problems: string[]): Prom
       }
 }
 
-/** The ids of effects of which nothing is recorded that says they must not be repeated. */
+/** Ids of effects that no record forbids to repeat. */
 async function uncalled(store: Store, run: string, steps: readonly Step[]): Promise<string[]> {
   const called = new Set<unknown>()
   for (const state of await allStates(store, run))

@@ -14,7 +14,7 @@ export interface Step {
   readonly tool: { readonly name: string; readonly was?: string; readonly effect: Effect; readonly approval: boolean }
   readonly humanInput: boolean
   readonly text: number
-  /** The tasks of the crew that it is, or of those that its function kicks off. */
+  /** Tasks of the nested crew, or of the crews that its function kicks off. */
   readonly inner: readonly Step[]
   readonly kickoffs: Kickoffs
 }
@@ -122,7 +122,7 @@ interface Editing {
   readonly at?: number | undefined
 }
 
-/** One change of the code, of those that people make. */
+/** One plausible change of the code. */
 export function edit(
   steps: readonly Step[],
   { random, told, givenUp, at = random.below(steps.length) }: Editing,
@@ -192,7 +192,7 @@ export function edit(
       }
     }
     case 9: {
-      // what it had kicked off is left: its calls are asked about, its questions are nobody's
+      // its earlier kickoff is abandoned: its calls ask a person, its questions are dropped
       const crew = `${step.kickoffs.crew}x`
       if (step.kind !== 'kickoffs') return kept(steps, 'nothing')
       for (const { name } of allSteps(step.inner)) givenUp.add(name)
@@ -210,7 +210,7 @@ const otherKinds: { readonly [kind in Kind]: readonly Kind[] } = {
   kickoffs: ['agent', 'crew', 'crew'],
 }
 
-/** With those within, at every depth. */
+/** Includes inner steps at every depth. */
 export function allSteps(steps: readonly Step[]): readonly Step[] {
   return steps.flatMap((step) => [step, ...allSteps(step.inner)])
 }

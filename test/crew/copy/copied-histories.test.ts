@@ -1,5 +1,5 @@
-// Whatever happened to runs, their copy in another store is the same through every read, is offered to workers as they were, and
-// continues.
+// After any history, the copy of a run in another store is equal through every read, is ready for workers as the
+// original was, and continues.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ const pairs: readonly [Kind, Kind][] = [
 ]
 
 for (const [from, to] of pairs) {
-  test(`whatever happened to runs in ${from}, their copies in ${to} are the same and continue, and the source does not`, async () => {
+  test(`after any history in ${from}, copies of its runs in ${to} are equal and continue, and the source does not`, async () => {
     await fc.assert(
       fc.asyncProperty(deeds, deeds, async (before, after) => {
         await using folder = await temporaryFolder()
@@ -70,7 +70,7 @@ for (const [from, to] of pairs) {
 
         const parked = await everythingIn(source)
         const there = past.on(target)
-        // nobody dies: with which append, depends on what takes how long
+        // no deaths: timing decides which append a death would hit
         for (const deed of after.map((one) => ({ ...one, dies: 1_000 }))) await there.perform(deed)
         assert.deepEqual(await everythingIn(source), parked)
         await source.close()
@@ -81,7 +81,7 @@ for (const [from, to] of pairs) {
   })
 }
 
-test('a run that is copied there and back is exported as the same text', async () => {
+test('a run copied there and back exports the same text', async () => {
   const at = new Date('2026-05-05T12:00:00.000Z')
   await fc.assert(
     fc.asyncProperty(deeds, async (done) => {

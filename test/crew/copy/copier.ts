@@ -1,4 +1,5 @@
-// A process that copies one run and is killed right before a write, counted over both stores: copier.ts <from> <to> <run> <write>
+// A process that copies one run and is killed right before a write, counted over both stores: copier.ts <from> <to>
+// <run> <write>
 import { openStore, type Store } from 'reprise/stores'
 import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
 

@@ -1,4 +1,4 @@
-// What the tests of copies share: runs of every kind, long ones, and a store that dies like a process does.
+// Shared by the tests of copies: runs of every kind, long runs, and a store that dies like a process.
 import { createHash } from 'node:crypto'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { journalVersion } from 'reprise/journal'
@@ -51,7 +51,7 @@ export async function lengthen(store: Store, run: string, count: number): Promis
   await store.release(lease)
 }
 
-/** One of each: ended, queued, waiting in a task that is a crew, some with messages that nobody has recorded, and long. */
+/** Runs that ended, are queued, wait in a nested crew, have unrecorded messages, or are long. */
 export async function everyKind(store: Store): Promise<void> {
   const crew = claims(store)
   await crew.kickoff({ id: 'told' })
@@ -91,7 +91,10 @@ export async function copyAll(from: Store, to: Store, runs?: readonly string[]):
   return outcomes
 }
 
-/** A store whose process dies after so many writes to it and to others that count with it: no call comes through any more. */
+/**
+ * A store whose process dies after so many writes to it and to others that count with it: no call comes through any
+ * more.
+ */
 export function mortal(inner: Store, count: { left: number }): Store {
   const gone = (): never => {
     throw new Error('the process is dead')

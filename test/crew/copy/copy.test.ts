@@ -43,7 +43,7 @@ async function movedRun(): Promise<{ source: Store; target: Store; crew: Crew }>
   return { source, target, crew }
 }
 
-test('all runs are copied byte for byte, with their child runs, and the result counts what was copied', async () => {
+test('all runs are copied byte for byte with their child runs, and the result counts them', async () => {
   const source = newStore()
   const target = newStore()
   await threeRuns(source)
@@ -57,7 +57,7 @@ test('all runs are copied byte for byte, with their child runs, and the result c
   assert.deepEqual(await everythingIn(target), expected)
 })
 
-test('the files among the inputs of a run are copied, and can be read there', async () => {
+test('the files among the inputs of a run are copied and can be read there', async () => {
   const source = newStore()
   const target = newStore()
   const crew = (store: Store): Crew => {
@@ -79,7 +79,7 @@ test('the files among the inputs of a run are copied, and can be read there', as
   assert.equal(String(await crew(target).resume('r')), 'Water in the cellar')
 })
 
-test('copying a run that has ended changes nothing where it comes from', async () => {
+test('copying an ended run changes nothing in the source', async () => {
   const source = newStore()
   await oneTask({ script: done, store: source }).crew.kickoff({ id: 'a' })
   const never = (): never => assert.fail('something was written')
@@ -89,7 +89,7 @@ test('copying a run that has ended changes nothing where it comes from', async (
   assert.deepEqual(await copyAll(source, target), { a: 'present' })
 })
 
-test('a run that a process executes is left out, and copied by the same call when that is over', async () => {
+test("a run that a process executes is left out, and copied by the same call once it isn't", async () => {
   const source = newStore()
   const target = newStore()
   await threeRuns(source)
@@ -100,7 +100,7 @@ test('a run that a process executes is left out, and copied by the same call whe
   assert.deepEqual(await copyAll(source, target), { a: 'present', b: 'present', c: 'copied' })
 })
 
-test('a moved run continues where it was copied to, and is parked where it comes from, with the place in its reason', async () => {
+test('a moved run continues in the target, and is parked in the source with the target in its reason', async () => {
   const { source, target, crew } = await movedRun()
   const view = await crew.run('c').view()
   assert.deepEqual([view.status, view.why], ['stopped', `it was moved to ${target.url}`])
@@ -116,7 +116,7 @@ test('a moved run continues where it was copied to, and is parked where it comes
   assert.deepEqual(await copyAll(source, target), { c: 'present' })
 })
 
-test('a moved run is refused where it comes from, by one sentence that names the other store and the way back', async () => {
+test('a moved run is refused in the source, by one sentence that names the target and the way back', async () => {
   const { source, target, crew } = await movedRun()
   const before = await everythingIn(source)
   const refusal = {
@@ -152,7 +152,7 @@ test('a moved run whose copy was deleted is taken back by a requeue, and can be 
   assert.deepEqual(await everythingIn(target), expected)
 })
 
-test('a run that was moved and deleted where it went is not made again: what it did would be done twice', async () => {
+test('a run that was moved and then deleted in the target is not made again, since its effects would be repeated', async () => {
   const { source, target } = await movedRun()
   await target.delete('c')
   assert.deepEqual(await copyAll(source, target), { c: 'present' })
@@ -165,7 +165,7 @@ test('a run that was moved to one store is not copied to another', async () => {
   assert.match(String(c), new RegExp(`run c was moved to ${target.url}, and continues only there`))
 })
 
-test('a requeue that was sent before the move does not undo it', async () => {
+test('a requeue sent before the move does not undo it', async () => {
   const { source, target, crew } = await movedRun()
   const { from } = copyPlaces(source, target)
   const { to } = { to: target.url }
@@ -177,7 +177,7 @@ test('a requeue that was sent before the move does not undo it', async () => {
   assert.deepEqual(await source.inbox('c'), [])
 })
 
-test('messages go with a run: waiting messages are recorded first, and a message that comes during the copy is passed on', async () => {
+test('a copy records waiting messages first, and passes on a message that arrives meanwhile', async () => {
   const source = newStore()
   const target = newStore()
   await everyKind(source)
@@ -205,7 +205,7 @@ test('messages go with a run: waiting messages are recorded first, and a message
   )
 })
 
-test('a damaged run is refused by name before anything of it is written, and the others are copied', async () => {
+test('a damaged run is refused by name before any of it is written, and the others are copied', async () => {
   await using folder = await temporaryFolder()
   const source = await fileStore(join(folder.path, 'runs'))
   const { crew } = oneTask({ script: done, store: source })
@@ -245,7 +245,7 @@ test('a damaged run is refused by name before anything of it is written, and the
   await source.close()
 })
 
-test('what waits for workers waits there in the same order, by priority, age and time', async () => {
+test('runs that are ready for workers keep their order in the copy, by priority, age and time', async () => {
   const clock = jumpingClock()
   const [source, target] = ['a', 'b'].map((name) => memoryStore({ now: clock.now, url: `memory:queue-${name}` }))
   assert.ok(source && target)
@@ -267,7 +267,7 @@ test('what waits for workers waits there in the same order, by priority, age and
   assert.ok((await claim()).includes('later'))
 })
 
-test('the next entry of a copy is written under another token than its last, or a pause would count as work', async () => {
+test('the next entry of a copy has another token than its last, so that the pause does not count as work', async () => {
   const source = newStore()
   const first = dyingStore(source, (types) => types.includes('model.replied'))
   await orDeath(oneTask({ script: done, store: first }).crew.kickoff({ id: 'r' }))
@@ -285,7 +285,7 @@ test('the next entry of a copy is written under another token than its last, or 
   assert.ok(token > 3, `the next one is ${token}`)
 })
 
-test('a store that breaks ends the copy of a run, which is repeated as a whole', async () => {
+test('a failing store ends the copy of a run, which is repeated as a whole', async () => {
   const source = newStore()
   const target = newStore()
   await claims(source).kickoff({ id: 'c' })
@@ -304,7 +304,7 @@ test('a store that breaks ends the copy of a run, which is repeated as a whole',
   assert.deepEqual(await everythingIn(target), expected)
 })
 
-test('child runs that a copy left behind do not hinder the next one, also if the run was taken back meanwhile', async () => {
+test('leftover child runs of a copy do not block the next one, even if the run was taken back meanwhile', async () => {
   const source = newStore()
   const target = newStore()
   const crew = claims(source)

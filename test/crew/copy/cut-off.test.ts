@@ -1,4 +1,4 @@
-// A copy can be cut off at any moment: the run never continues in both stores, and copying again gives what one copy gives.
+// A copy can be cut off at any moment: the run never continues in both stores, and copying again completes the copy.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ import { everythingIn } from './everything.ts'
 
 const lanes = [{ crew: 'claims', version: '', format: journalVersion }]
 
-/** Gives back what it takes. */
+/** The ready runs. Releases each that it claims. */
 async function offered(store: Store): Promise<string[]> {
   const leases = await store.claim(currentOwner(), 30_000, lanes, { limit: 100 })
   for (const lease of leases) await store.release(lease)
@@ -35,13 +35,15 @@ async function readyRun(store: Store, id: string): Promise<void> {
 
 const edit = message('edit:1', JSON.stringify({ kind: 'edit', task: 'plan', raw: 'x', structured: false }))
 
-/** Whether the target has the first entries of the run, byte for byte: those that park it are only in the source. */
+/**
+ * Whether the target has the run's first entries byte for byte. The entries that park the run are only in the source.
+ */
 async function isWhole(source: Store, target: Store, run: string): Promise<boolean> {
   const [before, after] = await Promise.all([linesOf(source, run), linesOf(target, run)])
   return after.every(({ bytes }, index) => Buffer.compare(bytes, before[index]?.bytes ?? Buffer.alloc(0)) === 0)
 }
 
-test('after a death at any write a run continues in one store at most, and copying again gives what one copy gives', async () => {
+test('after a death at any write a run continues in at most one store, and copying again completes the copy', async () => {
   let deaths = 0
   for (let writes = 1; ; writes++) {
     const clock = jumpingClock()
@@ -75,7 +77,7 @@ test('after a death at any write a run continues in one store at most, and copyi
 
 const names: readonly StoreCallName[] = ['create', 'append', 'post', 'acquire', 'release', 'row', 'inbox', 'read']
 for (const fault of ['unavailable', 'reply lost'] as const) {
-  test(`a call of a store that is ${fault} makes no difference to a copy, whichever it is`, async () => {
+  test(`a store call that is ${fault} does not change the result of a copy, whichever call it is`, async () => {
     for (const name of names) {
       const source = newStore()
       await readyRun(source, 'r')
@@ -137,7 +139,7 @@ for (const [index, from] of kinds.entries()) {
   })
 }
 
-test('a run whose copy was cut off is resumed in neither store, and the list says why', async () => {
+test('a run whose copy was cut off is resumed in neither store, and the list gives the reason', async () => {
   const source = newStore()
   const target = newStore()
   await readyRun(source, 'r')

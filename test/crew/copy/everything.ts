@@ -1,4 +1,5 @@
-// All that a store says of its runs, through every read of the port, in a form that can be compared with another store's.
+// Everything that a store returns about its runs, through every read of the port, in a form that can be compared
+// between stores.
 import { allRows } from '../../../src/engine/history/all-rows.ts'
 import { blobReferences } from '../../../src/journal/codec.ts'
 import type { OutputKey, Store } from '../../../src/stores/store.ts'

@@ -1,5 +1,5 @@
-// A connection to a server is cut, before what was sent has reached the server or when it answers, at many positions of two crews: nobody
-// notices. Invariants 2, 3, 6 and 13, where a failed call is not one that a test made up.
+// A connection to a server is cut, before the request reaches it or when it answers, at many positions of two crews,
+// without any effect on the run. Invariants 2, 3, 6 and 13 with real failures of calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, openStore } from 'reprise/stores'
@@ -18,11 +18,11 @@ for (const { kind, skip } of await kindsHere('postgres', 'redis')) {
 
 function declare(kind: StoreKind, name: PlayName, skip: string | false): void {
   for (const how of ['before it is done', 'with the reply lost'] as const) {
-    test(`${name} on ${kind} ends as undisturbed when any one connection is cut ${how}`, { skip }, async () => {
+    test(`${name} on ${kind} ends as an undisturbed run when any one connection is cut ${how}`, { skip }, async () => {
       const undisturbed = await outcomeOf(name, memoryStore())
       const { length } = await played(kind, name)
       const step = isFull ? 3 : length / sampled
-      // at another place each time: what is sent when depends on what takes how long
+      // positions vary, since timing decides what is sent when
       const positions = Array.from({ length: Math.floor(length / step) }, (_, index) =>
         Math.floor((index + Math.random()) * step),
       )

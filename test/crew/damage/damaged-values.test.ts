@@ -1,4 +1,4 @@
-// Somebody changed a value that is stored beside a journal: it is never used, and the run can still be listed and deleted.
+// A value stored beside a journal was changed by hand: it is never used, and the run can still be listed and deleted.
 import assert from 'node:assert/strict'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
     ['changed', (text: string) => text.replace('Do rain', 'Do harm')],
     ['broken', (text: string) => text.slice(0, 20)],
   ] as const) {
-    test(`a pinned prompt that was ${what} in ${kind}: is not used, and says so`, async () => {
+    test(`a pinned prompt that was ${what} in ${kind}: is not used, and the error says why`, async () => {
       await using folder = await temporaryFolder()
       const { crew, model } = open(folder.path)
       await crew.kickoff({ id: 'r', inputs: { topic: 'rain' }, through: 'first' })
@@ -71,7 +71,7 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
     })
   }
 
-  test(`inputs that were changed in ${kind}: leave the run in the list, and deletable`, async () => {
+  test(`inputs that were changed in ${kind}: leave the run listed and deletable`, async () => {
     await using folder = await temporaryFolder()
     const { crew } = open(folder.path)
     await crew.kickoff({ id: 'r', inputs: { topic: 'rain'.repeat(20_000) } })
@@ -85,7 +85,7 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
     await crew.close()
   })
 
-  test(`a file among the inputs that was changed in ${kind}: is not given to anybody`, async () => {
+  test(`an input file that was changed in ${kind}: never reaches a task`, async () => {
     await using folder = await temporaryFolder()
     const read = new Task({
       name: 'read',

@@ -1,5 +1,5 @@
-// Every call of the store fails once, before it is made or with its reply lost, at every position of two crews: nobody notices.
-// Invariants 2, 3, 6 and 13.
+// Every call of the store fails once, before it is made or by losing its reply, at every position of two crews, without
+// any effect on the run. Invariants 2, 3, 6 and 13.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore } from 'reprise/stores'
@@ -13,7 +13,7 @@ const sampled = 25
 
 for (const name of Object.keys(plays) as PlayName[]) {
   for (const fault of ['unavailable', 'reply lost'] as const) {
-    test(`${name} ends as undisturbed when any one call of its store is ${fault}`, async () => {
+    test(`${name} ends as an undisturbed run when any one call of its store is ${fault}`, async () => {
       const undisturbed = await outcomeOf(name, memoryStore())
       const counting = faultyStore(memoryStore())
       await plays[name](counting)

@@ -1,5 +1,5 @@
-// A model server that misbehaves, over the wire: the run fails with words that help, keeps what it has, and goes on when the
-// server is well again. Invariants 2 and 10.
+// A model server that misbehaves over the wire: the run fails with a helpful message, keeps its record, and continues
+// once the server works again. Invariants 2 and 10.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -23,13 +23,13 @@ const faults: readonly (readonly [what: string, fault: Fault, message: RegExp])[
   ],
   ['500', (response) => sendJson(response, 500, { error: { message: 'Oops' } }), /HTTP 500: Oops/],
   ['an answer that breaks off', (response) => breakOff(response), /model openai\/gpt-5-mini failed/],
-  ['an answer that is no JSON', (response) => response.end('<html>Bad gateway</html>'), /cannot be read.*Bad gateway/],
-  ['JSON that is no reply', (response) => sendJson(response, 200, { hello: 'world' }), /cannot be read/],
+  ['an answer other than JSON', (response) => response.end('<html>Bad gateway</html>'), /cannot be read.*Bad gateway/],
+  ['JSON other than a reply', (response) => sendJson(response, 200, { hello: 'world' }), /cannot be read/],
   [silence, () => {}, /no reply within 1 s/],
 ]
 
 for (const [what, fault, message] of faults) {
-  test(`a server that gives ${what} fails the run with its words, and the run goes on afterwards without a repeated step`, async () => {
+  test(`a server that returns ${what} fails the run with its words, and the run continues afterwards without a repeated step`, async () => {
     let ill = true
     await using server = await openServer((response, count) => {
       if (ill && count > 1) fault(response)
@@ -57,7 +57,7 @@ for (const [what, fault, message] of faults) {
   })
 }
 
-test('a server that is busy for a moment is asked again after the time that it names, and the failed try is on record', async () => {
+test('a busy server is retried after the time that it names, and the failed try is recorded', async () => {
   await using server = await openServer((response, count) => {
     if (count === 1) sendJson(response, 429, { error: { message: 'Slow down' } }, { 'retry-after-ms': '1' })
     else sendJson(response, 200, chatReply({ content: 'at last' }))

@@ -1,4 +1,5 @@
-// A disk that is full, for real: the run stops with an error that says so, keeps what it has, and goes on when there is room.
+// A disk that is really full: the run stops with an error that says so, keeps its record, and continues once there is
+// space.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,7 +12,7 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 
 const steps = 20
 for (const kind of ['sqlite', 'file']) {
-  test(`a full disk under a ${kind} store stops the run, which goes on when there is room`, async (context) => {
+  test(`a full disk under a ${kind} store stops the run, which continues once there is space`, async (context) => {
     const folder = await mkdtemp(join(tmpdir(), 'reprise-full-'))
     if (!mount(folder, '1m')) {
       await rm(folder, { recursive: true })
@@ -48,7 +49,7 @@ for (const kind of ['sqlite', 'file']) {
       assert.ok(asked > 1 && asked < steps)
       mount(folder, '64m', 'remount,')
       assert.equal(String(await crew.resume('r')), 'done')
-      // the call at the full disk may have lost its reply, and is the only one that is asked again
+      // only the call at the full disk, whose reply may be lost, is repeated
       assert.ok(model.calls.length <= steps + 2, `${model.calls.length} model calls`)
       assert.deepEqual(
         done,

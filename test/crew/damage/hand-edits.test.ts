@@ -1,4 +1,4 @@
-// People who edit the journal of a `file:` store by hand: what they removed is executed again, each time they do it.
+// A person edits the journal of a `file:` store by hand: removed work is executed again, each time.
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ async function openStage() {
   }
 }
 
-test('a completion that is removed is made again, and one that is removed later, too', async () => {
+test('a removed completion is made again, and so is one that is removed later', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r' })
@@ -57,7 +57,7 @@ test('a completion that is removed is made again, and one that is removed later,
   assert.equal(model.calls.length, 7, 'a recorded edit is not taken for a new one')
 })
 
-test('a task all of whose lines are removed is executed again', async () => {
+test('a task whose lines are all removed is executed again', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r' })
@@ -66,7 +66,7 @@ test('a task all of whose lines are removed is executed again', async () => {
   assert.equal(model.calls.length, 4)
 })
 
-test('a text that is changed by hand is taken as it is, and the change is recorded', async () => {
+test('a text changed by hand is used as it is, and the change is recorded', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r', through: 'b' })
@@ -79,7 +79,7 @@ test('a text that is changed by hand is taken as it is, and the change is record
   assert.equal(resumed?.type === 'run.resumed' && resumed.edited?.changed.length, 1)
 })
 
-test('an answer that is removed is made again, although its completion is still there', async () => {
+test('a removed answer is made again even if its completion is still there', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r' })
@@ -88,7 +88,7 @@ test('an answer that is removed is made again, although its completion is still 
   assert.equal(model.calls.length, 4)
 })
 
-test('the copy of a journal is a run of its own', async () => {
+test('the copy of a journal file is a run of its own', async () => {
   await using stage = await openStage()
   const { crew, folder } = stage
   await crew.kickoff({ id: 'r', through: 'a' })
@@ -101,7 +101,7 @@ test('the copy of a journal is a run of its own', async () => {
   assert.equal((await crew.resume('r')).task('a').raw, 'output of a')
 })
 
-test('a structured output that is edited into something else is no output, and is made again', async () => {
+test('a structured output edited into something invalid is made again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
   const model = scriptedModel([{ when: 'Do it', reply: { n: 1 } }])
   const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -143,7 +143,7 @@ for (const removed of ['task.started', 'model.replied', 'tool.called']) {
   })
 }
 
-test('an answer from before the journal was set back does not answer another question', async () => {
+test('an answer from before the journal was cut back does not answer another question', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
   const pay = payment({ maxSeconds: 0.01, run: () => new Promise(() => {}) })
   const crewFor = (amount: number) => {
@@ -176,7 +176,7 @@ test('an answer from before the journal was set back does not answer another que
   }
 })
 
-test('a line that is edited into what its type cannot be is named with its field, and the others can be read again once it is fixed', async () => {
+test('an edited line that its type does not allow is named with its field, and the journal is readable once it is fixed', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r', through: 'b' })
@@ -204,7 +204,7 @@ test('a line that is edited into what its type cannot be is named with its field
   assert.equal(model.calls.length, 3)
 })
 
-test('a message that somebody wrote into the inbox by hand is refused when it is none, and the run goes on', async () => {
+test('a malformed message written into the inbox by hand is refused, and the run continues', async () => {
   await using stage = await openStage()
   const { crew } = stage
   await crew.kickoff({ id: 'r', through: 'a' })
@@ -228,7 +228,7 @@ test('a message that somebody wrote into the inbox by hand is refused when it is
   assert.equal((await crew.run('r').view()).status, 'completed')
 })
 
-test('a number that is mistyped by hand is named by verify, which does not count up to it', async () => {
+test('verify names a number mistyped by hand, and does not count up to it', async () => {
   await using stage = await openStage()
   await stage.crew.kickoff({ id: 'r' })
   const path = join(stage.folder, 'r.jsonl')

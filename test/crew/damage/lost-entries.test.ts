@@ -1,5 +1,5 @@
-// Journals that have lost entries, by damage or by hand: what is gone is named, what it undid is executed anew, and a call that must not
-// be made twice, and may have been recorded there, is not made before somebody has said so.
+// Journals that lost entries, by damage or by hand: the lost entries are named, undone work is executed again, and a
+// `once` call that they may have recorded is made only after a person allows it.
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ async function openStage(options: { pay?: ReturnType<typeof payment>; tools?: (p
   }
 }
 
-test('entries that are cut off are named, recorded by the next resume, and their numbers are not given again', async () => {
+test('entries cut off the end are named and recorded by the next resume, and their numbers are not reused', async () => {
   await using stage = await openStage()
   const { crew, store } = stage
   await crew.kickoff({ id: 'r' })
@@ -78,7 +78,7 @@ test('entries that are cut off are named, recorded by the next resume, and their
   assert.deepEqual(stage.pay.done, [5])
 })
 
-test('a completion alone that is cut off is made up for without a word', async () => {
+test('a lost completion alone is written again silently', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r' })
@@ -94,7 +94,7 @@ for (const [what, from] of Object.entries({
   'its attempt': { type: 'task.started', path: 'pay#1' },
   'the task before it': { type: 'task.started', path: 'facts#1' },
 } as const)) {
-  test(`a once call is not made again without a word when everything from ${what} on is cut off`, async () => {
+  test(`a once call asks first when everything from ${what} on is cut off`, async () => {
     await using stage = await openStage()
     const { crew, pay } = stage
     await crew.kickoff({ id: 'r' })
@@ -113,7 +113,7 @@ for (const [what, from] of Object.entries({
   })
 }
 
-test('a once call whose entries were removed in the middle is asked about, also in a later life', async () => {
+test('a once call whose entries were removed from the middle asks first, in later lives too', async () => {
   await using stage = await openStage()
   const { crew, pay } = stage
   await crew.kickoff({ id: 'r' })
@@ -128,7 +128,7 @@ test('a once call whose entries were removed in the middle is asked about, also 
   assert.deepEqual(pay.done, [5, 5])
 })
 
-test('the tool itself says whether a call was made whose entries are gone', async () => {
+test('the tool itself settles whether a call was made whose entries are gone', async () => {
   for (const happened of [true, false]) {
     const pay = payment({ settle: () => (happened ? { happened, result: { paid: 5 } } : { happened }) })
     await using stage = await openStage({ pay })
@@ -141,7 +141,7 @@ test('the tool itself says whether a call was made whose entries are gone', asyn
   }
 })
 
-test('a tool that needs approval is asked for although it could settle, and the question says what is gone', async () => {
+test('a tool that needs approval asks although it could settle, and the question names the lost entries', async () => {
   const pay = payment({ approval: true, settle: () => ({ happened: false }) } as never)
   await using stage = await openStage({ pay })
   const { crew } = stage
@@ -154,7 +154,7 @@ test('a tool that needs approval is asked for although it could settle, and the 
   assert.deepEqual(pay.done, [5])
 })
 
-test('a run that is made from one that lost entries asks before it makes a call that they may have been about', async () => {
+test('a run made from a run that lost entries asks before a call that those entries may have recorded', async () => {
   await using stage = await openStage()
   const { crew, pay } = stage
   await crew.kickoff({ id: 'r' })
@@ -165,12 +165,12 @@ test('a run that is made from one that lost entries asks before it makes a call 
   const [replay] = (await crew.replay('pay', { runId: 'made', id: 'again' })).questions
   assert.match(replay?.text ?? '', new RegExp(`Entries of run r, which .* are missing \\(${cut} to`))
   assert.deepEqual(pay.done, [5])
-  // who wants all calls anew is not asked about any
-  await crew.fork({ runId: 'r', id: 'anew', effects: 'again' })
+  // effects: 'again' asks about no call
+  await crew.fork({ runId: 'r', id: 'again', effects: 'again' })
   assert.deepEqual(pay.done, [5, 5])
 })
 
-test('a completion that is removed as people are told to is made again without a question, and so is what comes after it', async () => {
+test('a completion that is removed as documented, and everything after it, is made again without a question', async () => {
   await using stage = await openStage()
   const { crew, pay } = stage
   await crew.kickoff({ id: 'r', through: 'facts' })
@@ -178,7 +178,7 @@ test('a completion that is removed as people are told to is made again without a
     await stage.edit((entry) => !(entry.type === 'task.completed' && entry.path === path))
     assert.equal((await crew.resume('r', { through: 'facts' })).questions.length, 0)
   }
-  // a task of which nothing was lost
+  // this task lost no entries
   assert.equal((await crew.resume('r')).status, 'completed')
   for (const path of ['pay#1', 'pay#2', 'facts#3']) {
     await stage.edit((entry) => !(entry.type === 'task.completed' && entry.path === path))
@@ -187,7 +187,7 @@ test('a completion that is removed as people are told to is made again without a
   assert.deepEqual(pay.done, [5])
 })
 
-test('a last line that is changed is noticed as any other', async () => {
+test('a changed last line is noticed like any other', async () => {
   await using stage = await openStage()
   const { crew, store } = stage
   await crew.kickoff({ id: 'r', through: 'facts' })
@@ -207,7 +207,7 @@ test('a last line that is changed is noticed as any other', async () => {
   assert.equal((await checkJournal(store, 'r')).whole, true)
 })
 
-test('a run that is cut off is not exported as if it were whole', async () => {
+test('a run that is cut off is not exported as if it were complete', async () => {
   await using stage = await openStage()
   await stage.crew.kickoff({ id: 'r' })
   const last = (await stage.entries()).length
@@ -218,7 +218,7 @@ test('a run that is cut off is not exported as if it were whole', async () => {
   })
 })
 
-test('of the copy of a journal nothing is missed', async () => {
+test('a copied journal misses no entries', async () => {
   await using stage = await openStage()
   const { crew, pay } = stage
   await crew.kickoff({ id: 'r' })
@@ -230,7 +230,7 @@ test('of the copy of a journal nothing is missed', async () => {
   assert.deepEqual(pay.done, [5, 5])
 })
 
-test('a run that is made under the id of a deleted one misses nothing of it', async () => {
+test('a run under the id of a deleted run misses none of its entries', async () => {
   await using stage = await openStage()
   const { crew, store } = stage
   await crew.kickoff({ id: 'r' })

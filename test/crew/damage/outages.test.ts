@@ -57,7 +57,7 @@ function paying({ inner = newStore(), pay = () => {}, within = false }: Given = 
   return scene
 }
 
-test('a store that goes away in the middle of a run is waited for, and the logger hears of it twice', async () => {
+test('a run waits for a store that goes away, and the logger hears of it twice', async () => {
   const { crew, happened, told } = paying({ pay: ({ store }) => leaveFor(store, 3) })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'payment 1')
   assert.deepEqual(happened, ['paid'])
@@ -66,7 +66,7 @@ test('a store that goes away in the middle of a run is waited for, and the logge
   assert.match(told[1] ?? '', /^run r: the store memory:.* is back after \d+ s$/)
 })
 
-test('an outage that outlasts the lease aborts nothing that is under way, and the run continues after it', async () => {
+test('an outage longer than the lease aborts no active work, and the run continues after it', async () => {
   using _ = environmentOf({ REPRISE_LEASE_SECONDS: '0.2' })
   const clock = jumpingClock()
   const aborted: boolean[] = []
@@ -90,7 +90,7 @@ test('an outage that outlasts the lease aborts nothing that is under way, and th
 
 for (const within of [false, true]) {
   const whose = within ? 'a crew within, and with it the whole run,' : 'a run'
-  test(`${whose} that is stopped while the store is away stays as its journal has it, and can be resumed`, async (context) => {
+  test(`${whose} that is stopped while the store is away keeps its journal, and can be resumed`, async (context) => {
     const stopping = new AbortController()
     const { crew, store, inner, happened } = paying({
       within,
@@ -113,7 +113,7 @@ for (const within of [false, true]) {
       assert.ok((await entriesOf(inner, run)).every(({ type }) => !/failed|suspended/.test(type)))
     }
     store.away = false
-    // nobody recorded how the payment ended
+    // the outcome of the payment was not recorded
     const resumed = await crew.resume('r')
     assert.equal(resumed.questions[0]?.kind, 'doubt')
     await crew.run('r').answer(resumed.questions[0]?.id ?? '', { decision: 'happened', result: 'payment 1' })
@@ -122,7 +122,7 @@ for (const within of [false, true]) {
   })
 }
 
-test('an onQuestion that meets an outage of its own fails no run', async () => {
+test("an outage of an onQuestion's own service fails no run", async () => {
   const store = newStore()
   const agent = new Agent({
     role: 'Clerk',
@@ -152,7 +152,7 @@ test('a kickoff while the store is away is refused after a while, and nothing is
   assert.equal(await inner.row('r'), undefined)
 })
 
-test('who lost the run while the store was away writes nothing, and answers what became of its own call', async () => {
+test('a caller whose run was taken over while the store was away writes nothing, and returns the outcome of its own call', async () => {
   const clock = jumpingClock()
   const inner = memoryStore({ now: clock.now, url: 'memory:taken' })
   let other: Crew | undefined
@@ -175,7 +175,7 @@ test('who lost the run while the store was away writes nothing, and answers what
   assert.deepEqual(happened, ['paid'])
 })
 
-test('who lost the run while its call was still under way answers when that has ended', async () => {
+test('a caller whose run was taken over during its call returns when that call has ended', async () => {
   using _ = environmentOf({ REPRISE_LEASE_SECONDS: '0.2' })
   const clock = jumpingClock()
   const inner = memoryStore({ now: clock.now, url: 'memory:lingering' })
@@ -201,7 +201,7 @@ test('who lost the run while its call was still under way answers when that has 
   assert.deepEqual(happened, ['paid'])
 })
 
-test('a store that comes back as an older copy of itself stops the run, which names what is gone', async () => {
+test('a store that comes back as an older copy stops the run, which names the lost entries', async () => {
   const inner = newStore()
   let current = inner
   const swapped = new Proxy(inner, { get: (_, name) => Reflect.get(current, name) as unknown })
@@ -225,7 +225,7 @@ test('a store that comes back as an older copy of itself stops the run, which na
   )
 })
 
-test('the time in which the store was away does not count for a deadline', (context) => {
+test('an outage of the store does not count towards a deadline', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   let awayMs = 1_000
   using time = deadline(2, new AbortController().signal, () => awayMs)
@@ -239,7 +239,7 @@ test('the time in which the store was away does not count for a deadline', (cont
   assert.equal(time.over, true)
 })
 
-/** Away until so many calls were in vain. */
+/** Takes the store away until so many calls have failed. */
 async function leaveFor(store: FaultyStore, calls: number): Promise<void> {
   const before = store.calls.length
   store.away = true
@@ -260,7 +260,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await setImmediate()
 }
 
-/** Whoever looks at the clock finds that another second has passed. */
+/** Every look at the clock finds another second gone. */
 function hurry(context: TestContext): void {
   let time = performance.now()
   context.mock.method(performance, 'now', () => (time += 1_000))

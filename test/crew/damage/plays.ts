@@ -1,4 +1,4 @@
-// Two crews whose stores are disturbed, and all that comes of a run of theirs: inside, and outside.
+// Two crews whose stores are disturbed, and the full outcome of a run: in the store and outside.
 import assert from 'node:assert/strict'
 import { Agent, Crew, Task, tool, type Decision, type OpenQuestion } from 'reprise'
 import type { Store } from 'reprise/stores'
@@ -55,7 +55,7 @@ const answers: { readonly [kind in OpenQuestion['kind']]?: Decision } = {
   result: { decision: 'approve' },
 }
 
-/** A crew of two tasks at once, one of which is a crew that asks people, and what follows both. */
+/** Two parallel tasks, one a nested crew that asks a person, and a task after both. */
 async function family(store: Store): Promise<Played> {
   const happened: string[] = []
   const pay = tool({

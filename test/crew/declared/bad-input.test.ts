@@ -1,5 +1,5 @@
-// What callers from plain JavaScript, and hurried ones, get wrong: each is refused with a code and with words that name the thing and
-// say what to do, before a run is made or a model asked. Invariant 10.
+// Mistakes of callers from plain JavaScript, and of hurried ones: each is refused with a code and a message that names
+// the thing and says what to do, before a run is made or a model called. Invariant 10.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, RepriseError, Task, tool, type ErrorCode } from 'reprise'
@@ -10,7 +10,7 @@ import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { environmentOf } from '../../models/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 
-/** Whatever a caller without a compiler may give. */
+/** A value from a caller without a compiler. */
 const any = (value: unknown): never => value as never
 
 const model = scriptedModel([{ when: '', reply: 'ok' }])
@@ -51,7 +51,7 @@ const atOnce: readonly Refusal[] = [
     /a crew takes an object of options, not a Map/,
   ],
   [
-    'a version that is no text',
+    "a version that isn't text",
     () => tool(any({ ...tooled, version: 2 })),
     'OPTION_INVALID',
     /version of tool "t" is 2; give a text/,
@@ -118,13 +118,13 @@ const atOnce: readonly Refusal[] = [
     message,
   ]),
   [
-    'an expected output that is no text',
+    "an expected output that isn't text",
     () => task({ expectedOutput: 3 }),
     'OPTION_INVALID',
     /expectedOutput of task "a" is 3; give a text/,
   ],
   [
-    'a version of a task that is no text',
+    "a version of a task that isn't text",
     () => task({ version: 2 }),
     'OPTION_INVALID',
     /version of task "a" is 2; give a text/,
@@ -205,7 +205,7 @@ const atOnce: readonly Refusal[] = [
     /version of crew "c" is "v+\.\.\."; give up to 100 characters/,
   ],
   [
-    'a version of a crew that is no text',
+    "a version of a crew that isn't text",
     () => crewOf({ version: 1n }),
     'OPTION_INVALID',
     /version of crew "c" is 1; give up to 100 characters/,
@@ -242,7 +242,7 @@ const atOnce: readonly Refusal[] = [
   ],
 ]
 
-describe('what is put together wrongly is refused at once', () => {
+describe('a wrong declaration is refused at once:', () => {
   for (const [what, make, code, message] of atOnce) {
     test(what, () => {
       assert.throws(
@@ -360,7 +360,7 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
   ],
 ]
 
-describe('a call with something wrong in it is refused, and nothing is spent or made', () => {
+describe('a wrong call is refused, and nothing is spent or made:', () => {
   for (const [what, call, code, message] of calls) {
     test(what, async () => {
       const crew = crewOf()
@@ -378,7 +378,7 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
     })
   }
 
-  test('a file to import that is not there, with a mistake in the options, does not end the process', async () => {
+  test('a missing file to import, with a mistake in the options, does not end the process', async () => {
     const unhandled: unknown[] = []
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('uncaughtException', note)
@@ -391,20 +391,20 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
     assert.deepEqual(unhandled, [])
   })
 
-  test('a cancellation by somebody who is no text', async () => {
+  test("a cancellation whose `by` isn't text", async () => {
     const run = await crewOf().kickoff().started
     await assert.rejects(run.cancel({ by: any(1n) }), { code: 'OPTION_INVALID', message: /by is 1; give a text/ })
     assert.equal((await run.result()).status, 'completed')
   })
 
-  test('an answer that says nothing where words are needed', async () => {
+  test('an answer without the words that it needs', async () => {
     const crew = crewOf({ tasks: [task({ humanInput: true })] })
     const { questions } = await crew.kickoff({ id: 'r' })
     const answer = crew.run('r').answer(questions[0]?.id ?? '', { decision: 'revise', feedback: ' ' })
     await assert.rejects(answer, { code: 'ANSWER_INVALID', message: /revise needs feedback/ })
   })
 
-  test('a function for questions that throws is named', async () => {
+  test('a throwing function for questions is named', async () => {
     const crew = crewOf({ tasks: [task({ humanInput: true })] })
     const onQuestion = (): never => {
       throw new Error('not now')
@@ -416,7 +416,7 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
   })
 })
 
-describe('what a function of the user gives wrongly is said by its name', () => {
+describe('a wrong result of user code is reported under the name of that code:', () => {
   const paying = (approval: unknown): { crew: Crew; paid: number[] } => {
     const paid: number[] = []
     const pay = tool({ ...tooled, name: 'pay', run: () => paid.push(1), approval: any(approval) })
@@ -428,7 +428,7 @@ describe('what a function of the user gives wrongly is said by its name', () => 
     return { crew: crewOf({ tasks: [task({ agent: payer, description: 'Pay' })] }), paid }
   }
 
-  test('approval without a return does not pass for a no, and the call is not made', async () => {
+  test('approval without a return value is not a refusal, and the call is not made', async () => {
     const { crew, paid } = paying(() => {})
     await assert.rejects(crew.kickoff(), {
       code: 'TASK_FAILED',
@@ -461,7 +461,7 @@ describe('what a function of the user gives wrongly is said by its name', () => 
   })
 })
 
-test('an address of models that is none is named before a run is made', async () => {
+test('an invalid address for models is named before a run is made', async () => {
   for (const [variable, id] of [
     ['OPENAI_BASE_URL', 'openai/x'],
     ['OLLAMA_BASE_URL', 'ollama/x'],
@@ -474,7 +474,7 @@ test('an address of models that is none is named before a run is made', async ()
   }
 })
 
-test('a model that names no provider is refused with the agent and the task that it is of', async () => {
+test('a model without a known provider is refused with its agent and task', async () => {
   const wrong = new Agent({ role: 'Clerk', goal: 'g', model: 'house-model' })
   await assert.rejects(crewOf({ tasks: [task(), task({ name: 'b', agent: wrong })] }).kickoff(), {
     code: 'MODEL_INVALID',
@@ -482,7 +482,7 @@ test('a model that names no provider is refused with the agent and the task that
   })
 })
 
-test('a plan needs no key of a provider: only a run does', async () => {
+test('a plan needs no provider key, only a run does', async () => {
   using _ = environmentOf({})
   const store = memoryStore()
   const nested = (asked: typeof model | string) => {
@@ -515,7 +515,7 @@ test('a key that no request can carry is named before a run is made, and is not 
   assert.deepEqual(await crew.runs().page(), [])
 })
 
-test('a store that the environment names wrongly is refused with the name of the variable', async () => {
+test('an invalid store in the environment is refused with the name of the variable', async () => {
   using _ = environmentOf({ REPRISE_STORE: 'mongo://here' })
   await assert.rejects(crewOf({ store: undefined }).kickoff(), {
     code: 'STORE_INVALID',
@@ -530,12 +530,12 @@ test('an unknown name as long as a book is not repeated in full', async () => {
   await assert.rejects(crewOf().replay(name), short)
 })
 
-test('no word is suggested for one that has no letter in common with it', async () => {
+test('no suggestion is made for a name without a common letter', async () => {
   await assert.rejects(crewOf().replay('x'), (error: Error) => !error.message.includes('did you mean'))
 })
 
 test(
-  'a store where no folder can be made is refused, and not waited for',
+  'a store in a place where no folder can be made is refused without a wait',
   { skip: process.platform !== 'linux' },
   async () => {
     // there is a folder above it, but it takes none: Node's own recursive mkdir never comes back from there
@@ -549,11 +549,11 @@ test(
   },
 )
 
-test('something else than a store or its URL is not opened', async () => {
+test('a value that is neither a store nor a URL is not opened', async () => {
   await assert.rejects(openStore(any(3)), { code: 'STORE_INVALID', message: /the store is 3/ })
 })
 
-test('what an input is that JSON does not carry is said in good words', async () => {
+test('an input that JSON cannot carry is described in plain words', async () => {
   const inputs = (value: unknown): Promise<unknown> => crewOf().kickoff({ inputs: { x: any(value) } })
   await assert.rejects(inputs([undefined]), { message: /inputs\.x\[0\] is undefined, which is not valid JSON/ })
   await assert.rejects(inputs(new Error('x')), { message: /inputs\.x is an Error, which/ })

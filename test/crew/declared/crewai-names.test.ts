@@ -1,4 +1,5 @@
-// What people who come from CrewAI write out of habit: each name gets the one that it has here, or a word that it is not here.
+// Names that people from CrewAI write out of habit: each is answered with its name here, or with the fact that it is
+// missing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -59,7 +60,7 @@ const here = {
   tool: { args_schema: 'input', func: 'run', max_seconds: 'maxSeconds' },
 }
 
-describe('a name from CrewAI is answered with the one that it has here', () => {
+describe('a CrewAI name is answered with its Reprise name:', () => {
   for (const [object, names] of Object.entries(here)) {
     for (const [theirs, ours] of Object.entries(names)) {
       test(`${theirs} of ${object} is ${ours}`, () => {
@@ -69,7 +70,7 @@ describe('a name from CrewAI is answered with the one that it has here', () => {
     }
   }
 
-  test('so is every one that a table has, under its own spelling and in camel case', () => {
+  test('every name of the table, in its own spelling and in camel case', () => {
     for (const [object, rows] of Object.entries(optionRows)) {
       for (const [ours, { crewai = [], of }] of Object.entries(rows)) {
         if (of && !('agent' in of)) continue
@@ -93,14 +94,14 @@ describe('a name from CrewAI is answered with the one that it has here', () => {
     })
   })
 
-  test('so does what the code says beside a file, with the place of the agent', async () => {
+  test('so do overrides in the code, with the place of the agent', async () => {
     const { code, message } = await refusal(small, { agentOptions: { a: { llm: 'openai/gpt-5' } as object } })
     assert.equal(code, 'OPTION_UNKNOWN')
     assert.match(message, /^config\/agents\.yaml:1:1: agent "R" has no option "llm": it's "model" here$/)
   })
 })
 
-describe('what Reprise does not have is said plainly', () => {
+describe('a missing feature is named plainly:', () => {
   test('memory, planning, cache and the like', () => {
     for (const [object, name, says] of [
       ['agent', 'memory', 'this version of Reprise does not have it; leave it out'],
@@ -123,7 +124,7 @@ describe('what Reprise does not have is said plainly', () => {
     }
   })
 
-  test('no name is both an option and missing', () => {
+  test('no name is both an option and a missing feature', () => {
     for (const { options, lacks } of [agentTable, taskTables.agent, crewTable, toolTable]) {
       const taken = Object.entries<{ readonly crewai?: readonly string[] }>(options).flatMap(([name, row]) => [
         name,
@@ -137,15 +138,15 @@ describe('what Reprise does not have is said plainly', () => {
   })
 })
 
-describe('a name that is like one of the options', () => {
-  test('gets that one, also when it is like one of CrewAI’s', () => {
+describe('a misspelt option', () => {
+  test('is answered with that option, even if it also resembles a CrewAI name', () => {
     assert.throws(() => make['agent']?.({ maxIteration: 3 }), {
       message: /; did you mean maxIterations\? \(it has role, /,
     })
     assert.throws(() => make['agent']?.({ max_itr: 3 }), { message: /; did you mean maxIterations\?/ })
   })
 
-  test('that every object has is no option', () => {
+  test('named like a property of every object is unknown', () => {
     for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
       assert.throws(() => make['agent']?.({ [name]: 1 }), {
         code: 'OPTION_UNKNOWN',
@@ -155,7 +156,7 @@ describe('a name that is like one of the options', () => {
   })
 })
 
-test('files take the names of CrewAI, ours, and ours in snake case', async () => {
+test('crew files accept the names of CrewAI, of Reprise, and of Reprise in snake case', async () => {
   for (const field of ['max_iter', 'maxIterations', 'max_iterations']) {
     const { agents } = await crewOf({ agents: `${small.agents}  ${field}: 7\n` })
     assert.equal(agents[0]?.maxIterations, 7)

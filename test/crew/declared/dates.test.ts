@@ -1,4 +1,4 @@
-// Agents that are told the date: which one, how it is written, and that an attempt keeps it whatever day it is resumed on.
+// Agents with injectDate: which date, in which format, and that an attempt keeps it whatever day it is resumed on.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, type AgentOptions } from 'reprise'
@@ -20,7 +20,7 @@ function office(options: Partial<AgentOptions>, asked = model()) {
   return { asked, crew: new Crew({ name: 'dates', tasks, store }) }
 }
 
-test('an agent with injectDate is told the date at the end of its instructions, and another one is not', async (context) => {
+test('the instructions of an agent with injectDate end with the date, those of another agent do not', async (context) => {
   on(context, '2026-03-04')
   for (const [options, end] of [
     [{ injectDate: true }, "\n\nToday's date: 2026-03-04"],
@@ -51,7 +51,7 @@ test('an attempt keeps the date on which it began, and a new one has its own', a
   assert.match(asked.calls.at(-1)?.instructions ?? '', /2026-03-05$/)
 })
 
-test('a coworker is told the date too', async (context) => {
+test('a coworker with injectDate gets the date too', async (context) => {
   on(context, '2026-03-04')
   const asked = scriptedModel([
     {
@@ -80,7 +80,7 @@ test('every code of a date format is written as strftime writes it', () => {
   assert.equal(formatDate('%I %p', new Date(2026, 0, 1, 0)), '12 AM')
 })
 
-test('a date format without a code, or with one that is not known, is refused', () => {
+test('a date format without a code, or with an unknown one, is refused', () => {
   for (const dateFormat of ['today', '', '%Q', '%Y %', '100%%', 7 as never]) {
     assert.throws(() => new Agent({ role: 'Clerk', goal: 'g', dateFormat }), {
       code: 'OPTION_INVALID',

@@ -1,5 +1,6 @@
-// A crew that is given files: a first task that reads a claim, and a second one that reads no file. Its model says which bytes came
-// with the message, so that a test knows what really arrived. Run as a program, it resumes a run and prints what was seen.
+// A crew with files as inputs: its first task reads a claim, its second reads no file. Its model answers with the bytes
+// that came with the message, so that a test knows what arrived. Run as a program, it resumes a run and prints what the
+// model received.
 import { Agent, Crew, Task } from 'reprise'
 import { hashBytes } from '../../../src/journal/hash.ts'
 import type { Store } from '../../../src/stores/store.ts'

@@ -1,4 +1,5 @@
-// Files as inputs: read once, kept by hash, sent to the model, and refused before anything is spent when they cannot be used.
+// Files as inputs: read once, kept by hash, sent to the model, and refused before anything is spent when they cannot be
+// used.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -45,7 +46,7 @@ function countingBlobs(inner: Store): { store: Store; stored: string[] } {
   return { store, stored }
 }
 
-describe('a file among the inputs', () => {
+describe('an input file', () => {
   test('goes with the message of the task that names it, and with no other', async () => {
     await using claim = await claimFile()
     const { crew, seen, calls } = fileCrew(newStore())
@@ -63,7 +64,7 @@ describe('a file among the inputs', () => {
     assert.deepEqual(summary?.inputs, { claim: { $file: reference } })
   })
 
-  test('reaches a server as a file part behind the text', async () => {
+  test('reaches a server as a file part after the text', async () => {
     await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: 'Done.' })))
     const model = createOpenAI({ apiKey: 'k', baseURL: server.url }).chat('gpt-test')
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -87,7 +88,7 @@ describe('a file among the inputs', () => {
     ])
   })
 
-  test('that is a text is sent as text, so that the message stays one text', async () => {
+  test('of text is sent as text, so that the message stays one text', async () => {
     await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: 'Done.' })))
     const model = createOpenAI({ apiKey: 'k', baseURL: server.url }).chat('gpt-test')
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -98,7 +99,7 @@ describe('a file among the inputs', () => {
     assert.equal(user?.content, 'Task: Read [file table.csv]\n\n--- [file table.csv] ---\na,b\n1,2\n')
   })
 
-  test('may stand inside lists and objects, come from a URL or from bytes, and have its own name', async () => {
+  test('may be inside lists and objects, come from a URL or from bytes, and have a name of its own', async () => {
     await using claim = await claimFile()
     const { crew, seen, calls } = fileCrew(newStore())
     const bytes = new Uint8Array([1, 2, 3])
@@ -113,7 +114,7 @@ describe('a file among the inputs', () => {
     ])
   })
 
-  test('gives its name to the path of an output file', async () => {
+  test('lends its name to the path of an output file', async () => {
     await using claim = await claimFile()
     const before = process.cwd()
     process.chdir(claim.folder)
@@ -129,7 +130,7 @@ describe('a file among the inputs', () => {
     }
   })
 
-  test('goes to the model that judges by a sentence, too', async () => {
+  test('is sent to the model that judges by a sentence, too', async () => {
     const seen: number[] = []
     const script = scriptedModel([
       { when: 'The rule:', reply: { accept: true, reason: '' } },
@@ -152,11 +153,11 @@ describe('a file among the inputs', () => {
 })
 
 for (const kind of ['sqlite', 'file'] as const) {
-  describe(`the bytes, in a ${kind} store`, () => {
+  describe(`the bytes of input files, in a ${kind} store,`, () => {
     const urlIn = (folder: string): string =>
       kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
 
-    test('are there when the original is gone, for a resume in another process', async () => {
+    test('survive the original, for a resume in another process', async () => {
       await using claim = await claimFile()
       const url = urlIn(claim.folder)
       const { crew, seen } = fileCrew(url)
@@ -175,7 +176,7 @@ for (const kind of ['sqlite', 'file'] as const) {
       })
     })
 
-    test('are stored once, however often the file is given and named; the lines stay small', async () => {
+    test('are stored once, however often the file is given and named, and lines stay small', async () => {
       await using claim = await claimFile(randomBytes(10_000_000))
       const { store, stored } = countingBlobs(await openStore(urlIn(claim.folder)))
       try {
@@ -195,7 +196,7 @@ for (const kind of ['sqlite', 'file'] as const) {
       }
     })
 
-    test('are the own ones of a fork, so that deleting the parent breaks nothing', async () => {
+    test('are copied to a fork, so that deleting the parent breaks nothing', async () => {
       await using claim = await claimFile()
       const store = await openStore(urlIn(claim.folder))
       try {
@@ -217,8 +218,8 @@ for (const kind of ['sqlite', 'file'] as const) {
   })
 }
 
-describe('a run that is there already', () => {
-  test('needs no original: the same call goes on with what was stored', async () => {
+describe('an existing run with an input file', () => {
+  test('needs no original: the same call continues with the stored bytes', async () => {
     await using claim = await claimFile()
     const { crew, seen } = fileCrew(newStore())
     const call = { id: 'r', inputs: { claim: file(claim.path) } }
@@ -232,7 +233,7 @@ describe('a run that is there already', () => {
     assert.equal((await refusal(() => crew.fork({ runId: 'r', inputs: call.inputs }))).code, 'INPUT_INVALID')
   })
 
-  test('is not continued with a file that has changed, and says so by name', async () => {
+  test('is not continued with a changed file, and the refusal names the file', async () => {
     await using claim = await claimFile()
     const { crew } = fileCrew(newStore())
     const call = { id: 'r', inputs: { claim: file(claim.path) } }
@@ -243,7 +244,7 @@ describe('a run that is there already', () => {
     assert.match(message, /claim was "claim\.pdf \(19 bytes, application\/pdf, \S+\)" and is "claim\.pdf \(16 bytes/)
   })
 
-  test('is forked with a changed file: input claim changed, and the diff has name, size and hash', async () => {
+  test('is forked with a changed file, and the diff has name, size and hash', async () => {
     await using claim = await claimFile()
     const { crew, seen } = fileCrew(newStore())
     await crew.kickoff({ id: 'a', inputs: { claim: file(claim.path) } })
@@ -261,7 +262,7 @@ describe('a run that is there already', () => {
     )
   })
 
-  test('lends its file to a fork that is given its inputs as they are shown', async () => {
+  test('lends its file to a fork whose inputs are given as they are shown', async () => {
     const { crew, seen } = fileCrew(newStore(), {}, 'Read {claim} for {reader}')
     await crew.kickoff({ id: 'a', inputs: { claim: file(pdf, { name: 'claim.pdf' }), reader: 'Ada' } as never })
     const { inputs } = await crew.run('a').view()
@@ -284,7 +285,7 @@ test('beforeKickoff may pass files on, and add some', async () => {
 describe('readFile', () => {
   const inputs = { claim: file(pdf, { name: 'claim.pdf' }), all: [file(Buffer.from('a,b'), { name: 'rows.csv' })] }
 
-  test('gives functions, conditions, guardrails, tools and callbacks the bytes, by the input or by the name', async () => {
+  test('returns the bytes to functions, conditions, guardrails, tools and callbacks, by input or by name', async () => {
     const read: string[] = []
     const note = async (who: string, reading: Promise<Uint8Array>): Promise<true> => {
       read.push(`${who}: ${hashBytes(await reading)}`)
@@ -329,7 +330,7 @@ describe('readFile', () => {
     )
   })
 
-  test('gives them to a resumed run in which the original is gone, and to a fork of it', async () => {
+  test('returns the bytes to a resumed run whose original is gone, and to a fork of it', async () => {
     await using claim = await claimFile()
     const store = newStore()
     let up = false
@@ -351,7 +352,7 @@ describe('readFile', () => {
     assert.equal(fork.output, pdf.length)
   })
 
-  test('gives nothing that is no file of the run, and says what there is', async () => {
+  test('refuses anything but a file of the run, and lists those', async () => {
     const asked = async (wanted: unknown, given: { [name: string]: object } = inputs): Promise<RepriseError> => {
       const { promise, resolve } = Promise.withResolvers<RepriseError>()
       const look = new Task({
@@ -377,10 +378,10 @@ describe('readFile', () => {
   })
 })
 
-describe('data that looks like a reference', () => {
+describe('data that looks like a file reference', () => {
   const alike = { $file: { hash: hashBytes(pdf), name: 'claim.pdf', mediaType: 'application/pdf', bytes: 20 } }
 
-  test('stays data: to the model, to functions and in listings', async () => {
+  test('stays data for the model, for functions and in listings', async () => {
     const store = newStore()
     const given: unknown[] = []
     const { calls, seen, crew: reading } = fileCrew(store)
@@ -397,7 +398,7 @@ describe('data that looks like a reference', () => {
     assert.deepEqual(Object.keys((first as unknown as { inputs: { claim: object } }).inputs.claim), ['a', '$$$file'])
   })
 
-  test('is told apart from the file beside it', async () => {
+  test('is distinguished from the file beside it', async () => {
     const { crew, seen, calls } = fileCrew(newStore(), {}, 'Read {claim} and {data}')
     const other = { $file: { ...alike.$file, hash: hashBytes('another') } }
     await crew.kickoff({ inputs: { claim: file(pdf, { name: 'claim.pdf' }), data: other } as never })
@@ -406,7 +407,7 @@ describe('data that looks like a reference', () => {
   })
 })
 
-test('an exported run brings its files along, whatever they say, and lacks none of them where it is imported', async () => {
+test('an exported run includes its files, whatever their bytes, and has all of them where it is imported', async () => {
   const store = newStore()
   const { crew } = fileCrew(store)
   // what would be a reference in a line of the journal
@@ -422,7 +423,7 @@ test('an exported run brings its files along, whatever they say, and lacks none 
   assert.equal((await stateOf(elsewhere, 'r')).status, 'suspended')
 })
 
-describe('refused before anything is spent', () => {
+describe('before anything is spent, a kickoff refuses', () => {
   async function refusedInput(claim: unknown): Promise<string> {
     const { crew, calls } = fileCrew(newStore())
     const { code, message } = await refusal(() => crew.kickoff({ inputs: { claim: claim as object } }))
@@ -432,7 +433,7 @@ describe('refused before anything is spent', () => {
     return message
   }
 
-  test('a file that is not there, a folder, an empty one', async () => {
+  test('a missing file, a folder and an empty file', async () => {
     await using claim = await claimFile(Buffer.alloc(0))
     const gone = join(claim.folder, 'gone.pdf')
     assert.equal(
@@ -444,13 +445,13 @@ describe('refused before anything is spent', () => {
     assert.match(await refusedInput(file(new Uint8Array(), { name: 'x.pdf' })), /the file "x\.pdf", which is empty/)
   })
 
-  test('one that cannot be read', { skip: process.getuid?.() === 0 && 'root reads everything' }, async () => {
+  test('a file that cannot be read', { skip: process.getuid?.() === 0 && 'root reads everything' }, async () => {
     await using claim = await claimFile()
     chmodSync(claim.path, 0)
     assert.match(await refusedInput(file(claim.path)), /which cannot be read: EACCES/)
   })
 
-  test('one that is larger than allowed', async () => {
+  test('a file larger than allowed', async () => {
     await using claim = await claimFile(Buffer.alloc(20 * 1024 * 1024 + 1))
     assert.match(
       await refusedInput(file(claim.path)),
@@ -459,7 +460,7 @@ describe('refused before anything is spent', () => {
     assert.match(await refusedInput(file(pdf, { name: 'a.pdf', maxBytes: 5 })), /19 bytes, more than the limit of 5;/)
   })
 
-  test('one of an unknown kind, and a text that is none', async () => {
+  test("a file of an unknown kind, and a text file that isn't text", async () => {
     await using claim = await claimFile(Buffer.from('???'), 'claim')
     assert.match(await refusedInput(file(claim.path)), /has an unknown media type; give it: file\(…, \{ mediaType/)
     const latin = Buffer.from('caf\xe9', 'latin1')
@@ -469,7 +470,7 @@ describe('refused before anything is spent', () => {
     )
   })
 
-  test('any of many, before the first of their runs', async () => {
+  test('any of many files, before the first of their runs', async () => {
     const { crew, calls } = fileCrew(newStore())
     const good = { claim: file(pdf, { name: 'claim.pdf' }) }
     const { message } = await refusal(() => crew.kickoffForEach([good, { claim: file('gone.pdf') }]))
@@ -479,7 +480,7 @@ describe('refused before anything is spent', () => {
     assert.equal(calls.length, 4)
   })
 
-  test('a call of file() that cannot work', async () => {
+  test('an invalid call of file()', async () => {
     const bad = file as (source: unknown, options?: object) => unknown
     assert.match((await refusal(() => bad('https://example.com/a.pdf'))).message, /fetch remote files first/)
     assert.match(
@@ -496,7 +497,7 @@ describe('refused before anything is spent', () => {
   })
 })
 
-test('kinds are told by the name, else by the first bytes', async () => {
+test('the kind of a file comes from its name, else from its first bytes', async () => {
   const kinds: [string, string | Buffer, string][] = [
     ['a.PDF', 'x', 'application/pdf'],
     ['a.docx', 'PK', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],

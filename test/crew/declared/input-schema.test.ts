@@ -43,8 +43,8 @@ function claims(
 const given = { id: ' C-1 ', texts: ['a', 'b'] }
 const used = { id: 'C-1', texts: ['a', 'b'], tone: 'formal' }
 
-describe('a crew with a schema of its inputs', () => {
-  test('gives its tasks the inputs as the schema parses them, and records both', async () => {
+describe('a crew with an input schema', () => {
+  test('passes its tasks the parsed inputs, and records both forms', async () => {
     const { crew, store, seen, warnings } = claims()
     const result = await crew.kickoff({ id: 'r', inputs: given })
     assert.equal(result.raw, 'Answer C-1 in a formal tone')
@@ -52,7 +52,7 @@ describe('a crew with a schema of its inputs', () => {
     const { inputs, given: before } = await stateOf(store, 'r')
     assert.deepEqual({ inputs, before }, { inputs: used, before: given })
     assert.deepEqual(warnings, [])
-    // of the same call, the run is the same; the schema has changed nothing, so nothing is said of it
+    // the same call is the same run; the schema changes no input, so the run does not mention it
     assert.equal((await crew.kickoff({ id: 'r', inputs: given })).raw, result.raw)
     await crew.kickoff({ id: 'plain', inputs: { ...given, id: 'C-2', tone: 'friendly' } })
     assert.equal((await stateOf(store, 'plain')).given, undefined)
@@ -61,7 +61,7 @@ describe('a crew with a schema of its inputs', () => {
   const wrong = { id: 'C-1', texts: 'a' } as never
   const refusal = { code: 'INPUT_INVALID', message: /inputs do not fit the schema of crew claims: .*texts: / }
 
-  test('refuses others before a run is made, queued or planned', async () => {
+  test('refuses other inputs before a run is made, queued or planned', async () => {
     const { crew, store, model } = claims()
     await assert.rejects(crew.kickoff({ id: 'no', inputs: wrong }), refusal)
     await assert.rejects(crew.kickoff({ id: 'no' } as never), refusal)
@@ -78,7 +78,7 @@ describe('a crew with a schema of its inputs', () => {
     assert.equal((await store.list({}, { limit: 10 })).rows.length, 0)
   })
 
-  test('checks the inputs that a run made from another is given over the old ones', async () => {
+  test('checks the inputs that a derived run overrides', async () => {
     const { crew, store, seen, model } = claims()
     await crew.kickoff({ id: 'r', inputs: given })
     const calls = model.calls.length
@@ -89,12 +89,12 @@ describe('a crew with a schema of its inputs', () => {
     assert.equal(forked.raw, 'Answer C-1 in a friendly tone')
     assert.deepEqual(seen.at(-1), { ...used, tone: 'friendly' })
     assert.deepEqual((await stateOf(store, 'f')).given, { ...given, tone: 'friendly' })
-    // without inputs, it has those of the old run
+    // without inputs, the replay has the inputs of the old run
     await crew.replay('reply', { runId: 'f', id: 'g' })
     assert.deepEqual((await stateOf(store, 'g')).inputs, { ...used, tone: 'friendly' })
   })
 
-  test('refuses a replay of a run whose inputs do not fit today’s schema', async () => {
+  test('refuses a replay of a run whose inputs do not fit the current schema', async () => {
     const { store } = claims()
     const count = new Task({ name: 'count', effect: 'read', run: () => 1 })
     const before = new Crew({ name: 'claims', tasks: [count], store })
@@ -104,7 +104,7 @@ describe('a crew with a schema of its inputs', () => {
     await now.replay('count', { runId: 'old', inputs: { texts: ['a'] } })
   })
 
-  test('takes what beforeKickoff gives', async () => {
+  test('checks the inputs from beforeKickoff', async () => {
     const { crew, seen } = claims({ beforeKickoff: (inputs) => ({ ...inputs, texts: ['read'] }) })
     await crew.kickoff({ inputs: { id: 'C-1' } as never })
     assert.deepEqual(seen, [{ id: 'C-1', texts: ['read'], tone: 'formal' }])
@@ -112,7 +112,7 @@ describe('a crew with a schema of its inputs', () => {
     await assert.rejects(bad.kickoff({ inputs: given }), refusal)
   })
 
-  test('as a task is given inputs that fit, checked before the run of the whole is made where they are known', async () => {
+  test('checks its inputs as a nested crew before the outer run is made, if they are known then', async () => {
     const { crew: inner, store, seen } = claims()
     const outer = (inputs?: object) =>
       new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner, inputs: inputs as never })], store })
@@ -126,7 +126,7 @@ describe('a crew with a schema of its inputs', () => {
     await assert.rejects(outer(() => wrong).kickoff({ id: 'late' }), { code: 'INPUT_INVALID', task: 'inner' })
   })
 
-  test('sees files as tasks see them, and keeps them', async () => {
+  test('sees files as tasks do, and keeps them', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'claim.txt')
     writeFileSync(path, 'it burnt')
@@ -154,7 +154,7 @@ describe('a crew with a schema of its inputs', () => {
     await assert.rejects(crew.kickoff({ inputs: { claim: 'claim.txt' } as never }), { code: 'INPUT_INVALID' })
   })
 
-  test('refuses a schema that makes what JSON does not carry, and one that is none', async () => {
+  test('refuses a schema whose results JSON cannot carry, and an invalid schema', async () => {
     const task = new Task({ name: 'x', run: () => 1 })
     const since = z.object({ since: z.string().transform((day) => new Date(day)) })
     const crew = new Crew({ tasks: [task], inputs: since as never, store: newStore() })
@@ -165,7 +165,7 @@ describe('a crew with a schema of its inputs', () => {
     assert.throws(() => new Crew({ tasks: [task], inputs: { id: 'string' } as never }), { code: 'SCHEMA_INVALID' })
   })
 
-  test('takes a schema that gives no JSON Schema, since no model is shown it', async () => {
+  test('accepts a schema without JSON Schema, since no model sees it', async () => {
     const plain = {
       '~standard': {
         version: 1 as const,
@@ -180,7 +180,7 @@ describe('a crew with a schema of its inputs', () => {
     assert.deepEqual(crew.inputs, [])
   })
 
-  test('names all of them', () => {
+  test('names all inputs of the schema', () => {
     assert.deepEqual(claims().crew.inputs, ['id', 'texts', 'tone'])
   })
 
@@ -198,7 +198,7 @@ describe('a crew with a schema of its inputs', () => {
     assert.equal(String(await crew.kickoff({ inputs: { topic: 'long' } })), 'said')
   })
 
-  test('is not asked by a resume, which continues with what was recorded', async () => {
+  test('does not check again in a resume, which continues with the recorded inputs', async () => {
     const { crew, store, seen } = claims()
     const { crew: later } = claims()
     await crew.kickoff({ id: 'r', inputs: given, through: 'count' })

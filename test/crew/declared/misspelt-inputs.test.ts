@@ -18,7 +18,7 @@ function crewOf(...tasks: Task[]): { readonly crew: Crew } {
   return { crew: new Crew({ name: 'c', tasks, store: newStore(), logger }) }
 }
 
-describe('an input that no text uses', () => {
+describe('an unused input', () => {
   const verbs = {
     kickoff: (crew: Crew, inputs: Inputs) => crew.kickoff({ id: 'new', inputs }),
     kickoffForEach: (crew: Crew, inputs: Inputs) => crew.kickoffForEach([{ topic: 'x' }, inputs], { id: 'new' }),
@@ -27,7 +27,7 @@ describe('an input that no text uses', () => {
   }
 
   for (const [verb, make] of Object.entries(verbs)) {
-    test(`is refused by ${verb} in a crew of texts, before a model is asked or a run is made`, async () => {
+    test(`is refused by ${verb} of a crew of texts, before a model is called or a run made`, async () => {
       const { crew } = crewOf(text())
       const asked = model.calls.length
       await assert.rejects(async () => make(crew, { topci: 'y' }), {
@@ -43,7 +43,7 @@ describe('an input that no text uses', () => {
     })
   }
 
-  test('is refused by a schedule of the code, and is named with it', async () => {
+  test('is refused by a schedule in code, and is named with it', async () => {
     const { crew } = crewOf(text())
     const schedule = { name: 'nightly', cron: '@daily', inputs: { topic: 'x', audience: 'y' } }
     await assert.rejects(async () => crew.schedule(schedule), {
@@ -52,7 +52,7 @@ describe('an input that no text uses', () => {
     })
   })
 
-  test('is accepted where a function, a condition, a guardrail, a nested crew or a callback may use it', async () => {
+  test('is accepted if a function, a condition, a guardrail, a nested crew or a callback may use it', async () => {
     const within = new Task({ name: 'within', crew: new Crew({ name: 'inner', tasks: [text()] }) })
     const when = new Task({ name: 'when', description: 'Say it', agent: agent(), when: () => true })
     const judged = new Task({ name: 'judged', description: 'Say it', agent: agent(), guardrails: () => true })
@@ -64,7 +64,7 @@ describe('an input that no text uses', () => {
     })
   })
 
-  test('is accepted when it holds a file, which a tool may read', async () => {
+  test('is accepted if it holds a file, which a tool may read', async () => {
     const { crew } = crewOf(text())
     const scan = file(new Uint8Array([1]), { name: 'scan.pdf' })
     const inputs = { topic: 'x', scan }
@@ -72,7 +72,7 @@ describe('an input that no text uses', () => {
     await crew.fork({ runId: 'r', inputs: { second: [scan] } })
   })
 
-  test('is accepted by a call that finds its run made, also when the crew used it then', async () => {
+  test('is accepted by a call whose run exists, even if the crew used it then', async () => {
     const { crew } = crewOf(text())
     const inputs = { topic: 'x', reader: 'y' }
     const store = newStore()
@@ -81,7 +81,7 @@ describe('an input that no text uses', () => {
     await crew.with({ store }).kickoff({ id: 'r', inputs })
   })
 
-  test('is left to the schema of the inputs', async () => {
+  test('is left to the input schema', async () => {
     const of = (inputs: z.ZodObject) => new Crew({ name: 'c', tasks: [text()], inputs, store: newStore() })
     const topic = z.string()
     await of(z.object({ topic })).kickoff({ inputs: { topic: 'x', other: 1 } })
@@ -92,7 +92,7 @@ describe('an input that no text uses', () => {
     })
   })
 
-  test('is named when the input that it seems to be misspelt for is missing', async () => {
+  test('is named if the input that it seems to misspell is missing', async () => {
     const { crew } = crewOf(text(), code)
     await assert.rejects(crew.kickoff({ inputs: { topci: 'y' } }), {
       code: 'INPUT_MISSING',
@@ -101,7 +101,7 @@ describe('an input that no text uses', () => {
   })
 })
 
-describe('an input that is given to a run made from another', () => {
+describe('an unused input of a derived run', () => {
   const verbs = {
     replay: (crew: Crew, inputs: object) => crew.replay('say', { runId: 'r', id: 'new', inputs: inputs }),
     fork: (crew: Crew, inputs: object) => crew.fork({ runId: 'r', id: 'new', inputs: inputs }),
@@ -110,7 +110,7 @@ describe('an input that is given to a run made from another', () => {
   }
 
   for (const [verb, make] of Object.entries(verbs)) {
-    test(`is refused by ${verb} when nothing can use it, before a model is asked or a run is made`, async () => {
+    test(`is refused by ${verb} if nothing can use it, before a model is called or a run made`, async () => {
       const { crew } = crewOf(text())
       await crew.kickoff({ id: 'r', inputs: { topic: 'x' } })
       const asked = model.calls.length
@@ -127,7 +127,7 @@ describe('an input that is given to a run made from another', () => {
       await make(crew, { topic: 'y' })
     })
 
-    test(`is refused by ${verb} in a crew of functions when it seems to be misspelt for one that the old run has`, async () => {
+    test(`is refused by ${verb} of a crew of functions if it seems to misspell an input of the old run`, async () => {
       const say = new Task({ name: 'say', effect: 'read', run: ({ inputs }) => inputs['claim'] })
       const { crew } = crewOf(say)
       await crew.kickoff({ id: 'r', inputs: { claim: 'x' } })
@@ -138,14 +138,14 @@ describe('an input that is given to a run made from another', () => {
       await make(crew, { claim: 'y', claims: 'y', reader: 'z' })
     })
 
-    test(`is refused by ${verb} beside functions when it seems to be misspelt`, async () => {
+    test(`is refused by ${verb} beside functions if it seems misspelt`, async () => {
       const { crew } = crewOf(text(), code)
       await crew.kickoff({ id: 'r', inputs: { topic: 'x', topics: 'z' } })
       await assert.rejects(async () => make(crew, { topik: 'y' }), {
         code: 'INPUT_UNKNOWN',
         message: /did you mean topic\?.*give the crew an input schema/,
       })
-      // given with the other, it is no slip; nor is one that the old run had, or one that is like no other
+      // not a typo if both are given, if the old run had it, or if it resembles no other
       await make(crew, { topic: 'y', topik: 'y', topics: 'a', audience: 'b' })
     })
   }

@@ -1,5 +1,5 @@
-// Values that are nested far too deeply, from wherever they come: each is refused as what it is, nothing that was paid for is lost,
-// and no run is stuck.
+// Values nested far too deeply, from any source: each is refused with the reason, no paid work is lost, and no run is
+// stuck.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -24,7 +24,7 @@ function saying(first: Reply): LanguageModelV4 & { readonly asked: string[] } {
       const reply = await model.doGenerate(request)
       return asked.push(JSON.stringify(request.prompt.at(-1))) === 1 ? { ...reply, content: [first] } : reply
     },
-    doStream: () => assert.fail('nobody listens'),
+    doStream: () => assert.fail('streamed without a listener'),
   }
 }
 
@@ -44,7 +44,7 @@ for (const levels of [2_000, 100_000]) {
       return { look, calls: () => calls }
     }
 
-    test('as the input of a tool call is told to the model, which goes on', async () => {
+    test('as the input of a tool call is an error for the model, which continues', async () => {
       const model = saying({ ...call, input: nestedText(levels) })
       const { look, calls } = gives('seen')
       const store = newStore()
@@ -57,7 +57,7 @@ for (const levels of [2_000, 100_000]) {
       assert.equal(types.filter((type) => type === 'model.replied').length, 2)
     })
 
-    test('in what a provider says beside its reply is left out, and the reply is kept', async () => {
+    test('in provider metadata beside a reply is left out, and the reply is kept', async () => {
       const model = saying({ type: 'text', text: 'said', providerMetadata: { p: { a: nested(levels) as never } } })
       const crew = new Crew({
         tasks: [new Task({ description: 'Do', agent: new Agent({ role: 'A', goal: 'g', model }) })],
@@ -81,7 +81,7 @@ for (const levels of [2_000, 100_000]) {
       assert.match(model.calls[1]?.lastMessage ?? '', /The call was made.*look\.a\.a.*nested more than 256 levels deep/)
     })
 
-    test('as a structured answer is refused, and the model is told why', async () => {
+    test('as a structured answer is refused, and the model gets the reason', async () => {
       const model = scriptedModel([
         { when: 'nested more than 256', reply: { a: 1 } },
         { when: '', reply: nestedText(levels) },
@@ -90,7 +90,7 @@ for (const levels of [2_000, 100_000]) {
       assert.deepEqual((await new Crew({ tasks: [job], store: newStore(), logger: quiet }).kickoff()).output, { a: 1 })
     })
 
-    test('as the result of a function fails its task with its place', async () => {
+    test('as the result of a function fails its task with the place', async () => {
       const job = new Task({ name: 'compute', effect: 'read', run: () => nested(levels) })
       const error = await refusal(() => new Crew({ tasks: [job], store: newStore() }).kickoff())
       assert.equal(error.code, 'TASK_FAILED')
@@ -100,7 +100,7 @@ for (const levels of [2_000, 100_000]) {
       )
     })
 
-    test('among inputs, edits and answers is refused with its place, and the run takes another', async () => {
+    test('among inputs, edits and answers is refused with the place, and the run accepts another', async () => {
       const model = scriptedModel([{ when: '', reply: 'fine' }])
       const agent = new Agent({ role: 'A', goal: 'g', model })
       const draft = new Task({ name: 'draft', description: 'Draft', agent, humanInput: true })
@@ -120,7 +120,7 @@ for (const levels of [2_000, 100_000]) {
       assert.equal(String(await crew.resume('r')), 'fine')
     })
 
-    test('from a guardrail fails the task, and the paid answer stays', async () => {
+    test('from a guardrail fails the task, and the paid answer is kept', async () => {
       const model = scriptedModel([{ when: '', reply: { a: 1 } }])
       const job = new Task({
         name: 'job',

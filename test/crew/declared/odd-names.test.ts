@@ -1,4 +1,5 @@
-// Names that every JavaScript object answers to: of inputs, tools, tasks, models. None is found where nobody put it, and none is lost.
+// Names of properties that every JavaScript object has, for inputs, tools, tasks and models: none is found unless
+// declared, none is lost.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -15,7 +16,7 @@ const model = () => scriptedModel([{ when: '', reply: 'done' }])
 const agent = (): Agent => new Agent({ role: 'A', goal: 'g', model: model() })
 for (const name of names) {
   describe(`the name ${name}`, () => {
-    test('is an input like any other: missing until it is given, and changed when it is', async () => {
+    test('is an input like any other: missing until it is given, and changed when its value is', async () => {
       const task = new Task({ name: 'job', description: `Do {${name}}`, agent: agent() })
       const crew = new Crew({ name: 'c', tasks: [task], store: newStore(), logger: quiet })
       const missing = await refusal(() => crew.kickoff({}))
@@ -26,7 +27,7 @@ for (const name of names) {
       assert.match(differ.message, new RegExp(`${name} was "x" and is "y"`))
     })
 
-    test('in a text or output file of a crew that is a task is missing until it is given', async () => {
+    test('in a text or output file of a nested crew is missing until it is given', async () => {
       const inner = new Crew({
         name: 'inner',
         tasks: [new Task({ name: 'say', description: `Say {${name}}`, agent: agent() })],
@@ -84,7 +85,7 @@ for (const name of names) {
       },
     )
 
-    test('of a tool that nobody has is told to the model that calls it', async () => {
+    test('of an unknown tool is an error for the model that calls it', async () => {
       const look = tool({ name: 'look', description: 'd', effect: 'read', input: z.object({}), run: () => 'seen' })
       const { crew, model: asked } = oneTask({
         tools: [look],
@@ -97,7 +98,7 @@ for (const name of names) {
       assert.match(asked.calls[1]?.lastMessage ?? '', /There is no tool called/)
     })
 
-    test('is a field of a fingerprint only where it stands there', () => {
+    test('is a field of a fingerprint only if it is set there', () => {
       const field = JSON.parse(`{"${name}":"d"}`) as Record<string, string>
       assert.deepEqual(changedFields({}, field), [name])
       assert.deepEqual(explainChange({}, field), [`${name} added`])
@@ -107,7 +108,7 @@ for (const name of names) {
   })
 }
 
-test('a tool that goes by the name of those that hand work on is refused before anything is spent', () => {
+test('a tool with the name of a delegation tool is refused before anything is spent', () => {
   for (const name of ['delegate_work', 'ask_coworker']) {
     const rival = tool({ name, description: 'd', effect: 'read', input: z.object({}), run: () => '' })
     const boss = new Agent({ role: 'Boss', goal: 'g', model: model(), tools: [rival], allowDelegation: true })
@@ -124,19 +125,19 @@ test('a tool that goes by the name of those that hand work on is refused before 
   }
 })
 
-test('an output file that an input names is fine on a function of a crew that gets its inputs later', async () => {
+test('an output file named by an input is accepted for a function whose crew gets its inputs later', async () => {
   const save = new Task({ name: 'save', effect: 'read', run: () => 'text', outputFile: '{topic}.md' })
   const inner = new Crew({ name: 'inner', tasks: [save] })
   const task = new Task({ name: 'outer', crew: inner, inputs: () => ({}) })
   const crew = new Crew({ name: 'c', tasks: [task], store: newStore(), logger: quiet })
-  // refused when its turn comes, with the name of the input; not before, when nobody knows what it is given
+  // refused with the name of the input when its turn comes, not before its inputs are known
   const error = await refusal(() => crew.kickoff({ id: 'r' }))
   assert.equal(error.code, 'INPUT_MISSING')
   assert.ok(await crew.run('r').view())
   assert.deepEqual(inner.inputs, ['topic'])
 })
 
-test('a hole in a list of tools is named, not stumbled over', () => {
+test('a hole in a list of tools is named instead of crashing', () => {
   const look = tool({ name: 'look', description: 'd', effect: 'read', input: z.object({}), run: () => '' })
   const tools = [look]
   tools[2] = look
@@ -146,7 +147,7 @@ test('a hole in a list of tools is named, not stumbled over', () => {
   })
 })
 
-describe('a name with characters that are not seen', () => {
+describe('a name with invisible characters', () => {
   const hidden = {
     newline: 'a\nb',
     control: 'a\u009bb',
@@ -170,7 +171,7 @@ describe('a name with characters that are not seen', () => {
       }),
   }
   for (const [of, make] of Object.entries(made)) {
-    test(`is refused as that of a ${of}, and shown escaped`, async () => {
+    test(`is refused for a ${of}, and shown escaped`, async () => {
       for (const [kind, name] of Object.entries(hidden)) {
         const error = await refusal(async () => make(name))
         assert.equal(error.code, 'OPTION_INVALID', kind)
@@ -180,7 +181,7 @@ describe('a name with characters that are not seen', () => {
     })
   }
 
-  test('is left out of the name that a task without one gets', () => {
+  test('is left out of the generated name of an unnamed task', () => {
     const task = new Task({ description: 'Say \u202eit\n now' })
     assert.match(task.name, /^say-it-now-[0-9a-f]{4}$/)
   })

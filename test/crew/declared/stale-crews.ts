@@ -1,4 +1,5 @@
-// Crews of every kind of task, each part of which a test can change between two runs. Run as a program, it prints the fingerprints of their tasks.
+// Crews of every kind of task, with parts that a test can change between two runs. Run as a program, prints the
+// fingerprints of the tasks.
 import {
   Agent,
   Crew,
@@ -115,7 +116,10 @@ export interface WorkParts {
   readonly crew?: CrewParts
 }
 
-/** fetch and note are given to sum (functions); research and made are crews, with the run's inputs and with some that a function makes of fetch. */
+/**
+ * fetch and note are given to sum (functions); research and made are crews, with the run's inputs and with some that a
+ * function makes of fetch.
+ */
 export function works(parts: WorkParts = {}, store: Store = memoryStore()): Crew {
   const agent = new Agent({ role: 'Clerk', goal: 'Handle claims', model: answering() })
   const code = (options: CodeTaskOptions) => new Task({ effect: 'read', ...options })
@@ -155,7 +159,9 @@ export interface TeamParts {
   readonly boss?: AgentParts
 }
 
-/** `work` is done by a lead who may hand it to two clerks of one role; or by a boss, who hands it to any of the three. */
+/**
+ * `work` is done by a lead who may hand it to two clerks of one role; or by a boss, who hands it to any of the three.
+ */
 export function team(parts: TeamParts = {}, store: Store = memoryStore(), hierarchical = false): Crew {
   const model = answering()
   const lead = new Agent({ role: 'Lead', goal: 'Lead', model, allowDelegation: true, ...parts.lead })
@@ -167,14 +173,14 @@ export function team(parts: TeamParts = {}, store: Store = memoryStore(), hierar
   const boss = new Agent({ role: 'Boss', goal: 'Rule', model, ...parts.boss })
   const work = new Task({ name: 'work', description: 'Work', ...(hierarchical ? {} : { agent: lead }) })
   const led = hierarchical ? ({ process: 'hierarchical', manager: boss } as const) : {}
-  // one that no text uses, too
+  // includes an input that no text uses
   const given = z.looseObject({})
   return new Crew({ name: 'team', tasks: [work], inputs: given, agents, store, logger: silent, ...led })
 }
 
 export const inputs = { topic: 'water', other: { a: 1, b: 2 } }
 
-/** Of every task of every crew, before anything is known of what its tasks give. */
+/** The fingerprint of every task of every crew, before any output is known. */
 export function fingerprints(given: Inputs = inputs): unknown {
   const crews = [office(), works(), team(), team({}, memoryStore(), true)]
   return crews.map((crew) => crew['~definition']({}).tasks.map((task) => task.fingerprint(given, new Map())))

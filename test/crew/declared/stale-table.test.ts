@@ -1,5 +1,5 @@
-// What makes a stored output stale, row by row: each option that a result can depend on, and each that it cannot. The same as a page:
-// docs/explanation/stale.md.
+// What makes a stored output stale, row by row: each option that a result depends on, and each that it does not. The
+// page docs/explanation/stale.md has the same table.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -35,7 +35,7 @@ type Given = { readonly [name: string]: unknown }
 type Fields = { readonly [task: string]: readonly string[] }
 type Row<Parts> = readonly [what: string, change: Parts & { readonly inputs?: Given }, stale?: Fields]
 
-/** A run of the crew as it is, and for each row what is stale of it for the crew with that change. */
+/** Runs the crew as it is, and checks for each row what is stale for the crew with that change. */
 function table<Parts extends object>(
   make: (parts: Parts & {}, store: Store) => Crew,
   rows: readonly Row<Parts>[],
@@ -56,7 +56,7 @@ function table<Parts extends object>(
       if (Object.keys(stale).length === 0) assert.deepEqual(plan.execute, [])
       if (others) return
       assert.deepEqual(fieldsOf((await changed.run('first').view()).stale), stale)
-      // whoever asks again for the same is given what there is, and nothing that is stale
+      // a kickoff with reuse takes existing outputs, and no stale ones
       const reused = await changed.plan({ of: 'kickoff', inputs: inputs as {}, reuse: true })
       const made = Object.keys(stale).filter((task) => stale[task]?.some((field) => !field.startsWith('condition ')))
       for (const task of made) assert.ok(reused.execute.includes(task), `${task} is reused`)
@@ -71,7 +71,7 @@ function fieldsOf(tasks: readonly { readonly task: string; readonly fields?: rea
 const all = (fields: string[]): Fields =>
   Object.fromEntries(['facts', 'letter', 'judged', 'checked'].map((task) => [task, fields]))
 
-describe('of a task for an agent', () => {
+describe('a task for an agent:', () => {
   table<OfficeParts>(office, [
     ['no change', {}],
     ['the description', { facts: { description: 'Facts about {topic}' } }, { facts: ['description'] }],
@@ -83,7 +83,7 @@ describe('of a task for an agent', () => {
     ['the backstory', { clerk: { backstory: 'New' } }, all(['agent backstory'])],
     ['the model', { clerk: { model: answering('another') } }, all(['model'])],
     ['a setting', { clerk: { settings: { temperature: 1, maxOutputTokens: 900 } } }, all(['settings'])],
-    ['a date that the agent is told', { clerk: { injectDate: true } }, all(['date'])],
+    ['a date for the agent', { clerk: { injectDate: true } }, all(['date'])],
     ['the format of a date that it is not told', { clerk: { dateFormat: '%B %Y' } }],
     ['the order of settings', { clerk: { settings: { maxOutputTokens: 900, temperature: 0 } } }],
     [
@@ -107,7 +107,7 @@ describe('of a task for an agent', () => {
       { facts: { output: amount.describe('In euros') } },
       { facts: ['output schema'], checked: ['condition output schema:facts'] },
     ],
-    ['a schema that is made anew', { facts: { output: z.object({ amount: z.number() }) } }],
+    ['an equal schema made again', { facts: { output: z.object({ amount: z.number() }) } }],
     ['markdown', { letter: { markdown: true } }, { letter: ['markdown'] }],
     ['humanInput', { letter: { humanInput: true } }, { letter: ['human input'] }],
     ['the version', { letter: { version: '2' } }, { letter: ['version'] }],
@@ -196,13 +196,13 @@ describe('of a task for an agent', () => {
     ['no condition any more', { checked: { when: undefined as never } }],
   ])
 
-  test('an agent, a task and a tool that are made anew under other variables make nothing stale', async () => {
+  test('an agent, a task and a tool made again under other variables make nothing stale', async () => {
     const store = memoryStore()
     await office({}, store).kickoff({ id: 'first', inputs: usual })
     assert.deepEqual((await office({}, store).plan()).execute, [])
   })
 
-  test('stand-ins make stale what they stand in for, if they are another model or tool', async () => {
+  test('overrides make stale what they replace if they are another model or tool', async () => {
     const store = memoryStore()
     await office({}, store).kickoff({ id: 'first', inputs: usual })
     const plan = async (changes: Parameters<Crew['with']>[0]) =>
@@ -216,7 +216,7 @@ describe('of a task for an agent', () => {
 
 const ofCrew = (name: string): Fields => ({ research: [`crew task:${name}`] })
 
-describe('of a task that is a function or a crew', () => {
+describe('a function task or nested crew:', () => {
   table<WorkParts>(works, [
     ['no change', {}],
     [
@@ -228,7 +228,7 @@ describe('of a task that is a function or a crew', () => {
     ['the effect of a function', { sum: { effect: 'idempotent' } }, { sum: ['code'] }],
     ['the schema of a function', { sum: { output: z.any() } }, { sum: ['output schema'] }],
     [
-      'the schema that what it is given is read by',
+      'the schema that parses its context',
       { fetch: { output: z.object({ amount: z.number().transform(String) }).describe('') } },
       { fetch: ['output schema'], sum: ['output schema:fetch'], made: ['output schema:fetch'] },
     ],
@@ -305,7 +305,7 @@ describe('of a task that is a function or a crew', () => {
   const plain = (tasks: readonly Task[], store: Store) =>
     new Crew({ name: 'plain', tasks, store, logger: { info() {}, warn() {} } })
 
-  test('the order of tasks within a crew makes it stale, also where each is given the same', async () => {
+  test('the order of tasks in a nested crew makes it stale, even if each gets the same inputs', async () => {
     const store = memoryStore()
     const [one, two, last] = ['one', 'two', 'last'].map(
       (name) => new Task({ name, description: name, agent, context: [] }),
@@ -317,7 +317,7 @@ describe('of a task that is a function or a crew', () => {
     assert.deepEqual(fieldsOf((await outer([one, two]).plan()).tasks), { all: ['crew task:last', 'crew tasks'] })
   })
 
-  test('the manager and the agents of a crew within make it stale', async () => {
+  test('the manager and the agents of a nested crew make it stale', async () => {
     const store = memoryStore()
     const outer = (goal: string, more: readonly Agent[] = []) => {
       const manager = new Agent({ role: 'Boss', goal, model: answering() })
@@ -332,7 +332,7 @@ describe('of a task that is a function or a crew', () => {
     assert.deepEqual(fieldsOf((await outer('Rule', [other]).plan()).tasks), { all: ['crew task:find'] })
   })
 
-  test('a crew with inputs of its own is given neither those of the run nor outputs, so that these make it stale no more than it is', async () => {
+  test('a nested crew with inputs of its own receives neither inputs nor outputs of the outer run, and these do not make it stale', async () => {
     const store = memoryStore()
     const crew = (text: string) => {
       const before = new Task({ name: 'before', description: text, agent })
@@ -346,7 +346,7 @@ describe('of a task that is a function or a crew', () => {
     )
   })
 
-  test('the contents of a file among the inputs of a crew make it stale', async () => {
+  test('the contents of an input file of a nested crew make it stale', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'topic.txt')
     const store = memoryStore()
@@ -358,7 +358,7 @@ describe('of a task that is a function or a crew', () => {
     assert.deepEqual(fieldsOf((await crew().plan()).tasks), { own: ['crew inputs'] })
   })
 
-  test('an equal text that is read as something else makes a function stale', async () => {
+  test('an equal text that is parsed differently makes a function stale', async () => {
     const store = memoryStore()
     const crew = (value: unknown) => {
       const first = new Task({ name: 'first', effect: 'read', run: () => value, version: typeof value })
@@ -373,7 +373,7 @@ describe('of a task that is a function or a crew', () => {
   })
 })
 
-describe('of agents that hand work on', () => {
+describe('agents that delegate:', () => {
   for (const hierarchical of [false, true]) {
     const lead = hierarchical ? ['coworker:Lead'] : ['agent goal']
     const make = (parts: TeamParts, store: Store) => team(parts, store, hierarchical)
@@ -393,7 +393,7 @@ describe('of agents that hand work on', () => {
         ],
         ['a coworker that may hand on', { second: { allowDelegation: true } }, { work: ['coworker:Clerk'] }],
         ['an input of a coworker’s text', { inputs: { topic: 'fire' } }, { work: ['input:topic'] }],
-        ['an input that nobody uses', { inputs: { other: 1 } }],
+        ['an unused input', { inputs: { other: 1 } }],
         ['the order of a coworker’s tools', { more: 'before' }],
         ['one coworker less', { agents: ['lead', 'first'] }, { work: ['coworker:Clerk', 'coworkers'] }],
         [
@@ -424,7 +424,7 @@ describe('of agents that hand work on', () => {
   ])
 })
 
-describe('of an answer that was forced in the last turn', () => {
+describe('an answer forced in the last turn:', () => {
   const search = tool({ name: 'search', description: 'Search', effect: 'read', input: z.object({}), run: () => 1 })
   const call = [{ tool: 'search', input: {} }]
   const handOn = [{ tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Look', context: '' } }]
@@ -464,14 +464,14 @@ describe('of an answer that was forced in the last turn', () => {
     assert.deepEqual(await stale('Led', { lead: 2, turns: 9 }, { lead: 3, turns: 9 }), ['maxIterations:Lead'])
   })
 
-  test('one that was not forced is stale under no other maxIterations', async () => {
+  test('an answer that was not forced is stale under no other maxIterations', async () => {
     assert.deepEqual(await stale('Long', {}, {}), [])
     assert.deepEqual(await stale('Short', { turns: 3 }, { turns: 9 }), [])
     assert.deepEqual(await stale('Led', { turns: 3 }, { turns: 9, lead: 5 }), [])
   })
 })
 
-describe('of files among the inputs', () => {
+describe('input files:', () => {
   const claim = (text: string) => file(Buffer.from(text), { name: 'claim.txt' })
   const given = { topic: 'water', claim: claim('old') }
   table<OfficeParts>(
@@ -480,7 +480,7 @@ describe('of files among the inputs', () => {
       ['no change', {}],
       // letter has a tool, which can read it; judged a guardrail, which is shown it
       [
-        'the contents of one that no text uses',
+        'the contents of a file that no text uses',
         { inputs: { claim: claim('new') } },
         { letter: ['input:claim'], judged: ['input:claim'], checked: ['condition input:claim'] },
       ],
@@ -497,7 +497,7 @@ describe('of files among the inputs', () => {
     (parts, store) => team(parts, store),
     [
       [
-        'the contents of one that a coworker’s tool can read',
+        'the contents of a file that a coworker’s tool can read',
         { inputs: { claim: claim('new') } },
         { work: ['input:claim'] },
       ],
@@ -506,7 +506,7 @@ describe('of files among the inputs', () => {
   )
 })
 
-test('the page has every option of agents, tasks, crews and tools', async () => {
+test('the page lists every option of agents, tasks, crews and tools', async () => {
   const page = await readFile('docs/explanation/stale.md', 'utf8')
   const options = new Set(Object.values(optionRows).flatMap((rows) => Object.keys(rows)))
   assert.deepEqual(
@@ -534,7 +534,7 @@ test('another process and another store see the same fingerprints', async () => 
   assert.deepEqual((await there.plan()).execute, [])
 })
 
-test('names with a colon do not stand for another field', () => {
+test('a name with a colon is not mistaken for another field', () => {
   const definition = (name: string) => {
     const agent = new Agent({ role: 'A', goal: 'g', guardrails: () => true })
     const tasks = ['facts', 'a:b', name].map((one) => new Task({ name: one, description: one, agent }))

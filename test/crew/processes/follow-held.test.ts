@@ -1,4 +1,4 @@
-// A kickoff in one process of the run that another one executes, as when a client repeats its request to the next server.
+// A kickoff of a run that another process executes, as when a client repeats its request to the next server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { kindsHere } from '../../support/store-place.ts'
@@ -9,8 +9,8 @@ const options = { id: 'same', inputs: { topic: 'water', reader: 'Ada' }, whenHel
 const follow: Order = { act: 'follow', options }
 
 for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
-  describe(`a run that is followed from another process on ${kind}`, { skip }, () => {
-    test('gives there what it gives here, and nothing is asked there', async () => {
+  describe(`a run followed from another process on ${kind}`, { skip }, () => {
+    test('returns the same result there, without a model call', async () => {
       await using stage = await openStage(kind)
       const one = stage.start({ act: 'kickoff', options, hold: 'weigh' })
       await one.held
@@ -23,7 +23,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
       assert.deepEqual(there.tasks, here.tasks)
     })
 
-    test('is continued there when its process is killed, and nothing that was recorded is done again', async () => {
+    test('is continued there when its process is killed, and no recorded step is repeated', async () => {
       await using stage = await openStage(kind)
       const one = stage.start({ act: 'kickoff', options, hold: 'weigh' })
       await one.held

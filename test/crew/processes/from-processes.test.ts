@@ -1,4 +1,4 @@
-// Runs that are made from others, every time in another process. Whatever is made, the runs before it stay as they are, byte for byte.
+// Runs derived from others, each in another process. The earlier runs stay as they are, byte for byte.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -27,8 +27,8 @@ async function failedRun(stage: Stage): Promise<void> {
 // what differs over PostgreSQL is in the contract, but for the whole
 const kinds = await kindsHere('sqlite', 'file', ...(isFull ? (['postgres', 'redis'] as const) : []))
 for (const { kind, skip } of kinds) {
-  describe(`from processes of their own on ${kind}`, { skip }, () => {
-    test('a failed run is replayed from the failed task, from one never reached, and what came of that again', async () => {
+  describe(`in processes of their own on ${kind},`, { skip }, () => {
+    test('a failed run is replayed from its failed task, from a task never reached, and again from the result', async () => {
       await using stage = await openStage(kind)
       await failedRun(stage)
 
@@ -58,7 +58,7 @@ for (const { kind, skip } of kinds) {
       assert.equal(await stage.parentOf(again.runId), run)
     })
 
-    test('a failed run is forked as it is, from a task never reached, and what came of that again', async () => {
+    test('a failed run is forked as it is, from a task never reached, and again from the result', async () => {
       await using stage = await openStage(kind)
       await failedRun(stage)
 
@@ -75,7 +75,7 @@ for (const { kind, skip } of kinds) {
       assert.equal(again.tasks?.['weigh'], 'inherited: weighed by hand')
     })
 
-    test('three replays in a row each start from what the last one made', async () => {
+    test("three replays in a row each start from the last one's run", async () => {
       await using stage = await openStage(kind)
       let last = (await stage.live({ act: 'kickoff', options: { inputs } })).runId
       for (const word of ['one', 'two', 'three']) {
@@ -88,7 +88,7 @@ for (const { kind, skip } of kinds) {
       }
     })
 
-    test('a call that must not be made twice is made once, through three generations of replays and forks', async () => {
+    test('a once call is made once through three generations of replays and forks', async () => {
       await using stage = await openStage(kind)
       await stage.live({ act: 'kickoff', options: { inputs } })
       for (const act of ['replay', 'fork', 'replay'] as const) {
@@ -100,7 +100,7 @@ for (const { kind, skip } of kinds) {
       assert.deepEqual(await stage.filed(), ['alpha C-1'])
     })
 
-    test('a fork that is killed in the middle is gone on with by another process, which pays for nothing that is done', async () => {
+    test('a killed fork is continued by another process, which pays for no finished step', async () => {
       await using stage = await openStage(kind)
       await stage.live({ act: 'kickoff', options: { id: 'first', inputs } })
       const { first } = Object.fromEntries(await stage.bytes())
@@ -121,7 +121,7 @@ for (const { kind, skip } of kinds) {
       assert.equal((await stage.bytes()).get('first'), first)
     })
 
-    test('a fork that is killed inside a call that it was to make again asks before it makes it a third time', async () => {
+    test('a fork killed inside a repeated once call asks before it makes the call a third time', async () => {
       await using stage = await openStage(kind)
       await stage.live({ act: 'kickoff', options: { inputs } })
       const options = { id: 'forked', from: 'file', effects: 'again' }
@@ -140,7 +140,7 @@ for (const { kind, skip } of kinds) {
       ['keeps what depends on it when the output comes out equal', {}, ['gather']],
       ['executes what depends on it when it does not', { gather: 'more' }, ['gather', 'file', 'file', 'weigh', 'note']],
     ] as const) {
-      test(`a refresh that is killed at a changed task ${title}, as the process that resumes it finds`, async () => {
+      test(`a refresh killed at a changed task ${title}, as the resuming process finds`, async () => {
         await using stage = await openStage(kind)
         await stage.live({ act: 'kickoff', options: { inputs } })
         const texts = { gather: ', politely' }
@@ -155,7 +155,7 @@ for (const { kind, skip } of kinds) {
       })
     }
 
-    test('two that make the same fork at once make one run: the second is refused until the first is gone', async () => {
+    test('two processes that make the same fork make one run: the second is refused until the first is gone', async () => {
       await using stage = await openStage(kind)
       await stage.live({ act: 'kickoff', options: { id: 'first', inputs } })
       const order: Order = { act: 'fork', options: { id: 'same', runId: 'first', from: 'weigh' } }
@@ -169,7 +169,7 @@ for (const { kind, skip } of kinds) {
       assert.deepEqual([...(await stage.bytes()).keys()].toSorted(), ['first', 'same'])
     })
 
-    test('a run that another process is executing is forked from what it has, and goes on undisturbed', async () => {
+    test('a run that another process executes is forked from its current record, and continues undisturbed', async () => {
       await using stage = await openStage(kind)
       const running = stage.start({ act: 'kickoff', options: { id: 'first', inputs }, hold: 'weigh' })
       await running.held
@@ -183,7 +183,7 @@ for (const { kind, skip } of kinds) {
       assert.deepEqual(await stage.filed(), ['alpha C-1'])
     })
 
-    test('a run that is just making a call that must not be made twice is forked with a question', async () => {
+    test('a run inside a once call is forked with a question', async () => {
       await using stage = await openStage(kind)
       const running = stage.start({ act: 'kickoff', options: { id: 'first', inputs }, hold: 'tool' })
       await running.held

@@ -1,5 +1,5 @@
-// A crew in a process of its own: does what it is told, and says what came of it. Its second task calls a tool that must not run twice
-// and that leaves a line in a file. Where told to hold, it says so to the test and waits.
+// A crew in a process of its own: executes an order and prints the outcome. Its second task calls a `once` tool that
+// leaves a line in a file. At the task or tool of `hold`, it notifies the test and waits.
 import { appendFileSync } from 'node:fs'
 import { Agent, Crew, RepriseError, Task, tool, type Answer } from 'reprise'
 import { z } from 'zod'
@@ -19,11 +19,11 @@ export interface Order {
   readonly answer?: Answer
   /** What tasks say; else their names. */
   readonly words?: { readonly [K in Name]?: string }
-  /** Behind the usual descriptions. */
+  /** Appended to the usual descriptions. */
   readonly texts?: { readonly [K in Name]?: string }
   /** The task at which the model fails. */
   readonly fail?: Name
-  /** The task at whose model call it waits until the test says to go on, or the tool. */
+  /** The task whose model call, or the tool whose call, waits until the test releases it. */
   readonly hold?: Name | 'tool'
 }
 

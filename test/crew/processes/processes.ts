@@ -1,4 +1,4 @@
-// Real processes over one store in a folder of its own, and every byte that their runs have in it.
+// Real processes over one store in its own folder, and every byte of their runs in it.
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { bytesOf } from '../verbs/diamond.ts'
 import type { Commission, Order, Report } from './process-crew.ts'
 
 export interface Started {
-  /** Resolves when the process waits where it was told to hold. */
+  /** Resolves once the process waits at its `hold`. */
   readonly held: Promise<void>
   readonly ended: Promise<Report>
   goOn(): void
@@ -22,7 +22,7 @@ export interface Started {
 
 export interface Stage extends AsyncDisposable {
   readonly url: string
-  /** A process that is told to hold. */
+  /** A process that holds. */
   start(order: Order): Started
   /** In another process than this one and the one before. */
   live(order: Order): Promise<Report>

@@ -1,4 +1,4 @@
-// A process that has 100 ms for a run whenever it is told: nine tasks of three model calls each, counted in a file outside.
+// A process that gives a run 100 ms on each command: nine tasks of three model calls each, counted in a file.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -35,7 +35,7 @@ const agent = new Agent({ role: 'A', goal: 'g', model, tools: [lookup] })
 const tasks = Array.from({ length: 9 }, (_, at) => new Task({ name: `t${at}`, description: `T${at}`, agent }))
 const crew = new Crew({ name: 'sliced', tasks, store: url })
 const open = openCrew(crew['~definition']({}), { store: url, name: crew.name })
-// whoever is first queues it
+// the first process queues the run
 await queueRun(await open.engine(), open.definition, { run: 'r', inputs: {} })
 await open.close()
 process.on('message', () => {

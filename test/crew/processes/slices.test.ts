@@ -1,4 +1,4 @@
-// A run that no process has time for.
+// A run longer than the time of any process.
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { bundle } from '../../support/bundle.ts'
 
-test('a crew of 27 model calls, advanced in slices of 100 ms by processes that take turns, makes 27 calls', async () => {
+test('a crew of 27 model calls, advanced in slices of 100 ms by alternating processes, makes 27 calls', async () => {
   await using folder = await temporaryFolder()
   const ledger = join(folder.path, 'calls.log')
   const { file, variables } = await bundle(join(import.meta.dirname, 'slice-process.ts'))

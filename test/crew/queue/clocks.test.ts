@@ -1,4 +1,4 @@
-// Machines that share a store may have clocks that differ: what is to happen after some time happens by the store's.
+// Machines that share a store may have different clocks: delays follow the clock of the store.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Crew, Task } from 'reprise'
@@ -12,7 +12,7 @@ for (const [where, ahead] of [
   ['an hour ahead of this machine', hour],
   ['an hour behind it', -hour],
 ] as const)
-  describe(`with the clock of the store ${where}`, () => {
+  describe(`with the store's clock ${where},`, () => {
     test('a delay is kept', async () => {
       const clock = jumpingClock(Date.now() + ahead)
       await using crew = failing(memoryStore({ now: clock.now }), 0)
@@ -23,7 +23,7 @@ for (const [where, ahead] of [
       assert.equal(await statusAfter(crew), 'completed')
     })
 
-    test('the time between two tries is kept', async () => {
+    test('the backoff between two tries is kept', async () => {
       const clock = jumpingClock(Date.now() + ahead)
       await using crew = failing(memoryStore({ now: clock.now }), 1)
       await crew.enqueue({ id: 'r' })

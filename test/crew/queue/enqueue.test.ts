@@ -12,7 +12,7 @@ function claims(options: object = {}) {
   return new Crew({ name: 'claims', agents: [agent], tasks: [note], store: memoryStore(), ...options })
 }
 
-test('enqueue records a run that waits for a worker, and executes nothing of it', async () => {
+test('enqueue records a run that waits for a worker, and executes nothing', async () => {
   await using crew = claims()
   const asked = model.calls.length
   const run = await crew.enqueue({ inputs: { notes: 'Water' }, id: 'claim-1', priority: 'high' })
@@ -28,7 +28,7 @@ test('enqueue records a run that waits for a worker, and executes nothing of it'
   assert.equal(row?.priority, 1)
 })
 
-test('the same id with the same inputs is the same run, also for many at once', async () => {
+test('the same id with the same inputs is the same run, for many calls at once too', async () => {
   await using crew = claims()
   const inputs = { notes: 'Water' }
   const runs = await Promise.all(Array.from({ length: 5 }, () => crew.enqueue({ inputs, id: 'claim-1' })))
@@ -36,21 +36,21 @@ test('the same id with the same inputs is the same run, also for many at once', 
   assert.equal((await Array.fromAsync(crew.runs())).length, 1)
 })
 
-test('the same id with other inputs is refused, and with no inputs it is the run that is there', async () => {
+test('the same id with other inputs is refused, and without inputs it is the existing run', async () => {
   await using crew = claims()
   await crew.enqueue({ inputs: { notes: 'Water' }, id: 'claim-1' })
   await assert.rejects(crew.enqueue({ inputs: { notes: 'Fire' }, id: 'claim-1' }), { code: 'INPUTS_DIFFER' })
   assert.equal((await crew.enqueue({ id: 'claim-1' } as never)).id, 'claim-1')
 })
 
-test('a run that is queued is executed by a resume, as by a worker', async () => {
+test('a queued run is executed by a resume as by a worker', async () => {
   await using crew = claims()
   const { id } = await crew.enqueue({ inputs: { notes: 'Water' } })
   const result = await crew.resume(id)
   assert.deepEqual([result.status, result.status === 'completed' && result.raw], ['completed', 'Urgent'])
 })
 
-test('inputs that a kickoff refuses are refused before anything is recorded', async () => {
+test('enqueue refuses the inputs that a kickoff refuses, before anything is recorded', async () => {
   await using crew = claims()
   await assert.rejects(crew.enqueue({} as never), { code: 'INPUT_MISSING' })
   await assert.rejects(crew.enqueue({ inputs: { notes: 1n } } as never), { code: 'INPUT_INVALID' })
@@ -69,7 +69,7 @@ test('inputs that a kickoff refuses are refused before anything is recorded', as
   assert.deepEqual(await Array.fromAsync(crew.runs()), [])
 })
 
-test('the key of a model is needed where the run is executed, not where it is queued', async () => {
+test('a model key is needed where the run is executed, not where it is queued', async () => {
   await using crew = claims({ agents: [new Agent({ role: 'Analyst', goal: 'Help', model: 'groq/some-model' })] })
   await assert.rejects(crew.kickoff({ inputs: { notes: 'x' } }), { code: 'MODEL_KEY_MISSING' })
   assert.ok(await crew.enqueue({ inputs: { notes: 'x' } }))

@@ -22,7 +22,7 @@ async function times(cron: string, timezone: string, from: string, count: number
   return found
 }
 
-test('a daily time keeps to the clock on the wall over both changes of the clock', async () => {
+test('a daily time follows local time over both clock changes', async () => {
   assert.deepEqual(await times('0 6 * * *', 'Europe/Berlin', '2026-03-28T00:00Z', 3), [
     '2026-03-28T05:00',
     '2026-03-29T04:00',
@@ -35,7 +35,7 @@ test('a daily time keeps to the clock on the wall over both changes of the clock
   ])
 })
 
-test('a time that the clock leaves out in spring comes once, right after the gap', async () => {
+test('a time that the clock skips in spring comes once, right after the gap', async () => {
   assert.deepEqual(await times('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', 2), [
     '2026-03-29T01:00',
     '2026-03-30T00:30',
@@ -57,7 +57,7 @@ test('a time that the clock shows twice in autumn comes once', async () => {
   ])
 })
 
-test('every half hour stays every half hour over both changes of the clock', async () => {
+test('every half hour stays every half hour over both clock changes', async () => {
   const halves = ['00:30', '01:00', '01:30', '02:00', '02:30']
   assert.deepEqual(
     await times('*/30 * * * *', 'Europe/Berlin', '2026-03-29T00:00Z', 5),
@@ -69,7 +69,7 @@ test('every half hour stays every half hour over both changes of the clock', asy
   )
 })
 
-test('a schedule is read in UTC unless it names a time zone, and is named after its crew unless it has a name', async () => {
+test('a schedule is read in UTC unless it names a time zone, and has the name of its crew unless it has its own', async () => {
   const crew = reports()
   const schedule = await crew.schedule({ cron: ' @daily ', inputs: { day: 'today' } })
   const next = schedule.next(new Date('2026-11-15T12:00Z')) as Date
@@ -134,7 +134,7 @@ test('a second schedule of one name is refused', async () => {
   )
 })
 
-test('the next run of a schedule is made once, whoever asks for it, with the inputs of its time', async () => {
+test('the next run of a schedule is made once by any number of callers, with the inputs of its time', async () => {
   await using crew = reports().with({ store: 'memory:' })
   await crew.schedule({
     name: 'nightly',
@@ -158,7 +158,7 @@ test('a copy of a crew for another store keeps its schedules', async () => {
   assert.deepEqual(await crew.with({ store: 'memory:' }).schedules(), await crew.schedules())
 })
 
-test('two crews of one store whose schedules have one name are told so', async () => {
+test('two crews of one store whose schedules share a name are both named in the refusal', async () => {
   const store = 'memory:two-crews'
   await using one = reports('one').with({ store })
   await using other = reports('other').with({ store })

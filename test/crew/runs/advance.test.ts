@@ -1,4 +1,5 @@
-// A run is advanced in slices, by whoever has time for it: nothing that was paid for is lost, and what cannot be advanced is told apart.
+// A run is advanced in slices, by whoever has time for it: nothing that was paid for is lost, and what cannot be
+// advanced is told apart.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'

@@ -1,4 +1,5 @@
-// A page in a browser: runs the script of the guide on a real EventSource, in a thread of its own since Node has it only with a flag.
+// A page in a browser: runs the script of the guide on a real EventSource, in a thread of its own since Node has it
+// only with a flag.
 import { runInNewContext } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
 

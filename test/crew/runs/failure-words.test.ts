@@ -1,4 +1,5 @@
-// What a failure says: what happened is recorded at its place, without where and without advice; whoever tells it says where, once.
+// What a failure says: what happened is recorded at its place, without where and without advice; whoever tells it says
+// where, once.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'

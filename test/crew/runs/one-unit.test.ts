@@ -1,4 +1,5 @@
-// A run and the runs of its tasks that are crews are one: exported, imported, deleted and pruned together, and never mixed up with others.
+// A run and the runs of its tasks that are crews are one: exported, imported, deleted and pruned together, and never
+// mixed up with others.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'

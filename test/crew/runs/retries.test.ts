@@ -1,4 +1,5 @@
-// A run that failed is tried again by workers, as its crew says; a process that starts again takes up all that is ready; what is imported is left alone.
+// A run that failed is tried again by workers, as its crew says; a process that starts again takes up all that is
+// ready; what is imported is left alone.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'

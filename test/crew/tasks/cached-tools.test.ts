@@ -1,4 +1,5 @@
-// Tools whose results are kept for the run: what counts as an equal call, what is never kept, and that a crash changes nothing.
+// Tools whose results are kept for the run: what counts as an equal call, what is never kept, and that a crash changes
+// nothing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { tool as aiTool } from 'ai'

@@ -1,5 +1,5 @@
-// Conversations that outgrow the model's window: when they are summarised, what the model is shown then, and that every later process
-// shows it the same and pays for nothing twice.
+// Conversations that outgrow the model's window: when they are summarised, what the model is shown then, and that every
+// later process shows it the same and pays for nothing twice.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

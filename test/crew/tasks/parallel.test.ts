@@ -1,4 +1,5 @@
-// Tasks beside one another: async tasks in a sequential crew, and crews in which a task starts as soon as its context is there.
+// Tasks beside one another: async tasks in a sequential crew, and crews in which a task starts as soon as its context
+// is there.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CrewOptions, type TaskOutput } from 'reprise'

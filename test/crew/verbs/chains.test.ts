@@ -1,6 +1,6 @@
-// Chains of runs, each made from the one before by changed code, inputs and wishes, with processes that die on the way. Held against
-// what a fresh kickoff of the same code and inputs gives, against the plan, against how often a once tool was called, and against
-// the bytes of all earlier runs.
+// Chains of runs, each made from the one before by changed code, inputs and wishes, with processes that die on the way.
+// Held against what a fresh kickoff of the same code and inputs gives, against the plan, against how often a once tool
+// was called, and against the bytes of all earlier runs.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

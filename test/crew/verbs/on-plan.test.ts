@@ -1,4 +1,5 @@
-// Who is asked before something is done: the plan that was shown is the one that is carried out, and it is made from one reading.
+// Who is asked before something is done: the plan that was shown is the one that is carried out, and it is made from
+// one reading.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Crew, Plan, RunPromise } from 'reprise'

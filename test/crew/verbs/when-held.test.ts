@@ -1,5 +1,5 @@
-// The same id while the run is under way: a call that was told to follow waits for whoever executes the run, does nothing twice, and
-// continues the run when it is left.
+// The same id while the run is under way: a call that was told to follow waits for whoever executes the run, does
+// nothing twice, and continues the run when it is left.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Logger } from 'reprise'

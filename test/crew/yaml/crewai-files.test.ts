@@ -1,5 +1,5 @@
-// Files as CrewAI's users have them: what crew.py says there is said by name here, all mistakes come at once, and what Reprise
-// does not have is told to the logger where a crew can do without it.
+// Files as CrewAI's users have them: what crew.py says there is said by name here, all mistakes come at once, and what
+// Reprise does not have is told to the logger where a crew can do without it.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'

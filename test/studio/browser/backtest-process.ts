@@ -1,4 +1,5 @@
-// A studio in a process of its own, to be killed in the middle of a backtest: its model answers as often as it is told, and then not until the parent says so.
+// A studio in a process of its own, to be killed in the middle of a backtest: its model answers as often as it is told,
+// and then not until the parent says so.
 import { once } from 'node:events'
 import { serveStudio } from 'reprise/studio'
 import { topicsCrew } from './topics-crew.ts'

@@ -1,4 +1,5 @@
-// A backtest from the page: what it will do is shown first, how far it is while it works, and a kill loses nothing that is done.
+// A backtest from the page: what it will do is shown first, how far it is while it works, and a kill loses nothing that
+// is done.
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

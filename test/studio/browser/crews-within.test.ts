@@ -1,4 +1,5 @@
-// Crews within crews on the page of the outermost run: opened in place, read only then, live, by keyboard and by address.
+// Crews within crews on the page of the outermost run: opened in place, read only then, live, by keyboard and by
+// address.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'

@@ -1,5 +1,5 @@
-// A run on the page while it happens: from its start to its end, over the death of the process that executes it, over a connection that is cut,
-// and in two browsers at once.
+// A run on the page while it happens: from its start to its end, over the death of the process that executes it, over a
+// connection that is cut, and in two browsers at once.
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Long lists: of them, the document has what is in sight, and all can be reached by scrolling. How long that takes is measured by
-// `npm run bench -- studio`.
+// Long lists: of them, the document has what is in sight, and all can be reached by scrolling. How long that takes is
+// measured by `npm run bench -- studio`.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Crew, Task } from 'reprise'

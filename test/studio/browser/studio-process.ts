@@ -1,5 +1,6 @@
-// A studio in a process of its own, to be killed: it executes what the page starts. Its model says each text up to the middle and waits there
-// until the parent sends a message. It tells the parent where it is served, and every call of its model.
+// A studio in a process of its own, to be killed: it executes what the page starts. Its model says each text up to the
+// middle and waits there until the parent sends a message. It tells the parent where it is served, and every call of
+// its model.
 import { once } from 'node:events'
 import { serveStudio } from 'reprise/studio'
 import { speakingCrew, speakingModel } from '../../crew/runs/speaking-model.ts'

@@ -1,4 +1,5 @@
-// A schema per test without making one per test: a few are migrated once in a process, and emptied when a test is over with them.
+// A schema per test without making one per test: a few are migrated once in a process, and emptied when a test is over
+// with them.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { postgresStore } from 'reprise/stores'
@@ -46,7 +47,10 @@ async function migrated(server: string): Promise<Schema> {
   return { url: url.href, schema }
 }
 
-/** What migrations wrote stays. Rows are deleted one by one: they are few, and a truncation makes new files for each table. */
+/**
+ * What migrations wrote stays. Rows are deleted one by one: they are few, and a truncation makes new files for each
+ * table.
+ */
 async function empty(client: pg.Pool, schema: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -1,5 +1,5 @@
-// PgBouncer before the server of the tests: transactions of one client go to whichever connection is free. It is Debian's package
-// (scripts/install-test-servers.sh), and is gone when this process is (kept-process.ts).
+// PgBouncer before the server of the tests: transactions of one client go to whichever connection is free. It is
+// Debian's package (scripts/install-test-servers.sh), and is gone when this process is (kept-process.ts).
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'

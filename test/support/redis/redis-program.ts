@@ -1,4 +1,5 @@
-// Redis as the tests start it: Debian's package (scripts/install-test-servers.sh), or whatever REPRISE_TEST_REDIS_SERVER names: valkey-server.
+// Redis as the tests start it: Debian's package (scripts/install-test-servers.sh), or whatever
+// REPRISE_TEST_REDIS_SERVER names: valkey-server.
 import { execFileSync } from 'node:child_process'
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

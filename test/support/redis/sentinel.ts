@@ -1,5 +1,5 @@
-// A sentinel of the tests on loopback, which watches one server and promotes its replica when it is gone. Gone when this process is
-// (kept-process.ts).
+// A sentinel of the tests on loopback, which watches one server and promotes its replica when it is gone. Gone when
+// this process is (kept-process.ts).
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'

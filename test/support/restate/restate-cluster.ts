@@ -1,4 +1,5 @@
-// Restate on loopback: one node, or a cluster of several that can be killed and started again one by one. Gone with this process.
+// Restate on loopback: one node, or a cluster of several that can be killed and started again one by one. Gone with
+// this process.
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'

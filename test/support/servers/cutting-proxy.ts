@@ -1,4 +1,5 @@
-// A server as one sees it through a bad network: connections to the real one, of which one is cut at a moment that a test names.
+// A server as one sees it through a bad network: connections to the real one, of which one is cut at a moment that a
+// test names.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 

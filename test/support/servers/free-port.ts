@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Below the ports that systems give to outgoing connections: while a server is away, a client that tries again might otherwise be given
- * this very port for itself, and be connected to itself.
+ * Below the ports that systems give to outgoing connections: while a server is away, a client that tries again might
+ * otherwise be given this very port for itself, and be connected to itself.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; ; tries++) {

@@ -1,4 +1,5 @@
-// Has one program as its child, and ends it, and removes its folder, when the channel to its own parent closes, by whatever (SIGKILL too).
+// Has one program as its child, and ends it, and removes its folder, when the channel to its own parent closes, by
+// whatever (SIGKILL too).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'

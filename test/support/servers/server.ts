@@ -1,5 +1,5 @@
-// A server of the tests, on loopback and a free port, in a temporary folder. It can be killed and started again with the same port and
-// data, and is gone when this process is (supervisor.ts).
+// A server of the tests, on loopback and a free port, in a temporary folder. It can be killed and started again with
+// the same port and data, and is gone when this process is (supervisor.ts).
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// The servers that tests share: those that `npm test` started for all of its processes, those that whoever runs the tests has, or those that
-// this process starts when they are first asked for, and that are gone with it.
+// The servers that tests share: those that `npm test` started for all of its processes, those that whoever runs the
+// tests has, or those that this process starts when they are first asked for, and that are gone with it.
 import type { ServerKind } from './server-program.ts'
 import { startServer } from './server.ts'
 
@@ -18,7 +18,9 @@ export function sharedServer(kind: ServerKind): Promise<{ readonly url: string }
   return server
 }
 
-/** Why tests over such a server are skipped: an option of node:test. In CI they never are: there the reason is an error. */
+/**
+ * Why tests over such a server are skipped: an option of node:test. In CI they never are: there the reason is an error.
+ */
 export async function without(kind: ServerKind): Promise<string | false> {
   try {
     await sharedServer(kind)

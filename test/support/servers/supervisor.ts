@@ -1,6 +1,6 @@
-// A process that has one server as its child, and outlives whoever asked for it just as long as it takes to end that: when the channel to
-// its parent closes, by whatever (SIGKILL too), the server is ended and its folder removed.
-// Its argument is the ServerPlan; it answers each command (server.ts) when it is done.
+// A process that has one server as its child, and outlives whoever asked for it just as long as it takes to end that:
+// when the channel to its parent closes, by whatever (SIGKILL too), the server is ended and its folder removed. Its
+// argument is the ServerPlan; it answers each command (server.ts) when it is done.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'

@@ -1,5 +1,6 @@
-// The crew of functions that are killed: in each task a model calls a tool twice and then answers. The tool reads, and hangs the first time
-// that it is called for something, so that the platform kills the function in the middle of it. Every call of a model is a line in a file.
+// The crew of functions that are killed: in each task a model calls a tool twice and then answers. The tool reads, and
+// hangs the first time that it is called for something, so that the platform kills the function in the middle of it.
+// Every call of a model is a line in a file.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent, Crew, Task, tool } from 'reprise'

@@ -1,5 +1,6 @@
-// A platform that executes functions: for every call it starts an instance, hands the call on, and kills the instance by SIGKILL, as soon as
-// it has answered or has reached its limit, which it does when it hangs. Now and then an instance is killed before it is called at all.
+// A platform that executes functions: for every call it starts an instance, hands the call on, and kills the instance
+// by SIGKILL, as soon as it has answered or has reached its limit, which it does when it hangs. Now and then an
+// instance is killed before it is called at all.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,5 +1,5 @@
-// Replays where other frameworks lose, mix up or overwrite what a run has made: each test stands in the situation in which that
-// happens to them. Runs that replays cannot harm, and what a replay can be told, are in works-here-too.test.ts.
+// Replays in situations where other frameworks lose, mix up or overwrite results. What derived runs preserve, and the
+// options of a replay, are in derived-runs.test.ts.
 import assert from 'node:assert/strict'
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ describe('a structured output', () => {
 
   // 1
   for (const kind of ['sqlite', 'file']) {
-    test(`is restored whole by replays of replays on ${kind}, transforms included, and given on as it was`, async () => {
+    test(`is restored in full by replays of replays on ${kind}, transforms included, and passed on unchanged`, async () => {
       await using folder = await temporaryFolder()
       const store = `${kind}:${join(folder.path, 'runs')}`
       const first = reporting(store)
@@ -60,9 +60,9 @@ describe('a structured output', () => {
   }
 })
 
-describe('a task that has no output yet', () => {
+describe('a task without an output', () => {
   // 2
-  test('can be replayed: the one that failed, and one that was never reached, with what is missing before it', async () => {
+  test('can be replayed, whether it failed or was never reached, with its missing predecessors', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     const broken = crewOf(store, ['a', 'b', 'c', 'd'], [{ when: 'Task: b', error: 'no power' }])
@@ -85,9 +85,9 @@ describe('a task that has no output yet', () => {
   })
 })
 
-describe('what a replay executes', () => {
+describe('the result of a replay', () => {
   // 3
-  test('is stored: the next replay sees it, and not what was there before', async () => {
+  test('is stored: the next replay sees it, and not the earlier output', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     const said = (word: string) => crewOf(store, ['a', 'b', 'c'], [{ when: 'Task: b', reply: word }])
@@ -105,9 +105,9 @@ describe('what a replay executes', () => {
   })
 })
 
-describe('the id of a task', () => {
+describe('a task id', () => {
   // 4
-  test('is the same in every process and works any number of times, behind any number of replays', async () => {
+  test('is the same in every process and works any number of times, after any number of replays', async () => {
     await using stage = await openStage('sqlite')
     const first = await stage.live({ act: 'kickoff', options: { inputs } })
     const task = first.ids?.['weigh'] ?? 'no id'
@@ -121,7 +121,7 @@ describe('the id of a task', () => {
 
 describe('kickoffForEach', () => {
   // 5
-  test('leaves a run for each of the inputs, each of which another process can replay with its own inputs', async () => {
+  test('leaves a run per input, each of which another process can replay with its inputs', async () => {
     await using stage = await openStage('sqlite')
     const list = ['fire', 'water', 'air'].map((topic) => ({ topic, reader: `reader of ${topic}` }))
     const { runs = [] } = await stage.live({ act: 'each', options: list })
@@ -142,7 +142,7 @@ describe('kickoffForEach', () => {
 describe('two crews with equal tasks in one folder', () => {
   // 6
   for (const kind of ['sqlite', 'file'] as const) {
-    test(`keep to their own runs on ${kind}, also when two processes execute them at the same time`, async () => {
+    test(`keep to their own runs on ${kind}, even if two processes execute them at the same time`, async () => {
       await using stage = await openStage(kind)
       const alpha = stage.start({ act: 'kickoff', crew: 'alpha', options: { inputs }, hold: 'weigh' })
       await alpha.held
@@ -168,7 +168,7 @@ describe('two crews with equal tasks in one folder', () => {
 
 describe('a changed list of tasks', () => {
   // 7
-  test('gets each output back onto the task that made it, and executes what has none', async () => {
+  test('maps each output to the task that made it, and executes tasks without one', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     const old = crewOf(store, ['a', 'b', 'c', 'd'])
@@ -191,9 +191,9 @@ describe('a changed list of tasks', () => {
   })
 })
 
-describe('new inputs over outputs that were made from old ones', () => {
+describe('new inputs over outputs made from old ones', () => {
   // 8
-  test('are reported with the task and the input, in the result, the log and the plan; or refused; or executed', async () => {
+  test('are reported with the task and the input in the result, the log and the plan; or refused; or executed', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     const warnings: string[] = []
@@ -223,7 +223,7 @@ describe('new inputs over outputs that were made from old ones', () => {
   })
 })
 
-test('a run whose journal a person edited is replayed with what the person wrote, and is not touched by it', async () => {
+test('a run whose journal a person edited is replayed with the edits, and is not changed by the replay', async () => {
   await using folder = await temporaryFolder()
   const { crew, model } = crewOf(`file:${folder.path}`, ['a', 'b', 'c'])
   await using _ = crew

@@ -1,4 +1,5 @@
-// What people and other calls do to a run in the moments between two of its lives: nothing that was accepted is lost, and nothing is done twice.
+// What people and other calls do to a run in the moments between two of its lives: nothing that was accepted is lost,
+// and nothing is done twice.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'

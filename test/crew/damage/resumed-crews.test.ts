@@ -1,5 +1,5 @@
-// Resumes in places where other frameworks restore a crew that is not the one that was cut off: each test stands where that happens to
-// them. A first life dies behind an append; a second one has nothing but the store and the code, as a new process has.
+// Resumes in situations where other frameworks restore a crew that differs from the interrupted one. A first life dies
+// after an append; the second has only the store and the code, like a new process.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -22,7 +22,7 @@ async function openFolder(): Promise<AsyncDisposable & { readonly store: Store }
   }
 }
 
-/** A crew that is made anew for each life, and what its model was asked in all of them. */
+/** A crew made again for each life, and the requests to its model in all lives. */
 function crewWith(
   tasks: (agent: Agent) => readonly Task[],
   options: Partial<CrewOptions> = {},
@@ -51,7 +51,7 @@ function taskOf(agent: Agent, name: string, options: Partial<TaskOptions> = {}):
   return new Task({ name, description: name, agent, ...options })
 }
 
-/** A first life that dies behind the completion of so many tasks. */
+/** A first life that dies after the completion of so many tasks. */
 async function dieBehind(completions: number, store: Store, make: (store: Store) => Crew, inputs = {}): Promise<void> {
   let done = 0
   const dying = dyingStore(store, (types) => {
@@ -61,9 +61,9 @@ async function dieBehind(completions: number, store: Store, make: (store: Store)
   await assert.rejects(make(dying).kickoff({ id: 'r', inputs }), /the process is dead/)
 }
 
-describe('a run that is taken up again', () => {
+describe('a resumed run', () => {
   // 17
-  test('has its conditions, its contexts and its async tasks as they were declared, and executes no finished one again', async () => {
+  test('has its conditions, contexts and async tasks as declared, and repeats no finished task', async () => {
     await using folder = await openFolder()
     const { make, asked } = crewWith((agent) => {
       const beside = taskOf(agent, 'beside', { async: true, context: [] })
@@ -82,7 +82,7 @@ describe('a run that is taken up again', () => {
   })
 
   // 18
-  test('has its guardrails, callbacks and conditions, and calls each for what it had not been called for', async () => {
+  test('has its guardrails, callbacks and conditions, and calls each only for what it was not called for yet', async () => {
     await using folder = await openFolder()
     const heard: string[] = []
     const { make } = crewWith(
@@ -121,7 +121,7 @@ describe('a run that is taken up again', () => {
   })
 
   // 19
-  test('keeps the inputs that its callback made, and does not make them again', async () => {
+  test('keeps the inputs from beforeKickoff, and does not call it again', async () => {
     await using folder = await openFolder()
     const made: unknown[] = []
     const { make, asked } = crewWith(
@@ -138,7 +138,7 @@ describe('a run that is taken up again', () => {
   })
 
   // 20
-  test('is its own crew’s: others in the same store neither take it up nor are taken for it', async () => {
+  test('belongs to its crew, and another crew in the same store can neither resume it nor be taken for its crew', async () => {
     await using folder = await openFolder()
     const { store } = folder
     const a = crewWith((agent) => [taskOf(agent, 'one'), taskOf(agent, 'two')], { name: 'a' })
@@ -157,7 +157,7 @@ describe('a run that is taken up again', () => {
   })
 
   // 23
-  test('has every question that was open, each under its own id, and goes on from whichever is answered', async () => {
+  test('has every open question under its own id, and continues from whichever answer comes', async () => {
     await using folder = await openFolder()
     const { store } = folder
     const { make, asked } = crewWith(
@@ -168,7 +168,7 @@ describe('a run that is taken up again', () => {
       },
       { process: 'parallel' },
     )
-    // nobody is at the console: the process may end
+    // without a person at the console the process may end
     assert.equal((await make(store).kickoff({ id: 'r' })).status, 'suspended')
     const idOf = async (path: string): Promise<string> =>
       (await make(store).run('r').view()).questions.find((question) => question.path === path)?.id ?? ''

@@ -1,5 +1,6 @@
-// What replays, forks and resumes keep safe and take along: the runs before them, conditions, callbacks, placeholders, the results of
-// calls; and how far they go. Like works-here.test.ts, each test stands where other frameworks fail.
+// What replays, forks and resumes preserve: earlier runs, conditions, callbacks, placeholders, the results of calls;
+// and how far they execute. Each test is a situation in which other frameworks fail, like those in
+// replay-results.test.ts.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -44,7 +45,7 @@ describe('a conditional task', () => {
   }
 
   // 9
-  test('that a replay skips has no output in it, nor in the replays of that, whatever older runs gave', async () => {
+  test('that a replay skips has no output there or in replays of it, whatever older runs produced', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     await using large = conditional(store, true)
@@ -61,10 +62,10 @@ describe('a conditional task', () => {
   })
 })
 
-describe('the run that something was made from', () => {
+describe('the parent of a derived run', () => {
   // 10, 28
   for (const kind of ['sqlite', 'file']) {
-    test(`stays as it was on ${kind}, byte for byte, whatever is made from it`, async () => {
+    test(`stays as it was on ${kind}, byte for byte, whatever is derived from it`, async () => {
       await using folder = await openFolder(kind)
       const { store } = folder
       const { crew } = diamond({ store })
@@ -89,7 +90,7 @@ describe('the run that something was made from', () => {
         await assert.rejects(change, { code: /RUN_ENDED|INPUTS_DIFFER/ })
       }
       assert.deepEqual([await bytesOf(store, 'first'), JSON.stringify(await store.row('first'))], before)
-      // a step's recorded output is still what it was
+      // the recorded output of a step is unchanged
       const view = await crew.run('first').view()
       assert.deepEqual(
         view.tasks.map((task) => task.raw),
@@ -97,7 +98,7 @@ describe('the run that something was made from', () => {
       )
     })
 
-    test(`may be deleted on ${kind}: what was inherited from it is there, however large`, async () => {
+    test(`may be deleted on ${kind}: inherited outputs stay, however large`, async () => {
       await using folder = await openFolder(kind)
       const { store } = folder
       const huge = 'x'.repeat(300_000)
@@ -127,7 +128,7 @@ describe('the run that something was made from', () => {
 
 describe('callbacks', () => {
   // 11
-  test('fire on a replay from another handle, for what it executes and not for what it restores', async () => {
+  test('fire on a replay through another handle, for executed tasks and not for restored ones', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     const heard: string[] = []
@@ -169,7 +170,7 @@ describe('callbacks', () => {
 
 describe('placeholders', () => {
   // 12
-  test('never reach the model: inputs that are empty, left out or null are refused, kept or said as they are', async () => {
+  test('never reach the model: empty, missing and null inputs are refused, kept or written as they are', async () => {
     await using folder = await openFolder()
     const { store } = folder
     const { crew, model } = diamond({ store })
@@ -181,7 +182,7 @@ describe('placeholders', () => {
     assert.deepEqual([model.calls.length, await crew.runs().page()], [0, []])
     await crew.kickoff({ id: 'first', inputs })
     const calls = model.calls.length
-    // empty inputs of a replay are those of the run
+    // a replay with empty inputs keeps the inputs of the run
     await crew.replay('start', { inputs: {} })
     await crew.replay('start', { inputs: { reader: '' } })
     const sent = model.calls.slice(calls).map(({ conversation }) => conversation)
@@ -197,7 +198,7 @@ describe('placeholders', () => {
 
 describe('a replay', () => {
   // 13
-  test('is planned before it is made, and then does what the plan says', async () => {
+  test('is planned beforehand, and then does what the plan says', async () => {
     await using folder = await openFolder()
     const { crew, model } = diamond({ store: folder.store })
     await crew.kickoff({ inputs })
@@ -214,7 +215,7 @@ describe('a replay', () => {
     )
   })
 
-  test('ends where it is told to, and goes on from there when it is resumed', async () => {
+  test('ends at `through`, and a resume continues from there', async () => {
     await using folder = await openFolder()
     const { crew, model } = diamond({ store: folder.store })
     await crew.kickoff({ inputs })
@@ -228,7 +229,7 @@ describe('a replay', () => {
     assert.deepEqual(asked(model, 9), ['join', 'end'])
   })
 
-  test('executes a single task, or just what depends on it', async () => {
+  test('executes a single task, or only what depends on it', async () => {
     await using folder = await openFolder()
     const { store } = folder
     await diamond({ store }).crew.kickoff({ id: 'first', inputs })
@@ -242,7 +243,7 @@ describe('a replay', () => {
   })
 })
 
-describe('a resume after the code has changed', () => {
+describe('a resume after a change of the code', () => {
   const called: string[] = []
   const lookup = (name: string) =>
     tool({
@@ -271,7 +272,7 @@ describe('a resume after the code has changed', () => {
   }
 
   // 24
-  test('gives each call its own recorded result, in whatever order the calls now come, and asks before a new one', async () => {
+  test('returns each call its own recorded result, in whatever order the calls now come, and asks before a new one', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     const down: ScriptEntry = { when: 'Task:', error: 'no power' }
@@ -289,7 +290,7 @@ describe('a resume after the code has changed', () => {
     assert.deepEqual(called, ['price gas'])
   })
 
-  test('gives a task that was inserted, renamed or moved no other task’s output', async () => {
+  test('gives an inserted, renamed or moved task no other task’s output', async () => {
     await using folder = await temporaryFolder()
     const store = `file:${folder.path}`
     const crewOf = (names: readonly string[], fail?: string) => {
