@@ -6,7 +6,7 @@ import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 
-export async function buildPage(outDir: string = join(root, 'dist/studio/web')): Promise<void> {
+export async function buildPage(outDir: string): Promise<void> {
   await build({
     root: join(root, 'src/studio/web'),
     base: './',
@@ -24,5 +24,3 @@ export async function buildPage(outDir: string = join(root, 'dist/studio/web')):
     },
   })
 }
-
-if (import.meta.main) await buildPage()

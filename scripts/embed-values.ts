@@ -1,6 +1,7 @@
 // Some modules only read files, or make values that take long: SQL, Lua, and the schemas of the API's responses. In
 // `dist` each of them has its values instead, so that it needs no file, in a bundle either.
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Without their endings, below `src` and `dist`. */
 export const valueModules = [
@@ -17,10 +18,9 @@ export async function valuesOf(path: string): Promise<string> {
   return lines.join('')
 }
 
-if (import.meta.main) {
+export async function embedValues(outDir: string): Promise<void> {
   for (const module of valueModules) {
-    const built = new URL(`../dist/${module}.js`, import.meta.url)
-    writeFileSync(built, await valuesOf(new URL(`../src/${module}.ts`, import.meta.url).href))
-    rmSync(new URL(`${built.href}.map`))
+    const values = await valuesOf(new URL(`../src/${module}.ts`, import.meta.url).href)
+    writeFileSync(join(outDir, `${module}.js`), values)
   }
 }

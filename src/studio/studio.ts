@@ -2,7 +2,6 @@
 // function from a Request to a Response, for any server. Every request passes the same way: is it meant for this
 // studio, who is asking, may they, what exactly is asked.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Hono } from 'hono'
 import type { Crew } from '../crew/crew.ts'
 import { scheduleInCode } from '../crew/queue/schedule-in-code.ts'
 import type { Store } from '../stores/store.ts'
@@ -19,6 +18,7 @@ import { allows } from './guard/roles.ts'
 import { readTokens, type Tokens } from './guard/tokens.ts'
 import { openPage } from './page/serve-page.ts'
 import { openContext, type StudioContext } from './context.ts'
+import { Hono } from './router.ts'
 import { readStudioOptions } from './studio-options.ts'
 
 export interface StudioOptions {
@@ -145,7 +145,7 @@ export function studio(options: StudioOptions = {}): Studio {
     fetch,
     async listener(request, response) {
       // loaded when it is needed: other servers have their own
-      const { getRequestListener } = await import('@hono/node-server')
+      const { getRequestListener } = await import('./node-listener.ts')
       await getRequestListener(fetch, { overrideGlobalObjects: false })(request, response)
     },
     open: async () => void (await open()),

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { delimiter, dirname, join, posix } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
+import { bundledPackages } from '../../scripts/bundle-packages.ts'
 import { valueModules } from '../../scripts/embed-values.ts'
 import { openModel } from '../examples/support.ts'
 import { testBundles } from './bundles.ts'
@@ -18,20 +19,26 @@ before(async () => {
 })
 after(() => installed?.[Symbol.asyncDispose]())
 
-// two of them are the studio's (decision 28)
-test('installs at most 21 packages and 40 MB', async () => {
+// one package and 2 MB of them, undici, are gone from newer versions of the AI SDK than the lockfile has
+test('installs at most 18 packages, 32 MB of files, 42 MB on a disk with blocks of 4 KB', async () => {
   const modules = join(installed.app, 'node_modules')
   const lock = JSON.parse(await readFile(join(modules, '.package-lock.json'), 'utf8')) as { packages: object }
   const packages = Object.keys(lock.packages)
-  assert.ok(packages.includes('node_modules/reprise') && packages.length <= 21, packages.join())
+  assert.ok(packages.includes('node_modules/reprise') && packages.length <= 18, packages.join())
   let bytes = 0
-  for (const file of await filesIn(modules)) bytes += (await stat(join(modules, file))).size
-  assert.ok(bytes > 1e6 && bytes <= 40e6, `${bytes} bytes`)
+  let onDisk = 0
+  for (const file of await filesIn(modules)) {
+    const { size } = await stat(join(modules, file))
+    bytes += size
+    onDisk += Math.ceil(size / 4096) * 4096
+  }
+  assert.ok(bytes > 1e6 && bytes <= 32e6, `${bytes} bytes`)
+  assert.ok(onDisk <= 42e6, `${onDisk} bytes on disk`)
 })
 
-test('holds JavaScript with its source maps, declarations, the page, templates and what people read: no sources, no tests', () => {
+test('holds JavaScript, declarations, the page, templates and what people read: no sources, no source maps, no tests', () => {
   const expected =
-    /^(dist\/.+\.(js|js\.map|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
+    /^(dist\/.+\.(js|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))
@@ -58,16 +65,21 @@ test('holds whatever its pages link to', async () => {
   assert.deepEqual(dead, [])
 })
 
-test('has source maps with the sources in them, by which a stack shows the line that somebody wrote', async () => {
+test('a stack leads to a line of JavaScript that reads like the source', async () => {
   const code = "import { tool } from 'reprise'; tool({ name: 'two words' })"
-  const args = ['--enable-source-maps', '--input-type=module', '-e', code]
-  const { stderr } = await run(process.execPath, args, installed.app)
-  const [, line = ''] = /reprise\/src\/tools\/tool\.ts:(\d+):\d+/.exec(stderr) ?? []
-  const map = JSON.parse(
-    await readFile(join(installed.app, 'node_modules/reprise/dist/tools/tool.js.map'), 'utf8'),
-  ) as { readonly sourcesContent: readonly string[] }
-  assert.equal(map.sourcesContent[0], await readFile(join(checkout, 'src/tools/tool.ts'), 'utf8'))
-  assert.match(map.sourcesContent[0]?.split('\n')[Number(line) - 1] ?? '', /readOptions\(toolTable, first\)/, stderr)
+  const { stderr } = await run(process.execPath, ['--input-type=module', '-e', code], installed.app)
+  const [, line = ''] = /reprise\/dist\/tools\/tool\.js:(\d+):\d+/.exec(stderr) ?? []
+  const built = await readFile(join(installed.app, 'node_modules/reprise/dist/tools/tool.js'), 'utf8')
+  assert.match(built.split('\n')[Number(line) - 1] ?? '', /readOptions\(toolTable, first\)/, stderr)
+})
+
+test('holds the code and the licence of each package that the build puts into a module', async () => {
+  for (const [module, name] of Object.entries(bundledPackages)) {
+    const built = await readFile(join(installed.app, 'node_modules/reprise/dist', `${module}.js`), 'utf8')
+    const licence = await readFile(join(checkout, 'node_modules', name, 'LICENSE'), 'utf8')
+    assert.ok(built.startsWith(`/*\n${name}\n\n${licence}`), module)
+    assert.doesNotMatch(built, /^(import|export) (.* from )?["'](?!node:)|\bimport\(["'](?!node:)/m, module)
+  }
 })
 
 test('has values in the modules that read files or types when they are run from the sources', async () => {
@@ -78,9 +90,9 @@ test('has values in the modules that read files or types when they are run from 
   }
 })
 
-test('the tarball, with the page of the studio and its pictures, has less than 2.5 MB', async () => {
+test('the tarball, with the page of the studio and its pictures, has less than 1.2 MB', async () => {
   const { size } = await stat(installed.tarball)
-  assert.ok(size < 2.5e6, `${size} bytes`)
+  assert.ok(size < 1.2e6, `${size} bytes`)
 })
 
 test('holds every file of the templates, as it is in the checkout', async () => {
@@ -150,7 +162,7 @@ const loads: { readonly [what: string]: { readonly code: string; readonly packag
   'importing reprise': { code: "await import('reprise')", packages: 'reprise' },
   'importing reprise/stores': { code: "await import('reprise/stores')", packages: 'reprise' },
   'importing reprise/journal': { code: "await import('reprise/journal')", packages: 'reprise' },
-  'importing reprise/diff': { code: "await import('reprise/diff')", packages: 'diff,reprise' },
+  'importing reprise/diff': { code: "await import('reprise/diff')", packages: 'reprise' },
   'importing reprise/yaml': { code: "await import('reprise/yaml')", packages: 'reprise,yaml' },
   'importing reprise/mcp': { code: "await import('reprise/mcp')", packages: 'reprise' },
   'importing reprise/testing': { code: "await import('reprise/testing')", packages: 'reprise' },

@@ -1,6 +1,6 @@
 // What changed between two JSON values, place by place. Items of lists are first lined up, so that one that was put in
 // front does not make all behind it look changed.
-import { diffArrays } from 'diff/lib/diff/array.js'
+import { diffArrays } from './diff-arrays.ts'
 import { canonicalJson, memberPath, type Json } from '../../journal/json.ts'
 
 /**

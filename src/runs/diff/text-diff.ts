@@ -1,6 +1,6 @@
 // What changed between two texts, line by line, and inside of lines that are still alike word by word. The work is
 // bounded: two large texts that share nothing are not compared for minutes.
-import { diffArrays } from 'diff/lib/diff/array.js'
+import { diffArrays } from './diff-arrays.ts'
 import { likeness, wordParts, type WordPart } from './word-parts.ts'
 
 export interface TextDiff {

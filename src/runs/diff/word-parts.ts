@@ -1,6 +1,6 @@
 // Inside of a line: which words changed. Words are found as Unicode has them, so that a line of Japanese is not one
 // word and a family of emoji is not torn apart.
-import { diffArrays } from 'diff/lib/diff/array.js'
+import { diffArrays } from './diff-arrays.ts'
 
 export interface WordPart {
   readonly kind: 'same' | 'removed' | 'added'
