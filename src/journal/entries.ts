@@ -308,26 +308,3 @@ export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>
 
 /** What the engine hands to the journal writer, which adds the rest of the envelope. */
 export type NewEntry = { [T in EntryType]: { readonly type: T; readonly path?: string } & EntryBodies[T] }[EntryType]
-
-/** Whether it records a model call or a tool call: what a run gets further by. */
-export function isStep({ type }: Pick<NewEntry, 'type'>): boolean {
-  return type === 'model.replied' || type === 'tool.returned'
-}
-
-/** What a life may write again and again without getting anywhere. */
-const idle: ReadonlySet<EntryType> = new Set([
-  'run.created',
-  'run.resumed',
-  'run.imported',
-  'task.offered',
-  'task.started',
-  'model.failed',
-  'tool.called',
-  'tool.abandoned',
-  'message.refused',
-])
-
-/** Whether a run that has this entry got further, or ended its life in an orderly way: it didn't end its process. */
-export function isProgress({ type }: Pick<NewEntry, 'type'>): boolean {
-  return !idle.has(type)
-}

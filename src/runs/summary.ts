@@ -184,21 +184,22 @@ async function usageUpToNow(store: Store, row: RunRow, said: RowSummary): Promis
 
 async function usageSinceRow(store: Store, run: string, seq: number, before: UsageSoFar): Promise<UsageSoFar> {
   const { readEntries, readRun } = await import('../engine/read/read-run.ts')
+  const { spentIn } = await import('../journal/table/entry-table.ts')
   const now = { spent: { ...before.usage }, spending: restoreSpending(before.spending ?? []) }
   const models = new Map<string, string>()
   let { updatedAt } = before
   for await (const { entry } of readEntries(store, run, seq)) {
     updatedAt = entry.at
     if (entry.type === 'task.started') models.set(entry.path ?? '', startedModel(entry))
-    if (entry.type !== 'model.replied' && entry.type !== 'model.failed') continue
+    const spent = spentIn(entry)
+    if (spent.length === 0) continue
     const model = models.get(parentPath(entry.path ?? ''))
     if (model === undefined) {
       // the attempt began before the row was written
       const { state } = await readRun(store, run)
       return { usage: state.spent, spending: [...state.spending.values()], updatedAt: state.updatedAt }
     }
-    if (entry.type === 'model.replied') addSpending(now, entry.at, model, entry.usage)
-    for (const { usage: lost } of entry.tries ?? []) if (lost) addSpending(now, entry.at, model, lost)
+    for (const call of spent) addSpending(now, entry.at, model, call.usage)
   }
   return { usage: now.spent, spending: before.spending && [...now.spending.values()], updatedAt }
 }

@@ -1,7 +1,6 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
-import { describeOrphan } from '../journal/state/describe-task-changes.ts'
+import { describeOrphan, movedWords } from '../journal/describe.ts'
 import { givenUpReason, isReady, type Wakeable } from '../engine/read/due.ts'
-import { movedWords } from '../engine/read/moved.ts'
 import { parentRunId, childRunId, rootRunId } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'

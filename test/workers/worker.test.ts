@@ -5,7 +5,7 @@ import { Agent, Task, tool } from 'reprise'
 import { memoryStore, currentOwner, type Store } from 'reprise/stores'
 import { startWorker } from 'reprise/workers'
 import { z } from 'zod'
-import { describeEntry } from '../../src/crew/result/log.ts'
+import { describeEntry } from '../../src/journal/table/entry-table.ts'
 import { entriesOf } from '../engine/support.ts'
 import { claimed, claims, hearing, model, slow, workOnce } from './worker-crews.ts'
 

@@ -1,10 +1,11 @@
 // `reprise tail`: prints a run's entries as they are recorded, whichever process executes it. It never changes the run.
 import { runArgument, wholeNumberOrZero, withStore } from '../options.ts'
 import { findRootRun } from '../find/root-run.ts'
-import { describeEntry } from '../../crew/result/log.ts'
+import { describeEntry } from '../../journal/table/entry-table.ts'
 import { follow } from '../../engine/follow/follow.ts'
 import { isReady } from '../../engine/read/due.ts'
-import { moveOf, movedWords } from '../../engine/read/moved.ts'
+import { moveOf } from '../../engine/read/moved.ts'
+import { movedWords } from '../../journal/describe.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { finishFold } from '../../journal/state/hand-edits.ts'
 import type { RunState } from '../../journal/state/state.ts'

@@ -1,7 +1,8 @@
 // Progress of a run while this process executes it: a tree that changes in place on a terminal, a line per entry
 // elsewhere, nothing with --quiet. It observes the store, so what is shown is on disk, and kickoff, resume and fork
 // need no code for it.
-import { describeEntry, muteStepLog } from '../../crew/result/log.ts'
+import { muteStepLog } from '../../crew/result/log.ts'
+import { describeEntry, statusAfter } from '../../journal/table/entry-table.ts'
 import type { Run } from '../../crew/run.ts'
 import type { Entry } from '../../journal/entries.ts'
 import type { Prices } from '../../models/prices.ts'
@@ -91,19 +92,18 @@ function progressLines(channel: Channel): (entry: Entry, run: string) => void {
 }
 
 function progressWords(entry: Entry, run: string): string | undefined {
-  switch (entry.type) {
-    case 'run.created': {
-      const origin = entry.parent ? `, made from ${entry.parent.run}` : ''
-      return `run ${run} of crew ${entry.crew}${origin}: ${entry.tasks.map((task) => task.name).join(', ')}`
-    }
-    case 'run.resumed':
-      return `run ${run} ${describeEntry(entry) ?? ''}`
-    case 'run.completed':
-    case 'run.failed':
-    case 'run.suspended':
-    case 'run.cancelled':
-      return undefined
+  if (entry.type === 'run.created') {
+    const origin = entry.parent ? `, made from ${entry.parent.run}` : ''
+    return `run ${run} of crew ${entry.crew}${origin}: ${entry.tasks.map((task) => task.name).join(', ')}`
+  }
+  const words = describeEntry(entry)
+  switch (statusAfter(entry)) {
+    case 'running':
+      return `run ${run} ${words ?? ''}`
+    case undefined:
+    case 'queued':
+      return words
     default:
-      return describeEntry(entry)
+      return undefined
   }
 }

@@ -1,6 +1,6 @@
 // Plans: what a call would do with each task, why, and at what estimated cost.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
-import { describeTaskChanges, describeOrphan } from '../../journal/state/describe-task-changes.ts'
+import { describeTaskChanges, describeOrphan } from '../../journal/describe.ts'
 import type { OrphanedTask, PlannedTask, TaskListChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'

@@ -1,7 +1,7 @@
 // Why a run is suspended, and the next step; used by results and by all surfaces.
 import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
-import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
+import { suggestDecision } from '../../journal/describe.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'

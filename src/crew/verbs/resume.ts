@@ -2,7 +2,7 @@
 import type { Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { describeTaskChanges } from '../../journal/state/describe-task-changes.ts'
+import { describeTaskChanges } from '../../journal/describe.ts'
 import { checkResumable, resumeRun, type ResumeRunRequest, type WorkerClaim } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { TaskListChanges } from '../../journal/entries.ts'

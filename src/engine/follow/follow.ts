@@ -5,6 +5,7 @@
 // is told when history is over.
 import { createNotifier, type Notifier } from '../../base/notifier.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
+import { statusAfter } from '../../journal/table/entry-table.ts'
 import type { Engine } from '../definition.ts'
 import type { CaughtUpEvent, Listener, RunEvent } from './listeners.ts'
 import { readEntries } from '../read/read-run.ts'
@@ -168,26 +169,5 @@ function watchEntries({ store }: Engine, run: string, { until, changes, signal }
       signal.removeEventListener('abort', unwatch)
       unwatch()
     },
-  }
-}
-
-function statusAfter({ type }: Entry): RunStatus | undefined {
-  switch (type) {
-    case 'run.created':
-    case 'run.resumed':
-      return 'running'
-    case 'run.yielded':
-    case 'run.requeued':
-      return 'queued'
-    case 'run.suspended':
-      return 'suspended'
-    case 'run.completed':
-      return 'completed'
-    case 'run.failed':
-      return 'failed'
-    case 'run.cancelled':
-      return 'cancelled'
-    default:
-      return undefined
   }
 }

@@ -6,8 +6,8 @@ import { RepriseError } from '../../base/errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
-import { childRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
+import { childStartedBy } from '../../journal/table/entry-table.ts'
 import { checkStoredValue } from '../../journal/check/stored-values.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -84,7 +84,8 @@ async function* linesOf(
     entries += 1
     for (const blob of blobReferences(text)) blobs.add(blob)
     if (entry.type === 'run.created') for (const file of await filesOf(store, run, bytes)) files.add(file)
-    if (entry.type === 'task.started' && entry.child) unit.push(childRunId(run, entry.path ?? ''))
+    const child = childStartedBy(run, entry)
+    if (child !== undefined) unit.push(child)
     yield text
   }
   chain.end(noted)

@@ -4,7 +4,8 @@
 // an append fails, the hold ends: every signal aborts, nothing more is written, and the error says so.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
-import { isProgress, type NewEntry } from '../../journal/entries.ts'
+import type { NewEntry } from '../../journal/entries.ts'
+import { changesRow, isProgress } from '../../journal/table/entry-table.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
@@ -19,7 +20,7 @@ import { jumpBetween, currentMoment, type Moment } from '../moment.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import { dueAt } from '../read/due.ts'
 import type { LoadedRun } from '../read/read-run.ts'
-import { changesRow, outputKeys, listingRow } from '../read/row.ts'
+import { outputKeys, listingRow } from '../read/row.ts'
 import type { LeasedTree } from './leased-tree.ts'
 
 /** How long a lazy entry may wait for an append that takes it along. */

@@ -1,6 +1,7 @@
 // The time that a process has for a run. It is looked at between two steps, never within one: what is being paid for is
 // recorded first. And only after a step: however short the slices are, each gets the run further.
-import { isStep, type NewEntry } from '../../journal/entries.ts'
+import type { NewEntry } from '../../journal/entries.ts'
+import { isStep } from '../../journal/table/entry-table.ts'
 import type { World } from '../definition.ts'
 
 /** In ms since 1970, or whenever the signal aborts. */

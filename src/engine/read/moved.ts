@@ -28,11 +28,6 @@ export async function findMove(store: Store, state: Suspended & Pick<RunState, '
   return row && moveOf(readSummary(row))
 }
 
-/** `was moved to sqlite:there.db` */
-export function movedWords({ to = 'another store', arrived }: Partial<Move>): string {
-  return arrived ? `was moved to ${to}` : `was being moved to ${to}, and that was cut off: copy it there again`
-}
-
 export function runMoved(run: string, { to }: Move): RepriseError {
   const words = `run ${run} was moved to ${to}, and continues only there`
   return new RepriseError('RUN_MOVED', words, { runId: run, next: { act: 'requeue', runId: run } })

@@ -3,7 +3,7 @@
 import { defined } from '../../base/defined.ts'
 import { journalVersion, type Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
-import { attemptNumber, isNestedAttempt } from '../../journal/paths.ts'
+import { isNestedAttempt } from '../../journal/paths.ts'
 import type { CallState, RunState, TaskState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
@@ -54,23 +54,6 @@ export function listingRow(state: RunState): RunRow {
     ...(state.parent ? { forkedFrom: state.parent.run } : {}),
     inputs: inputs.length <= inputsLimit ? inputs : '',
     summary: JSON.stringify(summary),
-  }
-}
-
-/**
- * Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. What they change
- * (tokens and the time of the last entry) a list finds after the entry that the row names, and only while the run is
- * running.
- */
-export function changesRow(entry: Entry): boolean {
-  switch (entry.type) {
-    case 'task.started':
-      // a child that is to be counted, or questions of the attempt before that no longer need an answer
-      return entry.child === true || (!isNestedAttempt(entry.path ?? '') && attemptNumber(entry.path ?? '') > 1)
-    case 'message.refused':
-      return true
-    default:
-      return /^(run|question|task)\./.test(entry.type)
   }
 }
 

@@ -5,7 +5,7 @@ import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../base/
 import { defined } from '../../base/defined.ts'
 import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
-import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
+import { suggestDecision } from '../../journal/describe.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'

@@ -14,7 +14,7 @@ import type {
   DispatchedBy,
 } from '../../journal/entries.ts'
 import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
-import { suggestDecision } from '../../journal/state/describe-task-changes.ts'
+import { suggestDecision } from '../../journal/describe.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'

@@ -1,9 +1,8 @@
 // What a resume decided about the tasks of a run whose crew has changed: a renamed task keeps its record under the new
 // name, and what a removed task was about to do is given up.
-import type { EntryOf, OrphanedTask, TaskListChanges } from '../entries.ts'
-import { declareTasks } from './declare-tasks.ts'
-import { voidAttempts, restartTask } from './reset-task.ts'
-import type { RunState } from './state.ts'
+import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges } from '../entries.ts'
+import { restartTask, voidAttempts, withdrawQuestions } from './reset-task.ts'
+import type { RunState, TaskState } from './state.ts'
 
 export function applyTaskChanges(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
   if (changes) {
@@ -60,4 +59,26 @@ export function renameTasks(state: RunState, renamed: NonNullable<TaskListChange
 function renamedPlace(place: string, now: (name: string) => string): string {
   const [first = '', ...rest] = place.split('/')
   return [now(first), ...rest].join('/')
+}
+
+export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): void {
+  const before = state.tasks
+  state.tasks = new Map()
+  for (const declared of tasks) {
+    const known = before.get(declared.name)
+    if (known) delete known.removed
+    state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
+  }
+  // a task that is no longer declared stays readable, after the others, if it has done anything
+  for (const [name, task] of before) {
+    if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
+    state.tasks.set(name, Object.assign(task, { removed: true }))
+    withdrawQuestions(state, task)
+  }
+}
+
+/** A task declared after entries were lost may have been declared, and started, in them. */
+function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
+  const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
+  return lost.length === 0 ? task : { ...task, lost: [...lost] }
 }

@@ -1,9 +1,9 @@
 // What an attempt is when it begins: pinned to a request, a function of its own, or a run of its own.
-import type { EntryOf, PinnedRequest } from '../entries.ts'
+import type { EntryOf, PinnedRequest, StoredOutput } from '../entries.ts'
 import { childRunId } from '../paths.ts'
 import { outputReferences, sentRequest } from '../pinned.ts'
 import { carriesItself, functionTurn, noRequest, taskNameAt } from './at-path.ts'
-import type { AttemptState, RunState } from './state.ts'
+import type { AttemptState, RunState, TaskState } from './state.ts'
 
 export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
   const path = entry.path as string
@@ -26,4 +26,27 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
     turns: entry.code ? [functionTurn(path, entry, state.inputs)] : [],
     lost: [],
   }
+}
+
+/**
+ * Agents that had to answer in their last turn, without tools: with more turns, they might have continued. In the
+ * attempt, in those that it continues, and in the attempts nested in it.
+ */
+export function iterationLimits(
+  state: RunState,
+  task: TaskState,
+  attempt: AttemptState,
+): Pick<StoredOutput, 'limited'> {
+  const chain = [attempt]
+  for (let before = attempt.carries; before; before = chain.at(-1)?.carries) {
+    const carried = state.attempts.get(before.path)
+    if (!carried) break
+    chain.push(carried)
+  }
+  const within = task.nested.filter((path) => chain.some((one) => path.startsWith(`${one.path}/`)))
+  const forced = [...chain, ...within.flatMap((path) => state.attempts.get(path) ?? [])].filter(
+    ({ turns }) => turns.at(-1)?.reply.last,
+  )
+  if (forced.length === 0) return {}
+  return { limited: Object.fromEntries(forced.map(({ agent, turns }) => [agent, turns.length])) }
 }

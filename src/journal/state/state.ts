@@ -350,3 +350,8 @@ export function spentByModel(...states: readonly RunState[]): { [model: string]:
 export function isEnded(status: RunStatus | undefined): boolean {
   return status === 'completed' || status === 'cancelled'
 }
+
+/** Something that a suspended run may have waited for is recorded. */
+export function markWoken(state: RunState): void {
+  if (state.status === 'suspended') state.woken = true
+}

@@ -1,8 +1,9 @@
 // What is asked of a run after every step, counted while its entries are folded. Looking through all tasks instead
 // would make a step of a large crew slower than one of a small crew. Most entries change only the task of their path;
 // after those that may change all of them, all are counted.
-import type { Entry } from '../entries.ts'
+import type { Entry, EntryType } from '../entries.ts'
 import { childName, isNestedAttempt, rootAttempt } from '../paths.ts'
+import type { EntryRow } from '../table/entry-row.ts'
 import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
@@ -24,13 +25,13 @@ export function newTally(): Tally {
 }
 
 /** Applies an entry that changes at most the task of its path, and counts what that changes. */
-export function tallied(state: RunState, entry: Entry, apply: (state: RunState, entry: Entry) => void): void {
+export function tallied(state: RunState, entry: Entry, row: Pick<EntryRow<EntryType>, 'apply' | 'startsChild'>): void {
   const { tally } = state
   const { path = '' } = entry
   const name = taskNameAt(state, path)
   const there = state.tasks.get(name)
   const before = there ? countsOf(there) : nothing
-  apply(state, entry)
+  row.apply(state, entry)
   const task = there ?? state.tasks.get(name)
   if (!task) return
   const after = countsOf(task)
@@ -38,7 +39,7 @@ export function tallied(state: RunState, entry: Entry, apply: (state: RunState, 
   tally.done += after.done - before.done
   tally.failures += after.failures - before.failures
   if (!isNestedAttempt(path)) tallyCrew(state, task)
-  else if (entry.type === 'task.started' && entry.child) tally.crews.add(name)
+  else if (row.startsChild?.(entry)) tally.crews.add(name)
 }
 
 /** After an entry that may change all tasks. */

@@ -3,10 +3,11 @@
 import { costOfCalls, costOfTask } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import type { Usage } from '../../journal/entries.ts'
-import { childRunId, parentPath, taskInPath } from '../../journal/paths.ts'
+import { parentPath, taskInPath } from '../../journal/paths.ts'
 import type { Spending } from '../../journal/state/spend.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { spentByModel, spentOn } from '../../journal/state/state.ts'
+import { childStartedBy, spentIn } from '../../journal/table/entry-table.ts'
 import { costOfSpending } from '../../models/cost.ts'
 import { readRunTree } from '../../runs/run-tree.ts'
 import type { Store } from '../../stores/store.ts'
@@ -53,17 +54,13 @@ async function modelCallsOfTree(store: Store, runId: string): Promise<SpentCall[
   const calls: SpentCall[] = []
   for await (const { entry } of readEntries(store, runId)) {
     applyEntry(state, entry)
-    const { path = '', at } = entry
+    const { path = '' } = entry
     const task = taskInPath(path)
-    if (entry.type === 'task.started' && entry.child) {
-      const child = childRunId(runId, path)
-      if (await store.row(child))
-        calls.push(...(await modelCallsOfTree(store, child)).map((call) => ({ ...call, task })))
-    }
-    if (entry.type !== 'model.replied' && entry.type !== 'model.failed') continue
+    const child = childStartedBy(runId, entry)
+    if (child !== undefined && (await store.row(child)))
+      calls.push(...(await modelCallsOfTree(store, child)).map((call) => ({ ...call, task })))
     const model = state.attempts.get(parentPath(path))?.request.model ?? ''
-    for (const lost of entry.tries ?? []) if (lost.usage) calls.push({ at: lost.at, task, model, usage: lost.usage })
-    if (entry.type === 'model.replied' && entry.usage.calls > 0) calls.push({ at, task, model, usage: entry.usage })
+    for (const call of spentIn(entry)) if (call.usage.calls > 0) calls.push({ ...call, task, model })
   }
   return calls.toSorted((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
 }

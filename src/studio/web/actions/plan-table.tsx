@@ -1,7 +1,7 @@
 // A plan: what will be done about each task, why, and what it may take.
 import type { JSX } from 'preact'
 import type { PlannedTask } from '../../../journal/entries.ts'
-import { describeTaskChanges, describeOrphan } from '../../../journal/state/describe-task-changes.ts'
+import { describeTaskChanges, describeOrphan } from '../../../journal/describe.ts'
 import { amount, dollars } from '../../../text/words.ts'
 import type { PlanView } from '../../api/contract.ts'
 

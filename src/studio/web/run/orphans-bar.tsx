@@ -1,6 +1,6 @@
 // Recorded work that the crew has no task for, and what decides about it.
 import type { JSX } from 'preact'
-import { suggestDecision, describeOrphan } from '../../../journal/state/describe-task-changes.ts'
+import { suggestDecision, describeOrphan } from '../../../journal/describe.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Command } from '../parts/command.tsx'
 import { navigate, withQuery } from '../routing/router.ts'

@@ -2,7 +2,7 @@
 // work that was paid for, or make a call again.
 import type { JSX } from 'preact'
 import type { OrphanedTask } from '../../../journal/entries.ts'
-import { holdsWords } from '../../../journal/state/describe-task-changes.ts'
+import { holdsWords } from '../../../journal/describe.ts'
 import type { CrewView, ResumeBody, RunDetail } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'

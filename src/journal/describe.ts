@@ -1,6 +1,6 @@
 // Changed tasks of a run in words, and what a resume may decide about them.
-import type { NextStep } from '../../base/next.ts'
-import type { OrphanedTask, TaskListChanges } from '../entries.ts'
+import type { NextStep } from '../base/next.ts'
+import type { OrphanedTask, TaskListChanges } from './entries.ts'
 
 /** `book (2 recorded steps, an open question; is it post now?)` */
 export function describeOrphan(orphan: OrphanedTask): string {
@@ -33,4 +33,15 @@ export function suggestDecision(runId: string, orphaned: readonly OrphanedTask[]
     ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
     ...(removed.length > 0 ? { removed } : {}),
   }
+}
+
+/** `was moved to sqlite:there.db` */
+export function movedWords({
+  to = 'another store',
+  arrived,
+}: {
+  readonly to?: string
+  readonly arrived?: true
+}): string {
+  return arrived ? `was moved to ${to}` : `was being moved to ${to}, and that was cut off: copy it there again`
 }

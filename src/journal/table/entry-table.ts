@@ -1,0 +1,57 @@
+// One row per type of entry: the fields that are checked, what it does to the state of its run, and what everything
+// else needs to know about it. The rows are beside this file, by the first word of their types.
+import { childRunId } from '../paths.ts'
+import type { Entry, EntryType, NewEntry, RunStatus } from '../entries.ts'
+import type { EntryRow, SpentCall } from './entry-row.ts'
+import { questionRows } from './question-rows.ts'
+import { runRows } from './run-rows.ts'
+import { stepRows } from './step-rows.ts'
+import { taskRows } from './task-rows.ts'
+
+const entryTable: { readonly [T in EntryType]: EntryRow<T> } = {
+  ...runRows,
+  ...taskRows,
+  ...stepRows,
+  ...questionRows,
+}
+
+type AnyRow = { readonly [K in keyof EntryRow<EntryType>]: EntryRow<EntryType>[K] }
+
+export const entryRows: ReadonlyMap<string, AnyRow> = new Map(Object.entries(entryTable) as [string, AnyRow][])
+
+/** The status that a run has from this entry on; undefined if the entry doesn't change it. */
+export function statusAfter(entry: Entry): RunStatus | undefined {
+  const status = entryRows.get(entry.type)?.status
+  return typeof status === 'function' ? status(entry) : status
+}
+
+/** Whether the listing row of a run is written again with this entry. */
+export function changesRow(entry: Entry): boolean {
+  const listed = entryRows.get(entry.type)?.listed ?? false
+  return typeof listed === 'function' ? listed(entry) : listed
+}
+
+/** Whether the run got further, or ended its life in an orderly way. */
+export function isProgress({ type }: Pick<NewEntry, 'type'>): boolean {
+  return entryRows.get(type)?.progress ?? true
+}
+
+/** Whether it records a model call or a tool call. */
+export function isStep({ type }: Pick<NewEntry, 'type'>): boolean {
+  return entryRows.get(type)?.step ?? false
+}
+
+/** The model calls whose usage an entry records. */
+export function spentIn(entry: Entry): readonly SpentCall[] {
+  return entryRows.get(entry.type)?.spent?.(entry) ?? []
+}
+
+/** The child run that an entry of `run` starts. */
+export function childStartedBy(run: string, entry: Entry): string | undefined {
+  return entryRows.get(entry.type)?.startsChild?.(entry) ? childRunId(run, entry.path ?? '') : undefined
+}
+
+/** One line for an entry; undefined if there is nothing to say about it. */
+export function describeEntry(entry: Entry): string | undefined {
+  return entryRows.get(entry.type)?.log?.(entry)
+}

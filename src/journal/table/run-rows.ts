@@ -1,0 +1,227 @@
+// Entries about the run as a whole: its status, who works on it, and what it waits for.
+import { defined } from '../../base/defined.ts'
+import type { EntryOf } from '../entries.ts'
+import { amount, json, list, object, one, optional, priority, record, text, time, yes } from '../check/shapes.ts'
+import {
+  by,
+  declaredTasks,
+  failure,
+  handEdit,
+  limit,
+  onceCalls,
+  orphanedTasks,
+  owner,
+  taskChanges,
+  texts,
+} from '../check/value-shapes.ts'
+import { describeOrphan, describeTaskChanges, movedWords } from '../describe.ts'
+import { taskAt } from '../state/at-path.ts'
+import { applyTaskChanges, declareTasks } from '../state/change-tasks.ts'
+import { excludeEntries, noteLostEntries } from '../state/hand-edits.ts'
+import { restartTask, withdrawQuestion } from '../state/reset-task.ts'
+import { markWoken, type RunState } from '../state/state.ts'
+import { byWhom, type EntryRows } from './entry-row.ts'
+
+export const runRows: EntryRows<'run'> = {
+  'run.created': {
+    fields: {
+      run: text,
+      incarnation: text,
+      crew: text,
+      version: text,
+      inputs: record(json),
+      given: optional(record(json)),
+      tasks: declaredTasks,
+      owner,
+      parent: optional(object({ run: text, incarnation: text, from: optional(text), request: optional(text) })),
+      plan: optional(
+        list(object({ task: text, action: text, reasons: texts, fields: optional(texts), unless: optional(texts) })),
+      ),
+      reuse: optional(object({ maxAgeSeconds: optional(amount) })),
+      calls: optional(onceCalls),
+      lost: optional(list(object({ task: text, run: text, entries: list(amount) }))),
+      effects: optional(one('ask', 'again', 'never')),
+      trials: optional(amount),
+      queued: optional(yes),
+      notBefore: optional(time),
+      priority: optional(priority),
+      through: optional(text),
+      module: optional(object({ file: text, export: optional(text) })),
+      by,
+    },
+    status: ({ queued }) => (queued ? 'queued' : 'running'),
+    everyTask: true,
+    listed: true,
+    progress: false,
+    // logged before it is written
+    log: undefined,
+    apply(state, entry) {
+      const { incarnation, crew, version, inputs, owner: process, queued, calls = [], priority: rank = 0 } = entry
+      // the name under which it is stored decides, so that the copy of a journal is a run of its own
+      if (state.run === '') state.run = entry.run
+      Object.assign(state, { incarnation, crew, version, inputs, owner: process })
+      Object.assign(state, { createdAt: entry.at, inheritedCalls: calls, priority: rank, lives: queued ? 0 : 1 })
+      if (queued) state.forWorkers = true
+      const { notBefore, trials, through, parent, effects, plan, reuse, module, given } = entry
+      Object.assign(state, defined({ notBefore, trials, through, parent, effects, plan, reuse, module, given }))
+      declareTasks(state, entry.tasks)
+      for (const lost of entry.lost ?? []) {
+        const task = state.tasks.get(lost.task)
+        if (task) task.lostBefore = lost
+      }
+    },
+  },
+  'run.resumed': {
+    fields: {
+      owner,
+      via: optional(object({ dispatcher: text, id: text })),
+      version: optional(text),
+      through: optional(text),
+      tasks: optional(declaredTasks),
+      changes: optional(taskChanges),
+      edited: optional(handEdit),
+      budget: optional(limit),
+      by,
+    },
+    status: 'running',
+    everyTask: true,
+    listed: true,
+    progress: false,
+    log: ({ owner: { label, pid }, edited, changes }) => {
+      const process = `resumed by ${label === undefined ? '' : `${label}, `}process ${pid}`
+      const again =
+        edited && `entries of the journal were missing or changed, again: ${edited.tasks.join(', ') || 'nothing'}`
+      const changed = changes && `its tasks have changed: ${describeTaskChanges(changes)}`
+      return [process, again, changed].filter((words) => words !== undefined).join('; ')
+    },
+    apply(state, entry) {
+      // only a run that was cut off counts: a suspended or failed one recorded why
+      state.fruitless = state.status === 'running' ? state.fruitless + 1 : 0
+      state.owner = entry.owner
+      if (entry.via) state.via = entry.via
+      state.lives += 1
+      forgetRest(state)
+      if (entry.version !== undefined) state.version = entry.version
+      if (entry.through === undefined) delete state.through
+      else state.through = entry.through
+      if (entry.budget) {
+        state.budget = entry.budget
+        for (const asked of state.unanswered) if (asked.question.kind === 'limit') withdrawQuestion(state, asked)
+      }
+      if (entry.edited) recordEdit(state, entry.edited)
+      applyTaskChanges(state, entry)
+      for (const task of state.tasks.values()) if (task.status === 'failed' && !task.final) task.status = 'pending'
+    },
+  },
+  'run.suspended': {
+    fields: {
+      reason: text,
+      through: optional(text),
+      orphaned: optional(orphanedTasks),
+      children: optional(texts),
+      to: optional(text),
+      arrived: optional(yes),
+    },
+    status: 'suspended',
+    listed: true,
+    progress: true,
+    log: (entry) => {
+      const { reason, through, orphaned } = entry
+      if (reason === 'moved') return movedWords(entry)
+      const what = `suspended: ${reason}${through === undefined ? '' : ` ${through}`}`
+      return orphaned ? `${what}: ${orphaned.map(describeOrphan).join('; ')}` : what
+    },
+    apply(state, { reason, through, children, orphaned, to, arrived }) {
+      delete state.woken
+      state.suspended = { reason, ...defined({ through, children, orphaned, to, arrived }) }
+    },
+  },
+  'run.yielded': {
+    fields: {},
+    status: 'queued',
+    listed: true,
+    progress: true,
+    log: () => 'handed back between two steps',
+    apply(state) {
+      delete state.notBefore
+    },
+  },
+  'run.requeued': {
+    fields: { by },
+    status: 'queued',
+    listed: true,
+    progress: true,
+    log: (entry) => `left to a worker${byWhom(entry)}`,
+    apply(state) {
+      state.forWorkers = true
+      // nothing keeps it from being continued any more, as after a resume without options
+      delete state.notBefore
+      delete state.through
+      forgetRest(state)
+    },
+  },
+  'run.imported': {
+    fields: {},
+    listed: true,
+    progress: false,
+    log: () => 'imported',
+    apply(state) {
+      state.imported = true
+      delete state.forWorkers
+    },
+  },
+  'run.woken': {
+    fields: { child: text },
+    listed: true,
+    progress: true,
+    log: ({ child }) => `woken by what was recorded in run ${child}`,
+    apply: markWoken,
+  },
+  'run.completed': {
+    fields: {},
+    status: 'completed',
+    listed: true,
+    progress: true,
+    log: () => 'completed',
+    apply() {},
+  },
+  'run.failed': {
+    fields: { error: failure, task: optional(text), retryAt: optional(time), progress: optional(yes) },
+    status: 'failed',
+    listed: true,
+    progress: true,
+    log: ({ task, error }) => `failed${task === undefined ? '' : ` in task ${task}`}: ${error.message}`,
+    apply(state, { at, error, task, retryAt, progress }) {
+      state.error = { ...error, ...defined({ task }) }
+      state.failures = progress ? 1 : state.failures + 1
+      state.failedAt = at
+      if (retryAt !== undefined) state.retryAt = retryAt
+    },
+  },
+  'run.cancelled': {
+    fields: { by, reason: optional(text) },
+    status: 'cancelled',
+    listed: true,
+    progress: true,
+    log: (entry) => `cancelled${byWhom(entry)}`,
+    apply() {},
+  },
+}
+
+/** What the run rested for is over. */
+function forgetRest(state: RunState): void {
+  delete state.suspended
+  delete state.error
+  delete state.retryAt
+  delete state.woken
+  delete state.imported
+}
+
+/** Only the entries that it names: a later edit may have touched lines before this entry, and isn't recorded yet. */
+function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
+  state.handEdited = true
+  state.missing = excludeEntries(state.missing, edit.missing)
+  state.changed = excludeEntries(state.changed, edit.changed)
+  noteLostEntries(state, edit.missing)
+  for (const name of edit.tasks) restartTask(state, taskAt(state, name))
+}

@@ -1,0 +1,292 @@
+// Entries about tasks and their attempts. Paths decide where an entry belongs: a task without its `task.completed`
+// isn't done, whichever lines a person removed.
+import type { EntryOf, StoredOutput } from '../entries.ts'
+import { flag, object, optional, record, text, yes } from '../check/shapes.ts'
+import {
+  by,
+  conversation,
+  failure,
+  fingerprint,
+  onceCalls,
+  output,
+  outputPlace,
+  request,
+  taskFailures,
+  texts,
+  usage,
+} from '../check/value-shapes.ts'
+import { readJson } from '../json.ts'
+import { attemptNumber, childName, isNestedAttempt, taskInPath } from '../paths.ts'
+import { taskAt } from '../state/at-path.ts'
+import { excludeEntries } from '../state/hand-edits.ts'
+import { iterationLimits, newAttempt } from '../state/new-attempt.ts'
+import { forgetOutput, restartTask, undoSkips, voidAttempts, withdrawQuestions } from '../state/reset-task.ts'
+import { addSpending } from '../state/spend.ts'
+import { markWoken, replyText, spentOn, type AttemptState, type RunState, type TaskState } from '../state/state.ts'
+import { byWhom, type EntryRows } from './entry-row.ts'
+
+export const taskRows: EntryRows<'task'> = {
+  'task.offered': {
+    fields: { path: text, from: outputPlace, output, conversation: optional(conversation) },
+    listed: true,
+    progress: false,
+    log: undefined,
+    apply(state, entry) {
+      const { from, output: stored, conversation: spoken } = entry
+      if (!isOutput(stored)) return
+      state.outputs.set(entry.seq, stored.raw)
+      taskAt(state, entry.path).offered = { from, output: stored, conversation: spoken }
+    },
+  },
+  'task.inherited': {
+    fields: {
+      path: text,
+      from: outputPlace,
+      output: optional(output),
+      conversation: optional(conversation),
+      reasons: optional(texts),
+      stale: optional(texts),
+      condition: optional(fingerprint),
+    },
+    listed: true,
+    progress: true,
+    log: ({ path, from, reasons, stale }) => {
+      const why = reasons ? `, since ${reasons.join('; ')}` : ''
+      return `task ${path} inherited from run ${from.run}${why}${stale ? ` (stale: ${stale.join('; ')})` : ''}`
+    },
+    apply(state, entry) {
+      const task = taskAt(state, entry.path)
+      const stored = entry.output ?? task.offered?.output
+      // the offer was removed by hand
+      if (!stored || !isOutput(stored)) return
+      state.outputs.set(entry.seq, stored.raw)
+      const spoken = entry.output ? entry.conversation : task.offered?.conversation
+      Object.assign(task, {
+        status: 'completed',
+        source: 'inherited',
+        output: stored,
+        from: entry.from,
+        seq: entry.seq,
+      })
+      if (spoken) task.conversation = spoken
+      if (entry.stale) task.stale = entry.stale
+      if (entry.condition) task.condition = entry.condition
+    },
+  },
+  'task.started': {
+    fields: {
+      path: text,
+      request: optional(request),
+      fingerprint,
+      condition: optional(fingerprint),
+      agent: optional(text),
+      child: optional(yes),
+      code: optional(yes),
+      carries: optional(object({ path: text, message: text })),
+      because: optional(texts),
+    },
+    // a child run that is to be counted, or questions of the attempt before that no longer need an answer
+    listed: ({ child, path = '' }) => child === true || (!isNestedAttempt(path) && attemptNumber(path) > 1),
+    progress: false,
+    startsChild: ({ child }) => child === true,
+    log: ({ path = '', agent, because }) => {
+      const what = isNestedAttempt(path) ? `attempt ${path} started` : `task ${taskInPath(path)} started (${path})`
+      const why = because ? `, because ${because.join('; ')}` : ''
+      return `${what}${agent === undefined ? '' : ` by ${agent}`}${why}`
+    },
+    apply(state, entry) {
+      const path = entry.path as string
+      const task = taskAt(state, path)
+      if (isNestedAttempt(path)) {
+        task.nested.push(path)
+        state.attempts.set(path, newAttempt(state, entry))
+        if (entry.child) addKickoff(state, task, path)
+        return
+      }
+      for (const earlier of task.attempts) {
+        const attempt = state.attempts.get(earlier)
+        if (attempt?.status === 'open') attempt.status = 'void'
+      }
+      withdrawQuestions(state, task)
+      // its writer knew all entries before this one, except those that a resume had found missing by then, and none of
+      // those was about this task
+      if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
+      task.status = 'running'
+      task.startedAt ??= entry.at
+      task.attempts.push(path)
+      delete task.error
+      delete task.final
+      if (entry.condition) task.condition = entry.condition
+      state.attempts.set(path, newAttempt(state, entry))
+    },
+  },
+  'task.completed': {
+    fields: {
+      path: text,
+      raw: optional(text),
+      structured: flag,
+      within: optional(text),
+      spent: optional(record(usage)),
+      calls: optional(onceCalls),
+      uncounted: optional(texts),
+      failures: optional(taskFailures),
+    },
+    listed: true,
+    progress: true,
+    log: (entry) => `${endedPart(entry)} completed`,
+    apply(state, entry) {
+      const task = taskAt(state, entry.path)
+      const attempt = state.attempts.get(entry.path as string)
+      const last = attempt?.turns.at(-1)
+      // the last turn must be the answer: if it has calls, the answer was removed by hand
+      const reply = last?.calls.length === 0 ? replyText(last.reply) : undefined
+      // the output of a kickoff is in its own journal
+      const raw = entry.raw ?? (attempt?.child === undefined ? reply : '')
+      if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
+      endAttempt(state, task, attempt, entry)
+      if (isNestedAttempt(attempt.path)) {
+        attempt.answer = raw
+        return
+      }
+      const made: StoredOutput = {
+        raw,
+        structured: entry.structured,
+        ...(entry.within === undefined ? {} : { within: entry.within }),
+        ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
+        usage: spentOn(state, task),
+        startedAt: task.startedAt ?? attempt.startedAt,
+        completedAt: entry.at,
+        fingerprint: attempt.fingerprint,
+        ...iterationLimits(state, task, attempt),
+        ...uncountedIn(state, task, entry.uncounted),
+      }
+      forgetOutput(task)
+      withdrawQuestions(state, task)
+      state.outputs.set(entry.seq, raw)
+      Object.assign(task, { status: 'completed', source: 'executed', output: made, seq: entry.seq })
+      if (entry.failures) task.failures = entry.failures
+      state.failures = 0
+    },
+  },
+  'task.failed': {
+    fields: { path: text, error: failure, final: optional(yes) },
+    listed: true,
+    progress: true,
+    log: (entry) =>
+      `${endedPart(entry)} failed: ${entry.error.message}${entry.final ? '; the run continues without it' : ''}`,
+    apply(state, entry) {
+      const task = taskAt(state, entry.path)
+      const nested = isNestedAttempt(entry.path ?? '') ? state.attempts.get(entry.path as string) : undefined
+      if (nested) {
+        nested.status = 'failed'
+        nested.refusal = entry.error.message
+        withdrawQuestions(state, task, `${nested.path}/`)
+        return
+      }
+      task.status = 'failed'
+      task.error = entry.error
+      if (entry.final) task.final = true
+      withdrawQuestions(state, task)
+      const attempt = state.attempts.get(entry.path as string)
+      if (attempt) attempt.status = 'failed'
+    },
+  },
+  'task.skipped': {
+    fields: {
+      path: text,
+      reason: text,
+      condition: optional(fingerprint),
+      failed: optional(texts),
+      spent: optional(record(usage)),
+      calls: optional(onceCalls),
+    },
+    listed: true,
+    progress: true,
+    log: ({ path, reason }) => `task ${path} skipped: ${reason}`,
+    apply(state, entry) {
+      const task = taskAt(state, entry.path)
+      const attempt = state.attempts.get(entry.path as string)
+      if (attempt) endAttempt(state, task, attempt, entry)
+      task.status = 'skipped'
+      if (entry.condition) task.condition = entry.condition
+      if (entry.failed) task.failed = entry.failed
+    },
+  },
+  'task.edited': {
+    fields: { path: text, raw: text, structured: flag, by },
+    listed: true,
+    progress: true,
+    log: (entry) => `task ${entry.path} edited${byWhom(entry)}`,
+    apply(state, entry) {
+      const task = taskAt(state, entry.path)
+      if (!isOutput(entry)) return
+      voidAttempts(state, task)
+      const edited: StoredOutput = {
+        raw: entry.raw,
+        structured: entry.structured,
+        usage: spentOn(state, task),
+        startedAt: task.startedAt ?? entry.at,
+        completedAt: entry.at,
+      }
+      forgetOutput(task)
+      state.outputs.set(entry.seq, entry.raw)
+      Object.assign(task, { status: 'completed', source: 'edited', output: edited, seq: entry.seq })
+      undoSkips(state, task)
+      markWoken(state)
+    },
+  },
+  'task.invalidated': {
+    fields: { path: text, by, reason: optional(text) },
+    listed: true,
+    progress: true,
+    log: (entry) => `task ${entry.path} invalidated${byWhom(entry)}`,
+    apply(state, entry) {
+      restartTask(state, taskAt(state, entry.path))
+      markWoken(state)
+    },
+  },
+}
+
+/** The end of an attempt within a step isn't the end of its task. */
+function endedPart({ path = '' }: EntryOf<'task.completed' | 'task.failed'>): string {
+  return isNestedAttempt(path) ? `attempt ${path}` : `task ${taskInPath(path)}`
+}
+
+function endAttempt(
+  state: RunState,
+  task: TaskState,
+  attempt: AttemptState,
+  { at, spent, calls }: Pick<EntryOf<'task.completed'>, 'at' | 'spent' | 'calls'>,
+): void {
+  attempt.status = 'completed'
+  if (spent) {
+    attempt.spent = spent
+    for (const [model, part] of Object.entries(spent)) addSpending(state, at, model, part)
+  }
+  if (calls) task.childCalls = [...(task.childCalls ?? []), ...calls]
+}
+
+/** A kickoff by a function. It replaces an open one of the same name, which had other inputs. */
+function addKickoff(state: RunState, task: TaskState, path: string): void {
+  const kickoffs = (task.kickoffs ??= new Map<string, string>())
+  const name = childName(path)
+  const before = state.attempts.get(kickoffs.get(name) ?? '')
+  if (before?.status === 'open') before.status = 'void'
+  kickoffs.set(name, path)
+}
+
+/** Kickoffs that are not child runs: by code of the task, and within its crew. */
+function uncountedIn(
+  state: RunState,
+  { attempts, nested }: TaskState,
+  within: readonly string[] = [],
+): Pick<StoredOutput, 'uncounted'> {
+  const own = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.uncounted ?? [])
+  const uncounted = [...new Set([...own, ...within])]
+  return uncounted.length > 0 ? { uncounted } : {}
+}
+
+/** A text that was edited so that it isn't JSON any more is not an output. */
+function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): boolean {
+  return !structured || readJson(raw) !== undefined
+}
