@@ -1,4 +1,4 @@
-// Makes JSON Schemas of what the studio's API answers, for its OpenAPI description, from the types in contract.ts.
+// Generates JSON Schemas of the studio API's responses from the types in contract.ts, for the OpenAPI description.
 import { fileURLToPath } from 'node:url'
 import { createGenerator } from 'ts-json-schema-generator'
 import type { ResponseSchemas } from '../src/studio/api/response-schemas.ts'
@@ -13,26 +13,23 @@ export function generateSchemas(): ResponseSchemas {
     // `npm run check` does, by the compiler that counts
     skipTypeCheck: true,
     topRef: false,
-    // a later version may answer more
+    // later versions may add fields
     additionalProperties: true,
     encodeRefs: false,
     jsDoc: 'extended',
   })
-  const { properties, definitions: all } = generator.createSchema('Endpoints') as unknown as {
+  const { properties: responses, definitions: all } = generator.createSchema('Responses') as unknown as {
     readonly properties: Schemas
     readonly definitions: Schemas
   }
   const { definitions: next, $schema: _, ...problem } = generator.createSchema('Problem') as Schema
   const known: Schemas = { ...all, ...(next as Schemas), Problem: problem }
-  const responses = Object.fromEntries(
-    Object.entries(properties).map(([endpoint, parts]) => [endpoint, (parts['properties'] as Schemas)['response']]),
-  )
   const needed = namesIn([responses, problem], known)
   const schemas = Object.fromEntries([...needed, 'Problem'].toSorted().map((name) => [name, known[name]]))
   return tidy({ responses, schemas }) as ResponseSchemas
 }
 
-/** The names of the definitions that a value refers to, by way of others too. */
+/** The names of the definitions that a value refers to, directly or through others. */
 function namesIn(value: unknown, known: Schemas, found = new Set<string>()): Set<string> {
   for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/definitions\/([^"]+)"/g)) {
     if (found.has(name)) continue

@@ -1,4 +1,4 @@
-// What a studio works on: one store, and the crews whose code is at hand. Opened with the first request.
+// What a studio works on: one store and the loaded crews. Opened with the first request.
 import { Crew } from '../crew/crew.ts'
 import type { OpenCrew } from '../crew/open-crew.ts'
 import { openCrewStore } from '../crew/verbs/default-store.ts'
@@ -9,6 +9,7 @@ import { rootRunId } from '../journal/paths.ts'
 import type { Prices } from '../models/prices.ts'
 import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { RunRow, Store } from '../stores/store.ts'
+import { StudioProblem } from './api/problem.ts'
 import { ownRuns, type OwnRuns } from './own-runs.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
@@ -18,13 +19,13 @@ export interface StudioContext {
   readonly store: Store
   /** By name. */
   readonly crews: ReadonlyMap<string, LoadedCrew>
-  /** Also the crews that are tasks of these. They can be looked at, and run only as those tasks. */
+  /** Includes nested crews, which can be viewed, but run only as tasks. */
   readonly shown: ReadonlyMap<string, ShownCrew>
-  /** Those that this studio executes. */
+  /** The runs that this studio executes. */
   readonly own: OwnRuns
-  /** Stops what this studio executes: runs are suspended, and can be resumed. */
+  /** Aborted on close: suspends the runs that this studio executes. */
   readonly signal: AbortSignal
-  /** Backtests that this studio executes, by their ids. */
+  /** Backtests that this studio executes, by id. */
   readonly backtests: Map<string, RunningBacktest>
   close(): Promise<void>
 }
@@ -33,9 +34,9 @@ export interface RunningBacktest {
   readonly crew: string
   readonly task: string
   readonly createdAt: string
-  /** How many cases it has. */
+  /** Number of cases. */
   readonly total: number
-  /** Between and within trials; the same id continues them. */
+  /** Stops it, even within a trial. The same id continues it. */
   stop(): void
   /** Never rejects. */
   readonly end: Promise<void>
@@ -50,13 +51,12 @@ export interface LoadedCrew {
 export interface ShownCrew {
   readonly crew: Crew
   readonly definition: CrewDefinition
-  /** The crews that it is only a task of; empty for a crew whose runs can be started. */
+  /** Crews that this crew is only a task of. Empty if runs of it can be started. */
   readonly within: readonly string[]
 }
 
-/** OPTION_INVALID for two crews of one name, or of two stores; what opening a store gives. */
+/** OPTION_INVALID for crews with the same name or different stores; the errors of opening a store. */
 export async function openContext(crews: readonly Crew[], given: string | Store | undefined): Promise<StudioContext> {
-  // a store that is given is opened once, for all of them
   const opened = given === undefined && crews.length > 0 ? undefined : await openCrewStore(given)
   try {
     const used = opened ? crews.map((crew) => withStore(crew, opened)) : crews
@@ -77,7 +77,7 @@ export async function openContext(crews: readonly Crew[], given: string | Store 
         stop.abort()
         await own.idle()
         await Promise.all([...used.map(waitUntilIdle), ...[...backtests.values()].map(({ end }) => end)])
-        // crews that were given with their stores are their owner's to close
+        // crews that brought their own store are closed by their owner
         if (opened) await opened.close()
       },
     }
@@ -87,16 +87,37 @@ export async function openContext(crews: readonly Crew[], given: string | Store 
   }
 }
 
-/** RUN_NOT_FOUND, OPTION_INVALID for what cannot be an id. */
+/** RUN_NOT_FOUND, OPTION_INVALID for an invalid id. */
 export async function readRow({ store }: StudioContext, runId: string): Promise<RunRow> {
   const row = await store.row(checkRunId(runId))
   if (!row) throw runNotFoundError(store, runId)
   return row
 }
 
-/** Whether this process executes it, by one of these crews. */
+/** Whether one of the loaded crews executes the run in this process. */
 export function isHere({ crews }: StudioContext, runId: string): boolean {
   return [...crews.values()].some(({ open }) => open.underWay.has(runId))
+}
+
+/** NO_CODE. */
+export function findCrew({ crews }: StudioContext, name: string): LoadedCrew {
+  return crews.get(name) ?? refuseMissingCrew(name)
+}
+
+/** As `findCrew`, but also finds nested crews, for viewing. NO_CODE. */
+export function findShownCrew({ shown }: StudioContext, name: string): ShownCrew {
+  return shown.get(name) ?? refuseMissingCrew(name)
+}
+
+/** RUN_NOT_FOUND, NO_CODE. */
+export async function crewOfRun(context: StudioContext, runId: string): Promise<Crew> {
+  const { crew }: LoadedCrew = findCrew(context, (await readRow(context, runId)).crew)
+  return crew
+}
+
+function refuseMissingCrew(name: string): never {
+  const words = `the code of crew ${name} is not loaded; start the studio with the module that exports it`
+  throw new StudioProblem('NO_CODE', words)
 }
 
 function withStore(crew: Crew, store: Store): Crew {
@@ -108,13 +129,13 @@ function createEngine(opened: Store): Engine {
   return { store: patientStore(opened, { limitMs: shortWaitMs, onOutage: () => {} }), world: realWorld() }
 }
 
-/** That of the first crew: all of them keep their runs in one place. */
+/** The engine of the first crew, since all crews share one store. */
 async function sharedEngine(crews: readonly Crew[]): Promise<Engine> {
   const engines = await Promise.all(crews.map((crew) => crew['~open'].engine()))
   const urls = [...new Set(engines.map(({ store }) => store.url))]
   const apart = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
   if (apart || !engines[0]) {
-    const words = `the crews ${crews.map(({ name }) => name).join(', ')} keep their runs in ${urls.join(' and ')}${urls.length > 1 ? '' : ' stores of their own'}; a studio shows one store: say which`
+    const words = `the crews ${crews.map(({ name }) => name).join(', ')} keep their runs in ${urls.join(' and ')}${urls.length > 1 ? '' : ' stores of their own'}; a studio shows one store: give store`
     throw new RepriseError('OPTION_INVALID', words)
   }
   return engines[0]
@@ -124,7 +145,7 @@ function byName(crews: readonly Crew[]): Map<string, LoadedCrew> {
   const known = new Map<string, LoadedCrew>()
   for (const crew of crews) {
     if (known.has(crew.name)) {
-      const words = `two of the crews are called ${crew.name}; give one of them another name, or leave one of them out`
+      const words = `two crews are named ${crew.name}; rename one or leave it out`
       throw new RepriseError('OPTION_INVALID', words)
     }
     known.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
@@ -150,7 +171,7 @@ function withNested(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCr
   return shown
 }
 
-/** Those by which the run tree is counted: of the crew of its root. */
+/** The prices that apply to a run: those of its root's crew. */
 export async function runPrices(
   { crews, store }: StudioContext,
   run: string,
@@ -161,7 +182,7 @@ export async function runPrices(
   return crews.get(name)?.definition.prices
 }
 
-/** Waits until it executes nothing any more. */
+/** Resolves when the crew executes no run. */
 async function waitUntilIdle(crew: Crew): Promise<void> {
   await Promise.allSettled([...crew['~open'].underWay.values()].map(({ end }) => end))
 }

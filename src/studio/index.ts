@@ -1,9 +1,8 @@
-// What `import { … } from 'reprise/studio'` gives.
 import '../base/node-version.ts'
 
 export { studio, type Caller, type Studio, type StudioOptions } from './studio.ts'
 export { serveStudio, type ServedStudio, type ServeOptions } from './serve-studio.ts'
 export type { Tokens } from './guard/tokens.ts'
 export type { Role } from './api/contract.ts'
-/** What the HTTP API takes and gives. */
+/** The types of the HTTP API. */
 export type * as Api from './api/contract.ts'

@@ -1,7 +1,6 @@
-// The runs that this studio executes. One that waits for people is continued here as soon as it has all of its answers,
-// wherever they were given: whoever started it here need not have a worker. Once another process has executed it, it
-// is left to workers, as any other. Nothing of this is kept anywhere: when the studio is gone, the run is ready for
-// whoever comes next.
+// The runs that this studio executes. A run that waits for people continues here as soon as its last question is
+// answered, wherever that happens, so runs started on the page need no worker. A run that another process has executed
+// since is left to workers. None of this is stored: when the studio stops, the run is ready for a worker or a resume.
 import type { Crew } from '../crew/crew.ts'
 import { waitForRun } from '../crew/result/wait-for-run.ts'
 import type { Run, RunPromise } from '../crew/run.ts'
@@ -17,22 +16,22 @@ import { seriallyByName } from '../base/serially.ts'
 import type { RunRow } from '../stores/store.ts'
 
 export interface OwnRuns {
-  /** Gives the id when the run is on disk. How it goes is in its journal. Rejects when the call is refused. */
+  /** Returns the id once the run is stored; its journal reports the progress. Rejects if the call is refused. */
   begin(crew: Crew, started: RunPromise): Promise<string>
-  /** After something was recorded in a run, or in one that works for it: whether this studio executes it. */
+  /** Call it after an answer to the run or a child run. Returns whether this studio executes the run. */
   answered(root: string): Promise<boolean>
-  /** Resolves when nothing is begun any more. The signal has to be aborted first. */
+  /** Resolves when no run is being started or followed. Abort the signal first. */
   idle(): Promise<void>
 }
 
 interface OwnRun {
   readonly crew: Crew
   readonly run: string
-  /** How many it has had when this studio left it; undefined while the studio executes it. */
+  /** Lives of the run when this studio suspended it. Undefined while the studio executes it. */
   lives?: number
 }
 
-/** How long it is left alone when the store is away. */
+/** Pause before the next look when the store is unavailable. */
 const pauseMs = 1_000
 
 export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
@@ -51,18 +50,18 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
     return run.id
   }
 
-  /** Until it is continued here, or by others, or has nothing to wait for. Never rejects. */
+  /** Watches the run until it continues, here or elsewhere, or waits for nothing. Never rejects. */
   async function keep(own: OwnRun, run: Run): Promise<void> {
-    const unit = await run['~unit']().catch(() => undefined)
-    if (unit?.state.status !== 'suspended' || !canWake(unit.state)) return forget(own)
-    own.lives = unit.state.lives
+    const tree = await run['~unit']().catch(() => undefined)
+    if (tree?.state.status !== 'suspended' || !canWake(tree.state)) return forget(own)
+    own.lives = tree.state.lives
     while (runs.get(own.run) === own && !signal.aborted)
       await waitForRun(engine, own.run, () => inTurn(own.run, () => look(own)), signal).catch((error: unknown) =>
         isAway(error) ? world.sleep(pauseMs, signal).catch(() => undefined) : forget(own),
       )
   }
 
-  /** Undefined: it is to be looked at again. */
+  /** Undefined: look again later. */
   async function look(own: OwnRun): Promise<'here' | 'left' | undefined> {
     if (signal.aborted || runs.get(own.run) !== own) return 'left'
     if (own.lives === undefined) return undefined
@@ -78,12 +77,12 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   async function continued(own: OwnRun): Promise<'here' | 'left' | undefined> {
     const { crew, run } = own
     try {
-      // as far as whoever started it wanted it to go
+      // up to the task that was requested at the start
       const { through } = (await readRun(store, run)).state
       await begin(crew, crew.run(run).resume({ ...defined({ through }), signal }))
       return 'here'
     } catch (error) {
-      // whoever recorded the answer still has it, or a worker was first: the next look tells
+      // the process that recorded the answer still holds it, or a worker was first: the next look finds out
       if (RepriseError.isInstance(error) && error.code === 'RUN_HELD') return undefined
       if (isAway(error)) throw error
       forget(own)
@@ -104,9 +103,9 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
       if (!own) return false
       const looked = inTurn(root, () => look(own)).catch(() => undefined)
       underWay.add(looked)
-      const said = await looked.finally(() => underWay.delete(looked))
+      const outcome = await looked.finally(() => underWay.delete(looked))
       const now = runs.get(root)
-      return said === 'here' || (now !== undefined && now.lives === undefined)
+      return outcome === 'here' || (now !== undefined && now.lives === undefined)
     },
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay)
@@ -114,21 +113,21 @@ export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   }
 }
 
-/** Whether nobody has taken it up since. */
+/** Whether no other process has executed the run since. */
 function isUntouched(row: RunRow, { lives }: OwnRun): boolean {
-  const said = readSummary(row)
-  return row.status === 'suspended' && said.lives === lives && !said.imported
+  const summary = readSummary(row)
+  return row.status === 'suspended' && summary.lives === lives && !summary.imported
 }
 
 function isAway(error: unknown): boolean {
   return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }
 
-/** A model is only asked to speak while somebody listens: whoever opens the page later hears it from the beginning. */
+/** Models stream only while someone follows the run. Following from the start lets a page that opens later catch up. */
 async function followSilently(run: Run): Promise<void> {
   try {
     for await (const _ of run.events());
   } catch {
-    // what goes wrong is in the journal, or with whoever reads it
+    // the journal has the error
   }
 }

@@ -1,5 +1,4 @@
-// A studio as a server of its own. Only this machine reaches it, unless an address is named; and then only whoever has
-// a token.
+// Serves a studio on its own port: to this machine only by default, to others only with tokens.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { text, whole } from '../base/checks.ts'
@@ -8,19 +7,19 @@ import { isLoopback } from './guard/origin.ts'
 import { studio, type StudioOptions } from './studio.ts'
 
 export interface ServeOptions extends Omit<StudioOptions, 'authorize'> {
-  /** 0 takes a free one. Default 4400. */
+  /** 0 for any free port. Default: 4400. */
   readonly port?: number
-  /** Default 127.0.0.1, which is only this machine. Any other needs `tokens`. */
+  /** Default: 127.0.0.1, reachable from this machine only. Other addresses need `tokens`. */
   readonly host?: string
 }
 
 export interface ServedStudio extends AsyncDisposable {
-  /** Where it is: `http://127.0.0.1:4400/`. */
+  /** `http://127.0.0.1:4400/` */
   readonly url: string
   close(): Promise<void>
 }
 
-/** OPTION_INVALID when it cannot be served there, or everybody could reach it; what opening a store gives. */
+/** OPTION_INVALID if the port or host isn't available, or others could reach it without a token; the errors of opening a store. */
 export async function serveStudio({
   port = 4400,
   host = '127.0.0.1',
@@ -29,11 +28,11 @@ export async function serveStudio({
   whole(0, 65_535).read('port', port)
   text.read('host', host)
   if (!isLoopback(host) && !hasToken(options)) {
-    const words = `host is ${host}, where others reach the studio, and there is no token; give tokens, or leave host out`
+    const words = `host is ${host}, so others can reach the studio, and there is no token; give tokens, or leave host out`
     throw new RepriseError('OPTION_INVALID', words)
   }
   const own = studio({ ...options, allowHosts: [...(options.allowHosts ?? []), ...listenNames(host)] })
-  // what is wrong with the store is said now, and not to the first who looks
+  // fails now if the store can't be opened, instead of at the first request
   await own.open()
   const { createServer } = await import('node:http')
   const server = createServer((request, response) => void own.listener(request, response))
@@ -42,7 +41,7 @@ export async function serveStudio({
     await once(server, 'listening')
   } catch (error) {
     await own.close()
-    const words = `the studio cannot be served on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
+    const words = `cannot serve the studio on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
     throw new RepriseError('OPTION_INVALID', words, { cause: error })
   }
   const { address, port: taken, family } = server.address() as AddressInfo
@@ -62,7 +61,6 @@ function hasToken({ tokens }: Pick<StudioOptions, 'tokens'>): boolean {
   return Object.values(tokens ?? {}).flat().length > 0
 }
 
-/** A name that it listens at is one that it is reached by. */
 function listenNames(host: string): string[] {
   return /^[a-z][\w.-]*$/i.test(host) ? [host] : []
 }

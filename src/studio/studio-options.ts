@@ -1,4 +1,4 @@
-// The options of a studio, read and checked.
+// Reads and checks the options of a studio.
 import { check, func, optional, text, type Check } from '../base/checks.ts'
 import { Crew } from '../crew/crew.ts'
 import { RepriseError } from '../base/errors.ts'
@@ -7,7 +7,7 @@ import type { StudioOptions } from './studio.ts'
 
 export interface StudioSettings extends Omit<StudioOptions, 'crews' | 'base' | 'allowHosts'> {
   readonly crews: readonly Crew[]
-  /** Without a slash at the end; empty for the whole server. */
+  /** Without a slash at the end; empty for the root. */
   readonly base: string
   /** Undefined: any. */
   readonly allowHosts: readonly string[] | undefined
@@ -32,10 +32,7 @@ export function readStudioOptions(options: StudioOptions): StudioSettings {
   const { authorize, tokens } = options
   optional('authorize', authorize, func)
   if (authorize && tokens)
-    throw new RepriseError(
-      'OPTION_INVALID',
-      'authorize and tokens are both given; give the one that says who is asking',
-    )
+    throw new RepriseError('OPTION_INVALID', 'authorize and tokens exclude each other; give only one of them')
   const allowHosts = optional('allowHosts', options.allowHosts, names)
   optional('by', options.by, text)
   optional('page', options.page, text)

@@ -1,65 +1,63 @@
-// The studio: an HTTP API over a store, and over crews where their code is at hand, with a page that shows it. It is a
-// function from a Request to a Response, for any server. Every request passes the same way: is it meant for this
-// studio, who is asking, may they, what exactly is asked.
+// The studio: an HTTP API over a store and the loaded crews, and the page that uses it. It is a function from a Request to
+// a Response, for any server. Each request is checked in the same order: host and origin, caller and role, query and body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Crew } from '../crew/crew.ts'
 import { scheduleInCode } from '../crew/queue/schedule-in-code.ts'
 import type { Store } from '../stores/store.ts'
 import { RepriseError } from '../base/errors.ts'
 import { packageVersion } from './package-version.ts'
-import type { Role } from './api/contract.ts'
+import type { Endpoint, Role } from './api/contract.ts'
 import { notFound, problemResponse, StudioProblem } from './api/problem.ts'
-import { readBody, readQuery } from './api/read-call.ts'
+import { readBody, readQuery } from './api/read-request.ts'
 import { partsOf, type AnyRoute, type Mount } from './api/route.ts'
 import { table } from './api/routes.ts'
 import { withGuardHeaders } from './guard/headers.ts'
 import { checkHost, checkOrigin } from './guard/origin.ts'
-import { allows } from './guard/roles.ts'
-import { readTokens, type Tokens } from './guard/tokens.ts'
-import { openPage } from './page/serve-page.ts'
+import { allows, readTokens, type Tokens } from './guard/tokens.ts'
+import { openPage } from './serve-page.ts'
 import { openContext, type StudioContext } from './context.ts'
 import { Hono } from './router.ts'
 import { readStudioOptions } from './studio-options.ts'
 
 export interface StudioOptions {
-  /** With their code, runs can be started, planned, replayed and forked here. */
+  /** Crews whose runs can be started, planned, replayed and forked here. */
   readonly crews?: readonly Crew[]
-  /** Left out, that of the crews, or else the usual one. */
+  /** Default: the store of the crews, or the default store without crews. */
   readonly store?: string | Store
-  /** The path that it is mounted under: `/studio`. Left out, it has the whole server. */
+  /** The path that the studio is mounted at: `/studio`. Default: the root. */
   readonly base?: string
   /**
-   * Who is asking, for a studio within a server of your own: their role, or with `by` also who they are, which the
-   * journal keeps. Undefined refuses. It is called for every request to the API.
+   * Authorizes the caller of every API request, for a studio in your own server. Returns the role of the caller, with
+   * `by` also the name for the journal. Undefined refuses the request.
    */
   readonly authorize?: (request: Request) => Caller | Promise<Caller>
-  /** By role: those that have one may do what the role may. Not beside `authorize`. */
+  /** Tokens by role. Can't be combined with `authorize`. */
   readonly tokens?: Tokens
   /**
-   * Names that it is reached by, beside localhost and addresses: requests for others are refused. With `authorize`, any
-   * unless some are given.
+   * Host names of the studio in addition to localhost and IP addresses. Requests for other hosts are refused. Default
+   * with `authorize`: any host.
    */
   readonly allowHosts?: readonly string[]
-  /** Who acts where nobody says, for the journal. */
+  /** Recorded as `by` if neither the caller nor the request provides a name. */
   readonly by?: string
-  /** Another folder with a page than the one that comes along. */
+  /** The folder of another build of the page. */
   readonly page?: string
 }
 
 export type Caller = Role | { readonly role: Role; readonly by?: string } | undefined
 
 export interface Studio extends AsyncDisposable {
-  /** For servers that take web-standard requests: hono, Next.js, Deno, Bun. It never rejects. */
+  /** For servers with web-standard requests: hono, Next.js, Deno, Bun. Never rejects. */
   fetch(request: Request): Promise<Response>
   /** For node:http: `createServer(studio.listener)`. */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  /** Opens the store, which otherwise the first request does. What opening a store gives; OPTION_INVALID. */
+  /** Opens the store, otherwise opened by the first request. OPTION_INVALID, and the errors of opening a store. */
   open(): Promise<void>
-  /** Stops what it executes: those runs are suspended, and can be resumed. Closes the store that it has opened. */
+  /** Suspends the runs that it executes, which can be resumed, and closes the store if it opened it. */
   close(): Promise<void>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN: at once. Nothing is opened before the first request. */
+/** OPTION_INVALID, OPTION_UNKNOWN. Opens nothing before the first request. */
 export function studio(options: StudioOptions = {}): Studio {
   const { crews, base, authorize, allowHosts, by, page: folder } = readStudioOptions(options)
   const tokens = readTokens(options.tokens)
@@ -77,46 +75,45 @@ export function studio(options: StudioOptions = {}): Studio {
     return tokens ? tokens.roleIn(request) : 'act'
   }
 
-  async function answer(route: AnyRoute, request: Request, at: (name: string) => string): Promise<Response> {
+  async function answer(route: AnyRoute, request: Request, param: (name: string) => string): Promise<Response> {
     const caller = await callerOf(request)
     const role = typeof caller === 'object' ? caller.role : caller
     if (route.role !== undefined) {
       if (role === undefined)
-        throw new StudioProblem('TOKEN_MISSING', 'this needs a token', { 'www-authenticate': 'Bearer' })
+        throw new StudioProblem('TOKEN_MISSING', 'this endpoint needs a token', { 'www-authenticate': 'Bearer' })
       if (!allows(role, route.role))
-        throw new StudioProblem('ROLE_MISSING', `this is for the role ${route.role}, and you have ${role}`)
+        throw new StudioProblem('ROLE_MISSING', `this endpoint needs the role ${route.role}, and your role is ${role}`)
     }
     const query = readQuery(route, new URL(request.url).searchParams)
     const body = (await readBody(route, request)) as { readonly by?: string } | undefined
     const signed = (typeof caller === 'object' ? caller.by : undefined) ?? body?.by ?? by
-    const place = await open()
-    const call = { place, role, request, at, query, body, by: signed, mount }
-    const said = await route.handle(call as never)
-    return said instanceof Response ? said : Response.json(said)
+    const call = { context: await open(), role, request, param, query, body, by: signed, mount }
+    const result = await route.handle(call as never)
+    return result instanceof Response ? result : Response.json(result)
   }
 
   const api = new Hono()
   for (const [endpoint, route] of table) {
-    const { method, path } = partsOf(endpoint)
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
-    api.on(method, pattern, (context) => answer(route, context.req.raw, (name) => context.req.param(name) ?? ''))
+    const { method, pattern } = patternOf(endpoint)
+    api.on(method, pattern, ({ req }) => answer(route, req.raw, (name) => req.param(name) ?? ''))
   }
-  for (const [pattern, methods] of methodsByPath())
+  for (const [pattern, endpoints] of Map.groupBy(table.keys(), (endpoint) => patternOf(endpoint).pattern))
     api.all(pattern, ({ req }) => {
-      throw new StudioProblem('METHOD_REFUSED', `${req.method} is not for this path`, { allow: methods.join(', ') })
+      const allow = endpoints.map((endpoint) => patternOf(endpoint).method).join(', ')
+      throw new StudioProblem('METHOD_REFUSED', `${req.method} is not allowed for this path; use ${allow}`, { allow })
     })
   api.all('/crews/:crew/schedules/*', () => {
-    throw notFound(`the studio sets and ends no schedules: ${scheduleInCode}`)
+    throw notFound(`the studio doesn't change schedules: ${scheduleInCode}`)
   })
-  api.notFound(() => problemResponse(notFound('there is no such path in the API')))
+  api.notFound(() => problemResponse(notFound('the API has no such path')))
   api.onError((error) => problemResponse(error))
 
   async function respond(request: Request): Promise<Response> {
     const url = new URL(request.url)
     checkHost(url, { hosts: allowHosts })
-    // no id, name or file has one, and some stores cannot be asked for it
+    // no id, name or file contains one, and some stores fail on it
     if (`${url.pathname}${url.search}`.includes('%00'))
-      throw new RepriseError('OPTION_INVALID', 'the address has a zero byte; leave it out')
+      throw new RepriseError('OPTION_INVALID', 'the URL contains a zero byte; leave it out')
     const path = pathBelow(base, url.pathname)
     if (path === undefined) throw notFound(`the studio is at ${base}/`)
     if (!/^\/api(\/|$)/.test(path)) {
@@ -144,7 +141,7 @@ export function studio(options: StudioOptions = {}): Studio {
   return {
     fetch,
     async listener(request, response) {
-      // loaded when it is needed: other servers have their own
+      // loaded on demand: other servers don't need it
       const { getRequestListener } = await import('./node-listener.ts')
       await getRequestListener(fetch, { overrideGlobalObjects: false })(request, response)
     },
@@ -154,26 +151,21 @@ export function studio(options: StudioOptions = {}): Studio {
   }
 }
 
-/** The same request, for a path below the API. */
+/** The same request, for a path relative to the API. */
 function within(request: Request, path: string): Request {
   const url = new URL(request.url)
   url.pathname = path === '' ? '/' : path
   return new Request(url, request)
 }
 
-/** Undefined when it isn't below. */
+/** Undefined if the path isn't below the base. */
 function pathBelow(base: string, path: string): string | undefined {
   if (base === '') return path
   if (path === base) return '/'
   return path.startsWith(`${base}/`) ? path.slice(base.length) : undefined
 }
 
-function methodsByPath(): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const endpoint of table.keys()) {
-    const { method, path } = partsOf(endpoint)
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
-    found.set(pattern, [...(found.get(pattern) ?? []), method])
-  }
-  return found
+function patternOf(endpoint: Endpoint): { method: string; pattern: string } {
+  const { method, path } = partsOf(endpoint)
+  return { method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1') }
 }

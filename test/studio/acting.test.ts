@@ -126,7 +126,7 @@ describe('with the code of a crew, a studio', () => {
     const store = memoryStore()
     await assert.rejects(served({ crews: [claims(store), claims(store)] }), {
       code: 'OPTION_INVALID',
-      message: /two of the crews/,
+      message: /two crews are named claims/,
     })
     const apart = [claims(memoryStore()), claims(memoryStore(), { name: 'other' })]
     await assert.rejects(served({ crews: apart }), { code: 'OPTION_INVALID', message: /a studio shows one store/ })

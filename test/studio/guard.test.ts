@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { serveStudio, studio as openStudio } from 'reprise/studio'
 import { memoryStore } from 'reprise/stores'
-import { bodyLimit } from '../../src/studio/api/read-call.ts'
+import { bodyLimit } from '../../src/studio/api/read-request.ts'
 import { partsOf } from '../../src/studio/api/route.ts'
 import { table } from '../../src/studio/api/routes.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
@@ -201,6 +201,10 @@ describe('a body', () => {
     assert.equal(await refused(posted({})), '400 OPTION_INVALID')
     assert.equal(await refused(posted({ how: 'queue', inputs: 'x' })), '400 OPTION_INVALID')
     assert.equal(await refused(posted({ how: 'queue' })), '400 INPUT_MISSING')
+    for (const wrong of [{ reuse: 'often' }, { reuse: { maxAgeSeconds: '1' } }, { delay: -1 }, { delay: 0.5 }])
+      assert.equal(await refused(posted({ how: 'queue', ...wrong })), '400 OPTION_INVALID', JSON.stringify(wrong))
+    const removed = await studio.send('/runs/r/resume', posted({ removed: ['book', 1] }))
+    assert.match((await problemOf(removed)).message, /item 2 of removed of the body is of type number; give a string/)
     assert.deepEqual((await studio.get('GET /runs', '/runs')).runs, [])
   })
 })

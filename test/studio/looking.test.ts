@@ -162,7 +162,7 @@ test('crews are shown as their code declares them', async () => {
   const shown = await studio.get('GET /crews/{crew}', '/crews/claims')
   assert.deepEqual(shown.inputs, ['notes'])
   assert.deepEqual(
-    shown.tasks.map(({ name, kind, agent, context }) => [name, kind, agent, context]),
+    shown.tasks.map(({ name, type, agent, context }) => [name, type, agent, context]),
     [
       ['facts', 'agent', 'Reader', []],
       ['settle', 'agent', 'Clerk', ['facts']],

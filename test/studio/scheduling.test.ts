@@ -56,6 +56,6 @@ test('setting or ending a schedule in the studio is refused with what to do inst
       await studio.send(`/crews/claims/schedules${path}`, posted({ cron: '@daily' })),
     )
     assert.deepEqual([status, code], [404, 'NOT_FOUND'])
-    assert.match(message, /^the studio sets and ends no schedules: .* call crew\.schedule\(.*docs\/guides\/workers\.md/)
+    assert.match(message, /^the studio doesn't change schedules: .* call crew\.schedule\(.*docs\/guides\/workers\.md/)
   }
 })

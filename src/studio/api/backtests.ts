@@ -1,74 +1,65 @@
-// Backtests, as the API takes and gives them.
+// Backtests in the API.
 import type { Estimate, Failure, Usage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OutputDiff } from '../../runs/diff/task-diff.ts'
 import type { RunViewStatus } from '../../runs/status.ts'
 
-export interface BacktestBody {
-  readonly task: string
-  /** How many of the latest runs that have what the task needs: 1 to 200. 20 where nothing is said. */
-  readonly last?: number
-  /** These, instead of the latest ones. */
-  readonly runs?: readonly string[]
-  /** Of one that was stopped or cut off: its cases are among those that are planned, and what is done stays. */
-  readonly id?: string
-}
-
-/** What it would do. The ids of its cases, as `runs`, start exactly that. */
+/** What a backtest would do. To start exactly this, send the ids of its cases as `runs`. */
 export interface BacktestPlan {
   readonly task: string
   readonly cases: readonly {
     readonly runId: string
     readonly inputs: { readonly [name: string]: Json }
-    /** What has changed since that run, in words: "description changed". */
+    /** What changed since that run: `description changed`. */
     readonly changes: readonly string[]
-    /** It was tried already, and is not paid again. */
+    /** The trial is done and won't be paid for again. */
     readonly done: boolean
   }[]
-  /** Runs without what the task needs, and why. */
+  /** Runs that lack what the task needs, and why. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
-  /** How often the task would be executed. */
+  /** How many times the task would be executed. */
   readonly execute: number
-  /** Of one execution, from the latest ones; undefined when it was never completed. */
+  /** Estimate for one execution, from the latest ones. Undefined if the task never completed. */
   readonly estimate: Estimate | undefined
-  /** Tools that would not be called, since a backtest changes nothing. */
+  /** Tools that would not be called, because a backtest has no effects. */
   readonly withheld: readonly string[]
 }
 
 export interface BacktestSummary {
-  /** As it was given or made when it was started. */
   readonly id: string
   readonly crew: string
   readonly task: string
   readonly createdAt: string
   readonly trials: number
-  /** How many it was to have when it was last started; undefined of one that an older version made. */
+  /** Planned trials at the last start. Undefined for backtests of older versions. */
   readonly total: number | undefined
 }
 
-/** As it is stored: the outputs of earlier runs beside those of its trials. */
+/** A stored backtest: the outputs of earlier runs next to those of its trials. */
 export interface BacktestView extends BacktestSummary {
   /** Whether this studio executes it. */
   readonly here: boolean
-  /** Whether the crew's code is at hand: only then can it be continued here. */
+  /** Whether the code of the crew is loaded, so that the backtest can be continued here. */
   readonly code: boolean
   readonly cases: readonly BacktestCaseView[]
 }
 
 export interface BacktestCaseView {
-  /** The earlier run, and the one that tried the task on it. */
+  /** The earlier run. */
   readonly runId: string
+  /** The run that tried the task on it. */
   readonly trial: string
   readonly status: RunViewStatus
   readonly inputs: { readonly [name: string]: Json }
-  /** Undefined when the earlier run is gone, or the trial gave nothing. */
+  /** Undefined if the earlier run is gone. */
   readonly old: BacktestSide | undefined
+  /** Undefined if the trial has no output. */
   readonly new: BacktestSide | undefined
   readonly equal: boolean
-  /** Of two outputs that are not equal. */
+  /** Undefined if the outputs are equal, or one is missing. */
   readonly difference: OutputDiff | undefined
   readonly error: Failure | undefined
-  /** What had changed since the earlier run, in words. */
+  /** What changed since the earlier run. */
   readonly changes: readonly string[]
   /** Tools that were not called. */
   readonly withheld: readonly string[]
@@ -76,7 +67,7 @@ export interface BacktestCaseView {
 
 export interface BacktestSide {
   readonly raw: string
-  /** Given by a person. */
+  /** Provided by a person. */
   readonly edited: boolean
   readonly usage: Usage
   readonly cost: number | undefined

@@ -1,18 +1,19 @@
-// What the page and the server of the studio say to one another: every endpoint with its request and its response.
-// Types alone, made of those of the read model, so that the page imports them without any code.
+// The HTTP API: every endpoint with its request and response, as types. The page imports them without any code, and the
+// OpenAPI description is generated from them.
 //
-// - Paths are below `<base>/api`, where base is the path that the studio is mounted under. The server puts it into
-//   `<base href="…">` of index.html, so the page finds the API at `new URL('api/', document.baseURI)`.
-// - What stands in braces is one segment, encoded by encodeURIComponent: ids of runs contain `/` and `#`.
-// - Requests with a body are JSON (`content-type: application/json`). They need an `Origin` that is the page's own, as
-//   browsers send it, or else the header `x-reprise-studio: 1` or a token.
-// - A field that is `undefined` in a type is left out of the JSON. Times are ISO 8601, money is in dollars.
-// - What goes wrong is a `Problem` with a fitting status: 400 what is asked is wrong, 401 no token, 403 a role that may
-//   not, or a foreign Origin or Host, 404, 405, 409 the run is not in a state for it, 413, 415, 503 store away.
+// - Paths are relative to `<base>/api`, where base is the path that the studio is mounted at. The server writes it to
+//   `<base href="…">` in index.html, so the page finds the API at `new URL('api/', document.baseURI)`.
+// - A name in braces is one path segment, encoded with encodeURIComponent: run ids may contain `/` and `#`.
+// - Bodies are JSON (`content-type: application/json`). Requests with a body need the page's own `Origin`, as browsers
+//   send it, the header `x-reprise-studio: 1`, or a token.
+// - Fields that are `undefined` in a type are absent from the JSON. Times are ISO 8601; costs are in US dollars.
+// - Errors are a `Problem`: 400 invalid request, 401 no token, 403 role or foreign Origin or Host, 404, 405, 409 the
+//   state of the run doesn't allow it, 413, 415, 503 store unavailable.
+import type { Plan } from '../../crew/result/plan.ts'
 import type { RestStatus } from '../../engine/follow/follow.ts'
 import type { CaughtUpEvent, Delta } from '../../engine/follow/listeners.ts'
 import type { DecisionForm } from '../../engine/inbox/questions.ts'
-import type { Answer, Entry, Failure } from '../../journal/entries.ts'
+import type { Entry, Failure } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import type { NextStep } from '../../base/next.ts'
@@ -23,211 +24,236 @@ import type { RunSummary } from '../../runs/summary.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import type { WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import type {
+import type { BacktestPlan, BacktestSummary, BacktestView } from './backtests.ts'
+import type { CrewView, QueueView, ScheduleView } from './crews.ts'
+import type * as Requests from './requests.ts'
+import type { FieldValues } from './schema.ts'
+import type { SpendingView, StepView } from './steps.ts'
+
+export type * from './backtests.ts'
+export type * from './crews.ts'
+export type {
+  AnswerBody,
+  BacktestBody,
+  CancelBody,
   ForkBody,
   KickoffBody,
   NewRunBody,
   PlanBody,
-  PlanView,
   ReplayBody,
   ResumeBody,
+  RunsQuery,
   StartBody,
-  StartedRun,
-} from './acts.ts'
-import type { BacktestBody, BacktestPlan, BacktestSummary, BacktestView } from './backtests.ts'
-import type { CrewView, QueueView, ScheduleView } from './crews-and-queue.ts'
-import type { SpendingView, StepView } from './steps.ts'
-
-export type * from './acts.ts'
-export type * from './backtests.ts'
-export type * from './crews-and-queue.ts'
+} from './requests.ts'
 export type * from './steps.ts'
 
 /**
- * look: see everything. answer: also answer questions. act: also start, continue, cancel and make runs. Each may do
- * what those before it may.
+ * `look`: read everything. `answer`: also answer questions. `act`: also start, resume, cancel, replay and fork runs.
+ * Each role includes those before it.
  */
 export type Role = 'look' | 'answer' | 'act'
 
-/** Every endpoint: its method and path, and what goes in and comes out. Roles: `GET` look, `POST` as said. */
-export interface Endpoints {
-  /** Exchanges a token for a cookie, since a browser's EventSource sends no header. Needs no role. */
-  'POST /session': { body: { readonly token: string }; response: { readonly role: Role } }
-  /** Takes the cookie away. Needs no role. */
-  'DELETE /session': { response: { readonly role: Role | undefined } }
-  'GET /studio': { response: Studio }
-  'GET /openapi.json': { response: Json }
+/**
+ * Every endpoint with its response. `GET` needs the role `look`, answering a question `answer`, everything else `act`.
+ * The session endpoints need none.
+ */
+export interface Responses {
+  /** Exchanges a token for a cookie, because a browser's EventSource can't send headers. */
+  'POST /session': { readonly role: Role }
+  /** Removes the cookie. */
+  'DELETE /session': { readonly role: Role | undefined }
+  'GET /studio': Studio
+  'GET /openapi.json': Json
 
-  'GET /questions': { query: { readonly crew?: string }; response: Questions }
-  /** Role answer. QUESTION_ANSWERED (409) when somebody was first, ANSWER_INVALID (400). */
-  'POST /runs/{run}/questions/{question}': { body: AnswerBody; response: AnswerResult }
+  'GET /questions': Questions
+  /** QUESTION_ANSWERED (409) if the question is already answered, ANSWER_INVALID (400). */
+  'POST /runs/{run}/questions/{question}': AnswerResult
 
-  'GET /runs': { query: RunsQuery; response: RunPage }
-  'GET /runs/{run}': { response: RunDetail }
-  'GET /runs/{run}/timeline': { response: Timeline }
-  /** At most 1,000 at a time. For what needs everything that was said; the timeline is smaller. */
-  'GET /runs/{run}/entries': {
-    query: { readonly after?: number; readonly limit?: number }
-    response: { readonly entries: readonly Entry[]; readonly more: boolean }
-  }
-  /** With its messages. */
-  'GET /runs/{run}/tasks/{task}': { response: TaskView }
-  /** `path` is that of a step of the timeline. */
-  'GET /runs/{run}/steps/{path}': { response: StepView }
-  /** The runs that work for it, at whatever depth: those of its tasks that are crews. Oldest first. */
-  'GET /runs/{run}/children': { response: { readonly runs: readonly RunSummary[] } }
-  'GET /runs/{run}/lineage': { response: Lineage }
-  'GET /runs/{run}/spending': { response: SpendingView }
+  'GET /runs': RunPage
+  'GET /runs/{run}': RunDetail
+  'GET /runs/{run}/timeline': Timeline
+  /** At most 1,000 entries at a time, with all messages. The timeline is smaller. */
+  'GET /runs/{run}/entries': { readonly entries: readonly Entry[]; readonly more: boolean }
+  /** Includes the messages of the task. */
+  'GET /runs/{run}/tasks/{task}': TaskView
+  /** `path` is the path of a step in the timeline. */
+  'GET /runs/{run}/steps/{path}': StepView
+  /** All child runs, nested ones included, oldest first. */
+  'GET /runs/{run}/children': { readonly runs: readonly RunSummary[] }
+  'GET /runs/{run}/lineage': Lineage
+  'GET /runs/{run}/spending': SpendingView
   /** Server-sent events: see `RunStream`. */
-  'GET /runs/{run}/events': { query: { readonly after?: number }; response: RunStream }
-  'GET /diff': { query: { readonly a: string; readonly b: string }; response: RunDiff }
+  'GET /runs/{run}/events': RunStream
+  'GET /diff': RunDiff
   /** Server-sent events: see `ChangeStream`. */
-  'GET /changes': { response: ChangeStream }
+  'GET /changes': ChangeStream
 
-  'GET /backtests': { query: { readonly crew?: string }; response: { readonly backtests: readonly BacktestSummary[] } }
-  'GET /backtests/{backtest}': { response: BacktestView }
+  'GET /backtests': { readonly backtests: readonly BacktestSummary[] }
+  'GET /backtests/{backtest}': BacktestView
 
-  'GET /crews': { response: { readonly crews: readonly CrewView[] } }
-  'GET /crews/{crew}': { response: CrewView }
-  'GET /queue': { response: QueueView }
-  /** Those that the code at hand declares; the next to come first. */
-  'GET /schedules': { query: { readonly crew?: string }; response: { readonly schedules: readonly ScheduleView[] } }
+  'GET /crews': { readonly crews: readonly CrewView[] }
+  'GET /crews/{crew}': CrewView
+  'GET /queue': QueueView
+  /** Schedules declared in the loaded code, soonest first. */
+  'GET /schedules': { readonly schedules: readonly ScheduleView[] }
 
-  /** Plans spend nothing and write nothing. Role act; 409 NO_CODE where the crew's code is not at hand. */
-  'POST /crews/{crew}/plan': { body: KickoffBody; response: PlanView }
-  'POST /runs/{run}/plan': { body: PlanBody; response: PlanView }
+  /** Spends and writes nothing. NO_CODE (409) if the code of the crew isn't loaded. */
+  'POST /crews/{crew}/plan': PlanView
+  /** Spends and writes nothing. NO_CODE (409) if the code of the crew isn't loaded. */
+  'POST /runs/{run}/plan': PlanView
 
-  /** Role act. Each answers as soon as the run is on disk; how it goes is in its events. */
-  'POST /crews/{crew}/runs': { body: StartBody; response: StartedRun }
-  /** With the crew's code, continues the run here; else has a worker do it. */
-  'POST /runs/{run}/resume': { body: ResumeBody; response: StartedRun }
-  'POST /runs/{run}/replay': { body: ReplayBody; response: StartedRun }
-  'POST /runs/{run}/fork': { body: ForkBody; response: StartedRun }
-  'POST /runs/{run}/refresh': { body: NewRunBody; response: StartedRun }
-  /** Role act; 409 NO_CODE. Executed here; it answers when it is about to begin, and its cases grow in its view. */
-  'POST /crews/{crew}/backtests/plan': { body: BacktestBody; response: BacktestPlan }
-  'POST /crews/{crew}/backtests': { body: BacktestBody; response: { readonly id: string; readonly total: number } }
-  /** Of one that this studio executes. What is done stays; 404 where it executes none of that id. */
-  'POST /backtests/{backtest}/stop': { body: object; response: { readonly id: string } }
-  /** Ends it for good, wherever it is executed. */
-  'POST /runs/{run}/cancel': { body: { readonly by?: string }; response: { readonly runId: string } }
+  /** Responds as soon as the run is stored; its events report the progress. */
+  'POST /crews/{crew}/runs': StartedRun
+  /** Executed by the studio if the code of the crew is loaded, otherwise by a worker. */
+  'POST /runs/{run}/resume': StartedRun
+  'POST /runs/{run}/replay': StartedRun
+  'POST /runs/{run}/fork': StartedRun
+  'POST /runs/{run}/refresh': StartedRun
+  'POST /crews/{crew}/backtests/plan': BacktestPlan
+  /** Executed by the studio. Responds at the start; the backtest's view reports the progress. NO_CODE (409). */
+  'POST /crews/{crew}/backtests': { readonly id: string; readonly total: number }
+  /** Stops a backtest that this studio executes, and keeps finished trials. 404 for any other backtest. */
+  'POST /backtests/{backtest}/stop': { readonly id: string }
+  /** Cancels the run for good, wherever it is executed. */
+  'POST /runs/{run}/cancel': { readonly runId: string }
 }
 
-export type Endpoint = keyof Endpoints
+export type Endpoint = keyof Responses
 
-/** The body of every response that is not a success. */
+interface Queries {
+  'GET /questions': FieldValues<typeof Requests.crewFilter>
+  'GET /runs': Requests.RunsQuery
+  'GET /runs/{run}/entries': Requests.EntriesQuery
+  'GET /runs/{run}/events': FieldValues<typeof Requests.streamStart>
+  'GET /diff': FieldValues<typeof Requests.diffSides>
+  'GET /backtests': FieldValues<typeof Requests.crewFilter>
+  'GET /schedules': FieldValues<typeof Requests.crewFilter>
+}
+
+interface Bodies {
+  'POST /session': FieldValues<typeof Requests.sessionFields>
+  'POST /runs/{run}/questions/{question}': Requests.AnswerBody
+  'POST /crews/{crew}/plan': Requests.KickoffBody
+  'POST /runs/{run}/plan': Requests.PlanBody
+  'POST /crews/{crew}/runs': Requests.StartBody
+  'POST /runs/{run}/resume': Requests.ResumeBody
+  'POST /runs/{run}/replay': Requests.ReplayBody
+  'POST /runs/{run}/fork': Requests.ForkBody
+  'POST /runs/{run}/refresh': Requests.NewRunBody
+  'POST /crews/{crew}/backtests/plan': Requests.BacktestBody
+  'POST /crews/{crew}/backtests': Requests.BacktestBody
+  'POST /backtests/{backtest}/stop': object
+  'POST /runs/{run}/cancel': Requests.CancelBody
+}
+
+/** Every endpoint with its query, body and response. */
+export type Endpoints = {
+  readonly [E in Endpoint]: { readonly response: Responses[E] } & (E extends keyof Queries
+    ? { readonly query: Queries[E] }
+    : unknown) &
+    (E extends keyof Bodies ? { readonly body: Bodies[E] } : unknown)
+}
+
+/** The body of every response that isn't a success. */
 export interface Problem {
-  /** Of the table of errors of Reprise, or one of the studio's own. */
+  /** An error code of Reprise, or one of the studio's own. */
   readonly code: string
   readonly message: string
-  /** What can be done about it. */
+  /** What to do about it. */
   readonly next?: NextStep
 }
 
-/** What this studio is, and what the caller may do. */
+/** This studio, and what the caller may do. */
 export interface Studio {
   readonly version: string
   readonly role: Role
   /** Without credentials. */
   readonly store: { readonly url: string; readonly caution?: string }
-  /** The crews whose code is at hand: only of these can runs be started, planned, replayed and forked. */
+  /** Crews whose code is loaded. Only their runs can be started, planned, replayed and forked. */
   readonly crews: readonly string[]
-  /** Whether a token is asked for: then the page can log out. */
+  /** Whether the studio has tokens, so that the page can log out. */
   readonly tokens: boolean
-  /** What is written as `by` where nothing else is said: the user who started the studio, if known. */
+  /** The default `by` of answers and actions: the user who started the studio, if known. */
   readonly by?: string
 }
 
 export interface Questions {
-  /** Those that have waited longest come first. */
+  /** Longest waiting first. */
   readonly questions: readonly QuestionView[]
-  /** Runs that have some and cannot be read. */
+  /** Runs that have open questions but can't be read. */
   readonly unreadable: readonly string[]
 }
 
-/** All that is needed to decide: the asking tasks with inputs and earlier outputs are in `asking`. */
+/** An open question with what is needed to decide it. `asking` has the asking tasks, their inputs and earlier outputs. */
 export type QuestionView = WaitingQuestion & {
-  /** By decision: the fields that it must and may have. Every one may have `note`. */
+  /** The required and optional fields of each decision. Every decision also accepts `note`. */
   readonly decisions: { readonly [decision: string]: DecisionForm }
-  /** JSON Schema of the task's output (`replace`) or of the call's input (`approve`), where it is known. */
+  /** JSON Schema of the task's output (`replace`) or of the call's input (`approve`), if known. */
   readonly schema?: Json
 }
-
-/** The decision with its fields, `note` and `by`: see `Answers` of the journal. */
-export type AnswerBody = Answer
 
 export interface AnswerResult {
   readonly runId: string
   readonly question: string
-  /** Those of the run that are still open. */
+  /** The open questions that the run has left. */
   readonly questions: readonly OpenQuestion[]
   /**
-   * Of the run that it works for, if it works for one. here: this studio executes it, since it has before. worker:
-   * another process executes it, or it is ready for one; a resume is as good. Undefined: not before more answers, or
-   * a resume, or never since it has ended.
+   * Who continues the run, or the run that it is a child of. `here`: this studio, since it executed the run last.
+   * `worker`: another process has it, or it is ready for a worker or a resume. Undefined: it needs more answers or a
+   * resume, or has ended.
    */
   readonly continues: 'here' | 'worker' | undefined
 }
 
-export interface RunsQuery {
-  readonly crew?: string
-  /** `RunViewStatus`; several are separated by commas. */
-  readonly status?: string
-  readonly since?: string
-  readonly until?: string
-  /** The beginning of an id, or a text within the inputs, whatever the case. */
-  readonly search?: string
-  /** Only those that were made from this run. */
-  readonly parent?: string
-  /** `true`: the trials of backtests, too. */
-  readonly backtests?: 'true'
-  /** `true`: the runs of tasks that are crews, too. */
-  readonly children?: 'true'
-  /** 1 to 200; 50 where nothing is said. */
-  readonly limit?: number
-  /** `next` of the page before. */
-  readonly cursor?: string
+export interface StartedRun {
+  /** The run that was created or continued. A refresh with nothing to do returns the run itself. */
+  readonly runId: string
+  readonly how: 'here' | 'queue'
+}
+
+/** A plan; `text` is the readable table. */
+export interface PlanView extends Omit<Plan, 'toString'> {
+  readonly text: string
 }
 
 export interface RunPage {
-  /** Newest first. There may be fewer than `limit`, even none, and still a `next`: a search looks at some thousand. */
+  /** Newest first. A search reads some thousand rows per page, so a page may be short or empty and still have `next`. */
   readonly runs: readonly RunSummary[]
   readonly next?: string
 }
 
 export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 'tasks'> {
-  /** Without what was said: that is at `/runs/{run}/tasks/{task}` and at the steps. */
+  /** Without messages: `/runs/{run}/tasks/{task}` and the steps have them. */
   readonly tasks: readonly TaskDetail[]
-  /** The task after which it stops, as asked when it was started or last continued. */
+  /** The task after which the run stops, if requested at the start or the last resume. */
   readonly through: string | undefined
-  /** The last entry that this shows: events after it are news. */
+  /** The last entry that is reflected here. */
   readonly seq: number
-  /** Whether the crew's code is at hand: only then are `stale`, `context` and `schema` known. */
+  /** Whether the code of the crew is loaded. Without it, `stale`, `context` and `schema` are unknown. */
   readonly code: boolean
-  /** Whether this studio executes it: then its events have what models say. */
+  /** Whether this studio executes the run, so that its events include model output as it streams. */
   readonly here: boolean
-  /** What the caller may do to it now: nothing that this leaves out would be taken. */
+  /** The actions that the caller may take now. Any other is refused. */
   readonly can: readonly RunAction[]
 }
 
-/** resume: here. requeue: by a worker; both are `POST …/resume`. */
+/** `resume`: executed by the studio. `requeue`: by a worker. Both are `POST …/resume`. */
 export type RunAction = 'answer' | 'resume' | 'requeue' | 'cancel' | 'replay' | 'fork' | 'refresh'
 
 export interface TaskDetail extends Omit<TaskView, 'messages'> {
-  /** Names of the tasks whose outputs it is given; undefined where the code is not at hand. */
+  /** The tasks whose outputs it receives. Undefined without the code of the crew. */
   readonly context: readonly string[] | undefined
-  /** JSON Schema of its output, for a form; undefined without one, or where the code is not at hand. */
+  /** JSON Schema of its output. Undefined without one, or without the code of the crew. */
   readonly schema: Json | undefined
-  /** In dollars, in this run; undefined when the price of a model is not known. */
+  /** Cost in this run, in dollars. Undefined if the price of a model is unknown. */
   readonly cost: number | undefined
 }
 
 /**
- * Server-sent events of a run. The name of each is its `type`, its data is the JSON of it. An entry has its number as
- * the event's id: whoever comes back says it (`Last-Event-ID`, or `after`) and misses nothing. Deltas, in between,
- * come only while this studio executes the run. `caught-up` comes once, where history ends, of a run that is under way.
- * When the run rests, `end` is the last: nothing comes before somebody continues it, which `changes` hints at. 204
- * when there is nothing after `after` and never will be.
+ * Server-sent events of a run. The name of an event is its `type`, its data the JSON. The id of an entry's event is its
+ * sequence number; to continue after a disconnect, send it as `Last-Event-ID` or `after`. Deltas come in between, only
+ * while this studio executes the run. `caught-up` comes once, after the history of a run in progress. When the run
+ * rests, `end` is the last event; `changes` announces when to connect again. 204 if nothing follows `after`, now or later.
  */
 export type RunStream = Entry | Delta | CaughtUpEvent | EndEvent | ({ readonly type: 'error' } & Failure)
 
@@ -238,7 +264,7 @@ export interface EndEvent {
 }
 
 /**
- * Server-sent events: `change` (data `{}`) when any run may have changed, at most four times a second, and once at the
- * beginning. Read again what is in sight.
+ * Server-sent events: `change` (data `{}`) once at the start, then when any run may have changed, at most four times a
+ * second. Clients reload what they show.
  */
 export type ChangeStream = { readonly type: 'change' }

@@ -1,10 +1,10 @@
-// The OpenAPI 3.1 description of the API, made from the table that requests are answered by, and from the schemas of
-// what comes back.
+// The OpenAPI 3.1 description of the API: requests from the table of routes, responses from the types of the contract.
 import type { Json } from '../../journal/json.ts'
 import { ownHeader } from '../guard/origin.ts'
 import type { Endpoint } from './contract.ts'
 import type { ResponseSchemas } from './response-schemas.ts'
 import { partsOf, type AnyRoute, type Mount } from './route.ts'
+import { toObjectSchema, toSchema, type Fields } from './schema.ts'
 
 export function openApi(
   table: ReadonlyMap<Endpoint, AnyRoute>,
@@ -32,51 +32,47 @@ export function openApi(
 function operation(endpoint: Endpoint, route: AnyRoute, response: Json): Json {
   const { method, names } = partsOf(endpoint)
   const { summary, role, query = {}, body, streams } = route
-  const content = { [streams ? 'text/event-stream' : 'application/json']: { schema: response } }
+  // the comment on an endpoint of the contract is about the operation
+  const { description, ...schema } = response as { readonly description?: string }
+  const content = { [streams ? 'text/event-stream' : 'application/json']: { schema } }
+  const needs = role === undefined ? 'Needs no token.' : `Needs the role \`${role}\`, or one that includes it.`
   return {
     summary,
-    description: role === undefined ? 'Anybody may.' : `For the role ${role}, and those that may more.`,
+    description: description === undefined ? needs : `${description} ${needs}`,
     operationId: endpoint
       .toLowerCase()
       .replaceAll(/[^a-z]+/g, '-')
       .replaceAll(/^-|-$/g, ''),
     parameters: [
       ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', schema: schema as Json })),
+      ...queryParameters(query),
       ...(streams ? [{ name: 'Last-Event-ID', in: 'header', schema: { type: 'integer' } }] : []),
-      ...(method === 'GET'
-        ? []
-        : [
-            {
-              name: ownHeader,
-              in: 'header',
-              description: 'where there is no Origin and no token',
-              schema: { type: 'string' },
-            },
-          ]),
+      ...(method === 'GET' ? [] : [originParameter]),
     ],
     ...(body
-      ? {
-          requestBody: {
-            required: true,
-            content: {
-              'application/json': {
-                schema: {
-                  type: 'object',
-                  properties: body.fields as unknown as Json,
-                  required: [...(body.required ?? [])],
-                  additionalProperties: false,
-                },
-              },
-            },
-          },
-        }
+      ? { requestBody: { required: true, content: { 'application/json': { schema: toObjectSchema(body) as Json } } } }
       : {}),
     responses: {
-      200: { description: 'done', content },
-      default: { description: 'what went wrong', content: { 'application/json': { schema: problem } } },
+      200: { description: 'Success', content },
+      default: { description: 'Error', content: { 'application/json': { schema: problem } } },
     },
   }
+}
+
+function queryParameters(query: Fields): Json[] {
+  return Object.entries(query).map(([name, field]) => ({
+    name,
+    in: 'query',
+    required: field.isRequired ?? false,
+    schema: toSchema(field) as Json,
+  }))
+}
+
+const originParameter: Json = {
+  name: ownHeader,
+  in: 'header',
+  description: 'Required without an `Origin` and a token. Any value.',
+  schema: { type: 'string' },
 }
 
 const problem: Json = { $ref: '#/components/schemas/Problem' }

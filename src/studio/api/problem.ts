@@ -1,35 +1,35 @@
-// What goes wrong, as a response: a code, a message without credentials, and what can be done next.
+// Errors as responses: a code, a redacted message, and the next step.
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { defined } from '../../base/defined.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Problem } from './contract.ts'
 
-/** The studio's own codes, each with its status. Those of Reprise are beside them. */
+/** The studio's own error codes with their HTTP status, in addition to those of Reprise. */
 export const studioCodes = {
   /** The body isn't JSON, or not an object. */
   BODY_INVALID: 400,
-  /** A token is asked for, and none was given, or an unknown one. */
+  /** No token, or an unknown one. */
   TOKEN_MISSING: 401,
-  /** The role of the caller may not do this. */
+  /** The role of the caller doesn't allow this. */
   ROLE_MISSING: 403,
-  /** The request comes from another page. */
+  /** The request comes from another site. */
   ORIGIN_REFUSED: 403,
-  /** The request is for a name that is not this studio's. */
+  /** The request is for a host name that the studio doesn't serve. */
   HOST_REFUSED: 403,
   NOT_FOUND: 404,
   METHOD_REFUSED: 405,
-  /** The crew's code is not at hand. */
+  /** The code of the crew isn't loaded. */
   NO_CODE: 409,
   BODY_TOO_LARGE: 413,
-  /** The body isn't said to be JSON. */
+  /** The content type isn't JSON. */
   TYPE_REFUSED: 415,
-  /** Something that nobody thought of. */
+  /** An unexpected error. */
   INTERNAL: 500,
 } as const
 
 export type StudioCode = keyof typeof studioCodes
 
-/** Thrown where a request is answered with it. It never leaves the studio: its codes are not those of the library. */
+/** Becomes the response to a request. It never leaves the studio, whose codes are not those of the library. */
 export class StudioProblem extends Error {
   readonly code: StudioCode
   readonly headers: { readonly [name: string]: string }
@@ -45,7 +45,7 @@ export function notFound(message: string): StudioProblem {
   return new StudioProblem('NOT_FOUND', message)
 }
 
-/** Errors that are not ours may quote addresses and queries, so they are only said to have happened. */
+/** Foreign errors may contain URLs or queries, so only their occurrence is reported. */
 export function problemResponse(error: unknown): Response {
   if (error instanceof StudioProblem)
     return problemJson({ code: error.code, message: redact(error.message) }, studioCodes[error.code], error.headers)

@@ -1,29 +1,27 @@
-// Every endpoint, in one table: requests are answered by it, and the OpenAPI description is made from it.
-import { actingRoutes } from '../routes/actions.ts'
-import { backtestRoutes } from '../routes/backtesting.ts'
+// The table of all endpoints.
+import { actionRoutes } from '../routes/actions.ts'
+import { backtestRoutes } from '../routes/backtests.ts'
 import { crewRoutes } from '../routes/crews.ts'
-import { peopleRoutes } from '../routes/questions.ts'
+import { questionRoutes } from '../routes/questions.ts'
 import { runRoutes } from '../routes/runs.ts'
 import { sessionRoutes } from '../routes/session.ts'
 import { streamRoutes } from '../routes/streams.ts'
 import type { Endpoint } from './contract.ts'
 import { openApi } from './openapi.ts'
-import type { AnyRoute, Route, Routes } from './route.ts'
-
-const described: Route<'GET /openapi.json'> = {
-  summary: 'This description',
-  role: 'look',
-  handle: async ({ mount }) => openApi(table, mount, (await import('./response-schemas.ts')).responseSchemas),
-}
+import type { AnyRoute, Routes } from './route.ts'
 
 const routes: Routes<Endpoint> = {
   ...sessionRoutes,
-  'GET /openapi.json': described,
-  ...peopleRoutes,
+  'GET /openapi.json': {
+    summary: 'Describe this API',
+    role: 'look',
+    handle: async ({ mount }) => openApi(table, mount, (await import('./response-schemas.ts')).responseSchemas),
+  },
+  ...questionRoutes,
   ...runRoutes,
   ...streamRoutes,
   ...crewRoutes,
-  ...actingRoutes,
+  ...actionRoutes,
   ...backtestRoutes,
 }
 

@@ -1,4 +1,4 @@
-// One step of a run, and what a run has spent, as the API gives them.
+// The steps and the spending of a run in the API.
 import type {
   Answer,
   ChatMessage,
@@ -22,29 +22,29 @@ export interface ModelStep {
   readonly agent: string
   readonly startedAt: string
   readonly endedAt: string
-  /** As the model saw it in this turn. */
+  /** What the model was sent for this step. */
   readonly request: {
     readonly model: string
     readonly instructions: string
     readonly messages: readonly ChatMessage[]
     readonly tools: readonly ToolDefinition[]
     readonly settings: { readonly [name: string]: Json }
-    /** JSON Schema of the answer. */
+    /** JSON Schema of the reply. */
     readonly output?: Json
   }
-  /** Undefined when the turn failed. */
+  /** Undefined if the step failed. */
   readonly reply?: {
     readonly parts: readonly ReplyPart[]
     readonly finish: string
-    /** As its provider named it. */
+    /** The model as the provider named it. */
     readonly model?: string
   }
-  /** Why the turn failed. */
+  /** Why the step failed. */
   readonly error?: Failure
-  /** With what failed tries took. */
+  /** Includes failed tries. */
   readonly usage: Usage
   readonly cost: number | undefined
-  /** Failed tries, also those before a resume made the call again. */
+  /** Failed tries, including those before a resume. */
   readonly tries: readonly FailedTry[]
 }
 
@@ -55,26 +55,28 @@ export interface ToolStep {
   readonly task: string
   readonly tool: string
   readonly effect: 'read' | 'idempotent' | 'once' | undefined
-  /** What the model asked for, and what the tool was called with, where a person changed that. */
+  /** The arguments that the model requested. */
   readonly asked: Json
+  /** The arguments of the call: a person may have changed them. */
   readonly input: Json
   readonly startedAt: string | undefined
   readonly endedAt: string | undefined
   readonly outcome: ToolOutcome | undefined
   readonly source: string | undefined
-  /** Why it is not known how it ended. */
+  /** Why the outcome is unknown. */
   readonly abandoned: string | undefined
   readonly idempotencyKey: string | undefined
-  /** How often it was started. */
+  /** How many times the call was started. */
   readonly times: number
   readonly stack: string | undefined
   readonly questions: readonly { readonly question: Question; readonly askedAt: string; readonly answer?: Answer }[]
 }
 
+/** What a run spent, child runs included. */
 export interface SpendingView {
   readonly tasks: readonly { readonly task: string; readonly usage: Usage; readonly cost: number | undefined }[]
   readonly models: readonly { readonly model: string; readonly usage: Usage; readonly cost: number | undefined }[]
-  /** Each model call in the order of their ends, to be added up over time; those of a nested crew have its task. */
+  /** Model calls by time of completion. Calls of a nested crew have the name of its task. */
   readonly calls: readonly {
     readonly at: string
     readonly task: string

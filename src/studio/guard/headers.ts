@@ -1,5 +1,5 @@
-// What every response says to a browser: nothing but the studio's own files is loaded or run, nobody shows it in a
-// frame, and nothing of it is kept.
+// The security headers of every response: browsers load and run only the studio's own files, refuse to frame it, and
+// don't cache it.
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,11 +22,11 @@ const always: { readonly [name: string]: string } = {
   'x-frame-options': 'DENY',
 }
 
-/** `cached`: what the response says of that stays, for files whose names change with what is in them. */
+/** `cached` keeps the response's own cache-control, for files with a hash in their name. */
 export function withGuardHeaders(response: Response, cached = false): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(always)) headers.set(name, value)
-  // a proxy that compresses events keeps them until there is enough to compress
+  // a proxy that compresses events would buffer them
   if (!cached) headers.set('cache-control', 'no-store, no-transform')
   const { status, statusText, body } = response
   return new Response(body, { status, statusText, headers })

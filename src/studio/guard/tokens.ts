@@ -1,33 +1,38 @@
-// Tokens, each for a role. A program sends one as `Authorization: Bearer …`. A browser's EventSource sends no header,
-// so the page exchanges a token for a cookie: not the token itself, but what only somebody with the token can make.
+// Roles and tokens. A program sends a token as `Authorization: Bearer …`. A browser's EventSource can't send headers, so
+// the page exchanges the token for a cookie, which is derived from the token and doesn't reveal it.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'
 import type { Role } from '../api/contract.ts'
-import { roles } from './roles.ts'
+
+/** Each role includes those before it. */
+const roles: readonly Role[] = ['look', 'answer', 'act']
+
+export function allows(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed)
+}
 
 export type Tokens = { readonly [role in Role]?: string | readonly string[] }
 
 export interface TokenTable {
-  /** Of a token. */
   roleOf(token: string): Role | undefined
-  /** Of a request, by its header or its cookie. */
+  /** By the header or the cookie of the request. */
   roleIn(request: Request): Role | undefined
-  /** What goes into `set-cookie`. */
+  /** The value of `set-cookie`. */
   cookie(token: string, options: { readonly path: string; readonly secure: boolean }): string
 }
 
-/** Short ones can be guessed. */
+/** Shorter tokens can be guessed. */
 const minTokenLength = 16
 const cookieName = 'reprise-studio'
 
-/** OPTION_INVALID. Undefined where there are none. */
+/** OPTION_INVALID. Undefined without tokens. */
 export function readTokens(given: Tokens | undefined): TokenTable | undefined {
   if (given === undefined) return undefined
   const list = roles.flatMap((role) => [given[role] ?? []].flat().map((token) => ({ role, token: checkToken(token) })))
   if (list.length === 0) return undefined
   const found = (fits: (token: string) => boolean): Role | undefined =>
-    // all are compared, and the one that may most counts
+    // compares all of them; the most powerful role wins
     list.reduce((role: Role | undefined, one) => (fits(one.token) ? one.role : role), undefined)
   const roleOf = (token: string): Role | undefined => found((known) => isEqual(known, token))
   return {
@@ -43,7 +48,7 @@ export function readTokens(given: Tokens | undefined): TokenTable | undefined {
   }
 }
 
-/** Has a browser forget it. */
+/** Removes the cookie from the browser. */
 export function noCookie(path: string): string {
   return `${cookieName}=; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=0`
 }
@@ -53,7 +58,7 @@ function checkToken(token: unknown): string {
   const words = `a token ${typeof token === 'string' ? `has ${token.length} characters` : `is ${describe(token)}`}`
   throw new RepriseError(
     'OPTION_INVALID',
-    `${words}; give at least ${minTokenLength} letters, digits and signs, such as those of: openssl rand -hex 24`,
+    `${words}; give at least ${minTokenLength} printable characters, for example from: openssl rand -hex 24`,
   )
 }
 
@@ -61,7 +66,7 @@ function sessionId(token: string): string {
   return createHmac('sha256', token).update('session of a Reprise studio').digest('base64url')
 }
 
-/** In a time that does not tell how much of it is right. */
+/** In constant time. */
 function isEqual(a: string, b: string): boolean {
   const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(a), hash(b))

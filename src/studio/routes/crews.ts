@@ -1,32 +1,188 @@
-// Crews whose code is at hand, their schedules, and the queue.
-import { findShownCrew } from '../known-crew.ts'
-import { text, type Routes } from '../api/route.ts'
-import { crewView } from '../read/crew-view.ts'
-import { queueView } from '../read/queue-view.ts'
-import { scheduleList } from '../read/schedule-list.ts'
+// Loaded crews, their schedules, and the queue.
+import type { Agent } from '../../crew/agent.ts'
+import type { Crew } from '../../crew/crew.ts'
+import { taskAgents } from '../../crew/define/crew-models.ts'
+import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { isBacktest } from '../../engine/history/backtest-name.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import { modelName } from '../../models/resolve/resolve-model.ts'
+import { readExecution, type Holder } from '../../runs/status.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import type { CrewAgent, CrewTask, CrewView, QueueView, ScheduleView } from '../api/contract.ts'
+import { crewFilter } from '../api/requests.ts'
+import type { Routes } from '../api/route.ts'
+import { findShownCrew, type LoadedCrew, type ShownCrew, type StudioContext } from '../context.ts'
 
 export const crewRoutes: Routes<'GET /crews' | 'GET /crews/{crew}' | 'GET /queue' | 'GET /schedules'> = {
   'GET /crews': {
-    summary: 'The crews whose code is at hand, as it declares them',
+    summary: 'List the crews whose code is loaded',
     role: 'look',
-    handle: async ({ place }) => ({
-      crews: [...place.shown.values()].filter(({ within }) => within.length === 0).map(crewView),
+    handle: async ({ context }) => ({
+      crews: [...context.shown.values()].filter(({ within }) => within.length === 0).map(crewView),
     }),
   },
   'GET /crews/{crew}': {
-    summary: 'One of them, or a crew that is a task of one',
+    summary: 'Get a crew, or a nested crew',
     role: 'look',
-    handle: async ({ place, at }) => crewView(findShownCrew(place, at('crew'))),
+    handle: async ({ context, param }) => crewView(findShownCrew(context, param('crew'))),
   },
   'GET /queue': {
-    summary: 'How many runs wait, are executed and rest, and by whom they are executed',
+    summary: 'Count runs by crew and status, and list the processes that execute runs',
     role: 'look',
-    handle: ({ place }) => queueView(place.store),
+    handle: ({ context }) => queueView(context.store),
   },
   'GET /schedules': {
-    summary: 'The schedules that the code at hand declares, with their next runs',
+    summary: 'List the schedules of the loaded crews with their next runs',
     role: 'look',
-    query: { crew: text('only those of this crew') },
-    handle: async ({ place, query }) => ({ schedules: await scheduleList(place, query.crew) }),
+    query: crewFilter,
+    handle: async ({ context, query }) => ({ schedules: await scheduleList(context, query.crew) }),
   },
+}
+
+function crewView({ crew, definition, within }: ShownCrew): CrewView {
+  const { name, version, process, budget, inputs } = definition
+  return {
+    name,
+    version,
+    process,
+    inputs: crew.inputs,
+    inputSchema: inputs?.json,
+    tasks: definition.tasks.map(toCrewTask),
+    agents: crewAgents(crew, definition),
+    budget,
+    within,
+  }
+}
+
+/** With the models that runs use: `crew.with` may replace those that the agents declare. */
+function crewAgents(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
+  const used = new Map(
+    tasks
+      .filter(({ code, child }) => !code && !child)
+      .flatMap(taskAgents)
+      .map((agent) => [agent.identity, agent.model]),
+  )
+  const agents = new Set([...crew.agents, ...([...used.keys()] as Agent[])])
+  return [...agents].map((agent) => {
+    const { role, goal, backstory, model } = agent
+    return { role, goal, backstory, model: modelName(used.has(agent) ? used.get(agent) : model) }
+  })
+}
+
+function toCrewTask(task: TaskDefinition): CrewTask {
+  const type = task.child ? 'crew' : task.code ? 'function' : 'agent'
+  return {
+    name: task.name,
+    type,
+    description: task.description,
+    expectedOutput: task.expectedOutput,
+    agent: type === 'agent' ? task.agent.role : undefined,
+    context: task.context,
+    inputs: task.inputs,
+    tools: task.tools.map(({ name, description, effect, asks, schema }) => ({
+      name,
+      description,
+      effect,
+      approval: asks,
+      schema: schema.json,
+    })),
+    schema: task.schema?.json,
+    guardrails: task.guardrails.map(({ name }) => name),
+    humanInput: task.humanInput,
+    async: task.async,
+    conditional: task.when !== undefined,
+    crew: task.child?.crew.name,
+  }
+}
+
+/** Counting more rows would take longer than a second. */
+const rowsLimit = 5_000
+
+type Counts = { -readonly [K in keyof QueueView['crews'][number]]: QueueView['crews'][number][K] }
+
+async function queueView(store: Store): Promise<QueueView> {
+  const crews = new Map<string, Counts>()
+  const workers = new Map<string, Holder & { runs: string[] }>()
+  const now = await store.now()
+  let counted = 0
+  let cut = false
+  for await (const row of allRows(store, { roots: true, status: ['queued', 'running', 'suspended', 'failed'] })) {
+    if (isBacktest(row.crew)) continue
+    if (counted++ === rowsLimit) {
+      cut = true
+      break
+    }
+    const counts = crews.get(row.crew) ?? noCounts(row.crew)
+    crews.set(row.crew, counts)
+    await count(store, row, { counts, workers, now })
+  }
+  return { crews: [...crews.values()].toSorted(byCrew), workers: [...workers.values()], cut }
+}
+
+interface Counting {
+  readonly counts: Counts
+  readonly workers: Map<string, Holder & { runs: string[] }>
+  readonly now: number
+}
+
+async function count(store: Store, row: RunRow, { counts, workers, now }: Counting): Promise<void> {
+  switch (row.status) {
+    case 'queued': {
+      counts.queued++
+      const { dueAt, imported } = readSummary(row)
+      if (!imported && (dueAt === undefined || Date.parse(dueAt) <= now)) counts.due++
+      return
+    }
+    case 'running': {
+      const { held, holder } = await readExecution(store, row.run, row.status)
+      counts[held ? 'running' : 'abandoned']++
+      if (!holder) return
+      const key = JSON.stringify([holder.name, holder.host, holder.pid])
+      const known = workers.get(key) ?? { ...holder, runs: [] }
+      workers.set(key, known)
+      known.runs.push(row.run)
+      return
+    }
+    case 'suspended':
+      if ((await rowStatus(store, row)) !== 'queued') counts.suspended++
+      else {
+        counts.queued++
+        counts.due++
+      }
+      return
+    case 'failed':
+      counts.failed++
+      return
+    case 'completed':
+    case 'cancelled':
+  }
+}
+
+function noCounts(crew: string): Counts {
+  return { crew, queued: 0, due: 0, running: 0, abandoned: 0, suspended: 0, failed: 0 }
+}
+
+function byCrew(a: Counts, b: Counts): number {
+  return a.crew < b.crew ? -1 : Number(a.crew > b.crew)
+}
+
+async function scheduleList(context: StudioContext, crew: string | undefined): Promise<ScheduleView[]> {
+  const known = [...context.crews.values()].filter(({ definition: { name } }) => crew === undefined || name === crew)
+  const views = await Promise.all(known.map((one) => schedulesOf(context, one)))
+  return views.flat().toSorted((a, b) => ((a.next ?? '~') < (b.next ?? '~') ? -1 : 1))
+}
+
+async function schedulesOf({ store }: StudioContext, { crew }: LoadedCrew): Promise<ScheduleView[]> {
+  const views: ScheduleView[] = []
+  for (const one of await crew.schedules()) {
+    const { name, cron, timezone, priority } = one
+    const time = one.next()
+    const runId = time && one.runId(time)
+    const row = runId === undefined ? undefined : await store.row(runId)
+    const queued = row?.status === 'queued'
+    views.push({ crew: crew.name, name, cron, timezone, priority, next: time?.toISOString(), runId, queued })
+  }
+  return views
 }

@@ -1,63 +1,95 @@
-// What waits for people, and their answers.
+// Open questions and their answers.
+import { decisions } from '../../engine/inbox/questions.ts'
 import { answerQuestion } from '../../engine/inbox/send-message.ts'
 import { dueAt } from '../../engine/read/due.ts'
 import { readStateIfExists } from '../../engine/read/read-run.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { rootRunId } from '../../journal/paths.ts'
+import type { Json } from '../../journal/json.ts'
+import { attemptsOnPath, rootRunId } from '../../journal/paths.ts'
+import type { RunState } from '../../journal/state/state.ts'
 import { readRunTree } from '../../runs/run-tree.ts'
-import type { AnswerResult } from '../api/contract.ts'
-import { anything, text, type Routes } from '../api/route.ts'
+import { waitingQuestions, type WaitingQuestion } from '../../runs/waiting-questions.ts'
+import type { AnswerResult, Questions } from '../api/contract.ts'
+import { answerFields, crewFilter } from '../api/requests.ts'
+import type { Routes } from '../api/route.ts'
 import { isHere, readRow, type StudioContext } from '../context.ts'
-import { questionViews } from '../read/question-views.ts'
 
-export const peopleRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions/{question}'> = {
+export const questionRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions/{question}'> = {
   'GET /questions': {
-    summary: 'Everything that waits for a person, with all that is needed to decide',
+    summary: 'List open questions with everything needed to decide them',
     role: 'look',
-    query: { crew: text('only of runs of this crew') },
-    handle: ({ place, query }) => questionViews(place, query.crew),
+    query: crewFilter,
+    handle: ({ context, query }) => readQuestions(context, query.crew),
   },
   'POST /runs/{run}/questions/{question}': {
     summary: 'Answer an open question',
     role: 'answer',
-    body: {
-      fields: {
-        decision: text('one of those that the question takes'),
-        reason: text('why, for deny and fail'),
-        feedback: text('what to do better, for revise'),
-        output: anything('what to use instead, for replace'),
-        input: anything('what to call the tool with instead, for approve'),
-        result: anything('what the tool gave, for use and happened'),
-        to: anything('the new limit, for raise'),
-        note: text('kept with the answer'),
-        by: text('who answers'),
-      },
-      required: ['decision'],
-    },
-    async handle({ place, at, body, by }) {
-      const [runId, question] = [at('run'), at('question')]
-      await postAnswer(place, runId, question, { ...body, ...(by === undefined ? {} : { by }) })
-      const { questions } = await readRunTree(place.store, runId)
-      // an answer to a run that another process executes is recorded by that process, in its own time
+    body: answerFields,
+    async handle({ context, param, body, by }) {
+      const [runId, question] = [param('run'), param('question')]
+      // the library checks the fields of the decision
+      await postAnswer(context, runId, question, { ...body, ...(by === undefined ? {} : { by }) } as Answer)
+      const { questions } = await readRunTree(context.store, runId)
+      // if another process executes the run, that process records the answer later
       const open = questions.filter(({ id }) => id !== question)
-      const continues = await findContinuation(place, rootRunId(runId))
+      const continues = await findContinuation(context, rootRunId(runId))
       return { runId, question, questions: open, continues }
     },
   },
 }
 
-/** With the code, whoever else decides who advances runs is told, too. */
-async function postAnswer(place: StudioContext, runId: string, question: string, given: Answer): Promise<void> {
-  const row = await readRow(place, runId)
-  const known = place.crews.get(row.crew)
-  if (!known) return answerQuestion(place.engine, runId, question, given)
+async function readQuestions(context: StudioContext, crew: string | undefined): Promise<Questions> {
+  const { questions, unreadable } = await waitingQuestions(context.store, crew)
+  const asking = new Set(questions.map((question) => askingRun(question)))
+  const states = new Map<string, RunState | undefined>()
+  for (const run of asking) states.set(run, await readStateIfExists(context.store, run).catch(() => undefined))
+  return {
+    questions: questions.map((question) => {
+      const schema = schemaFor(context, question, states.get(askingRun(question)))
+      return { ...question, decisions: decisions[question.kind], ...(schema === undefined ? {} : { schema }) }
+    }),
+    unreadable,
+  }
+}
+
+/** The run that asks: the run itself, or a child run. */
+function askingRun({ asking, runId }: WaitingQuestion): string {
+  return asking.at(-1)?.runId ?? runId
+}
+
+/** The schema of the value that a person may provide: a task's output, from the code, or a call's input, from the journal. */
+function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
+  if (!state) return undefined
+  switch (question.kind) {
+    case 'result': {
+      const task = question.asking.at(-1)?.task
+      return shown.get(state.crew)?.definition.tasks.find(({ name }) => name === task)?.schema?.json
+    }
+    case 'call': {
+      // the id of a child run's question is not its path in the child
+      const asked = [...state.unanswered].find(
+        (one) => one.question.kind === 'call' && one.question.key === question.key,
+      )
+      const attempt = state.attempts.get(attemptsOnPath(asked?.question.path ?? '').at(-1) ?? '')
+      return attempt?.request.tools.find(({ name }) => name === question.tool)?.schema
+    }
+    case 'doubt':
+    case 'limit':
+      return undefined
+  }
+}
+
+/** With the code of the crew, an answer also reaches the crew's dispatcher. */
+async function postAnswer(context: StudioContext, runId: string, question: string, given: Answer): Promise<void> {
+  const row = await readRow(context, runId)
+  const known = context.crews.get(row.crew)
+  if (!known) return answerQuestion(context.engine, runId, question, given)
   const { by, ...decision } = given
   return known.crew.run(runId).answer(question, decision, by === undefined ? {} : { by })
 }
 
-/** What works for another run is continued with that. */
-async function findContinuation(place: StudioContext, root: string): Promise<AnswerResult['continues']> {
-  if ((await place.own.answered(root)) || isHere(place, root)) return 'here'
-  const state = await readStateIfExists(place.store, root)
+async function findContinuation(context: StudioContext, root: string): Promise<AnswerResult['continues']> {
+  if ((await context.own.answered(root)) || isHere(context, root)) return 'here'
+  const state = await readStateIfExists(context.store, root)
   return state && dueAt(state) !== undefined ? 'worker' : undefined
 }

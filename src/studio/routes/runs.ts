@@ -1,4 +1,4 @@
-// Looking at runs.
+// Reading runs.
 import { allRows } from '../../engine/history/all-rows.ts'
 import { costOfRun } from '../../engine/plan/estimate.ts'
 import { readEntries, readRun } from '../../engine/read/read-run.ts'
@@ -10,14 +10,17 @@ import { readLineage } from '../../runs/lineage.ts'
 import { rowStatus, summarize, type RunSummary } from '../../runs/summary.ts'
 import { taskView } from '../../runs/task-view.ts'
 import { readRunTree } from '../../runs/run-tree.ts'
+import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
-import { oneOf, text, whole, type Routes } from '../api/route.ts'
+import { diffSides, entryRange, runFilter } from '../api/requests.ts'
+import type { Routes } from '../api/route.ts'
 import { runPrices, readRow, type StudioContext } from '../context.ts'
-import { readTimeline } from '../read/read-timeline.ts'
-import { runDetail } from '../read/run-detail.ts'
-import { runPage } from '../read/run-page.ts'
-import { spendingView } from '../read/spending-view.ts'
-import { stepView } from '../read/step-view.ts'
+import { addEntry, emptyTimeline } from '../timeline/add-entry.ts'
+import type { Timeline } from '../timeline/timeline.ts'
+import { runDetail } from './run-detail.ts'
+import { runPage } from './run-page.ts'
+import { spendingView } from './spending.ts'
+import { stepView } from './steps.ts'
 
 export const runRoutes: Routes<
   | 'GET /runs'
@@ -32,44 +35,33 @@ export const runRoutes: Routes<
   | 'GET /diff'
 > = {
   'GET /runs': {
-    summary: 'Runs, newest first',
+    summary: 'List runs, newest first',
     role: 'look',
-    query: {
-      crew: text('only those of this crew'),
-      status: text('only those in these states, separated by commas'),
-      since: text('only those made at this time or later'),
-      until: text('only those made before'),
-      search: text('the beginning of an id, or a text within the inputs'),
-      parent: text('only those that were made from this run'),
-      backtests: oneOf('the trials of backtests, too', 'true'),
-      children: oneOf('the runs of tasks that are crews, too', 'true'),
-      limit: whole('how many at most', 1, 200),
-      cursor: text('next of the page before'),
-    },
-    handle: ({ place, query }) => runPage(place, query),
+    query: runFilter,
+    handle: ({ context, query }) => runPage(context, query),
   },
   'GET /runs/{run}': {
-    summary: 'One run as it stands, without what was said in it',
+    summary: 'Get a run without its messages',
     role: 'look',
-    handle: ({ place, at, role }) => runDetail(place, at('run'), role),
+    handle: ({ context, param, role }) => runDetail(context, param('run'), role),
   },
   'GET /runs/{run}/timeline': {
-    summary: 'Its lives, attempts and steps over time',
+    summary: 'Get the lives, attempts and steps of a run over time',
     role: 'look',
-    async handle({ place, at }) {
-      const { run } = await readRow(place, at('run'))
-      return readTimeline(place.store, run)
+    async handle({ context, param }) {
+      const { run } = await readRow(context, param('run'))
+      return readTimeline(context.store, run)
     },
   },
   'GET /runs/{run}/entries': {
-    summary: 'Its journal',
+    summary: 'Read the journal of a run',
     role: 'look',
-    query: { after: whole('only entries after this one', 0), limit: whole('how many at most', 1, 1_000) },
-    async handle({ place, at, query }) {
-      const { run } = await readRow(place, at('run'))
+    query: entryRange,
+    async handle({ context, param, query }) {
+      const { run } = await readRow(context, param('run'))
       const { after = 0, limit = 1_000 } = query
       const entries: Entry[] = []
-      for await (const { entry } of readEntries(place.store, run, after)) {
+      for await (const { entry } of readEntries(context.store, run, after)) {
         if (entries.length === limit) return { entries, more: true }
         entries.push(entry)
       }
@@ -77,66 +69,67 @@ export const runRoutes: Routes<
     },
   },
   'GET /runs/{run}/tasks/{task}': {
-    summary: 'One task of it, with all that was said',
+    summary: 'Get a task of a run with its messages',
     role: 'look',
-    async handle({ place, at }) {
-      const unit = await readRunTree(place.store, at('run'))
-      const task = unit.state.tasks.get(at('task'))
-      if (!task) throw notFound(`run ${at('run')} has no task ${at('task')}`)
-      return taskView(unit, task)
+    async handle({ context, param }) {
+      const tree = await readRunTree(context.store, param('run'))
+      const task = tree.state.tasks.get(param('task'))
+      if (!task) throw notFound(`run ${param('run')} has no task ${param('task')}`)
+      return taskView(tree, task)
     },
   },
   'GET /runs/{run}/steps/{path}': {
-    summary: 'One step: the request and the reply of a model, or a call and what came of it',
+    summary: 'Get a step: the request and reply of a model, or the arguments and result of a tool call',
     role: 'look',
-    async handle({ place, at }) {
-      const { run } = await readRow(place, at('run'))
-      return stepView(place, run, at('path'))
+    async handle({ context, param }) {
+      const { run } = await readRow(context, param('run'))
+      return stepView(context, run, param('path'))
     },
   },
   'GET /runs/{run}/children': {
-    summary: 'The runs that work for it',
+    summary: 'List the child runs of a run',
     role: 'look',
-    async handle({ place, at }) {
-      const { run, crew } = await readRow(place, at('run'))
-      const prices = await runPrices(place, run, crew)
+    async handle({ context, param }) {
+      const { run, crew } = await readRow(context, param('run'))
+      const prices = await runPrices(context, run, crew)
       const runs: RunSummary[] = []
-      for await (const row of allRows(place.store, { root: rootRunId(run) })) {
+      for await (const row of allRows(context.store, { root: rootRunId(run) })) {
         if (row.run === run || !isInTreeOf(row.run, run)) continue
-        runs.push(await summarize(place.store, row, { prices }))
+        runs.push(await summarize(context.store, row, { prices }))
       }
       return { runs: runs.toReversed() }
     },
   },
   'GET /runs/{run}/lineage': {
-    summary: 'The runs that it comes from, and those that were made from it',
+    summary: 'List the runs that a run was forked from, and its forks',
     role: 'look',
-    handle: ({ place, at }) => readLineage(place.store, at('run')),
+    handle: ({ context, param }) => readLineage(context.store, param('run')),
   },
   'GET /runs/{run}/spending': {
-    summary: 'Tokens and cost by task, by model and call by call',
+    summary: 'Get tokens and cost by task, by model and by call',
     role: 'look',
-    async handle({ place, at }) {
-      return spendingView(place, at('run'))
-    },
+    handle: ({ context, param }) => spendingView(context, param('run')),
   },
   'GET /diff': {
-    summary: 'What differs between two runs',
+    summary: 'Compare two runs',
     role: 'look',
-    query: { a: text('the id of the first run'), b: text('the id of the second run') },
-    async handle({ place, query }) {
-      const [a, b] = await Promise.all([readSide(place, query.a), readSide(place, query.b)])
+    query: diffSides,
+    async handle({ context, query }) {
+      const [a, b] = await Promise.all([readSide(context, query.a), readSide(context, query.b)])
       return diffRuns(a.state, b.state, { a, b })
     },
   },
 }
 
-async function readSide(
-  place: StudioContext,
-  runId: string | undefined,
-): Promise<SideFacts & { readonly state: RunState }> {
-  const row = await readRow(place, runId ?? '')
-  const { state } = await readRun(place.store, row.run)
-  const prices = await runPrices(place, row.run, row.crew)
-  return { state, cost: await costOfRun(state, prices), status: await rowStatus(place.store, row) }
+export async function readTimeline(store: Store, runId: string): Promise<Timeline> {
+  const timeline = emptyTimeline(runId)
+  for await (const { entry } of readEntries(store, runId)) addEntry(timeline, entry)
+  return timeline
+}
+
+async function readSide(context: StudioContext, runId: string): Promise<SideFacts & { readonly state: RunState }> {
+  const row = await readRow(context, runId)
+  const { state } = await readRun(context.store, row.run)
+  const prices = await runPrices(context, row.run, row.crew)
+  return { state, cost: await costOfRun(state, prices), status: await rowStatus(context.store, row) }
 }

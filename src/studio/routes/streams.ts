@@ -1,49 +1,50 @@
-// Server-sent events: those of one run, and hints that something has changed.
+// Server-sent events: the events of a run, and hints that runs have changed.
 import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
 import { eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { follow } from '../../engine/follow/follow.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { whole, type Routes } from '../api/route.ts'
+import { streamStart } from '../api/requests.ts'
+import type { Routes } from '../api/route.ts'
 import { readRow, type StudioContext } from '../context.ts'
 
-/** Hints come at most this often: a page reads its lists again for each. */
+/** Minimum time between hints: the page reloads its lists for each. */
 const quietMs = 250
 
 export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
   'GET /runs/{run}/events': {
-    summary: 'Its journal as it grows, the number of each entry as the id of its event',
+    summary: 'Stream the events of a run',
     role: 'look',
-    query: { after: whole('only entries after this one', 0) },
+    query: streamStart,
     streams: true,
-    async handle({ place, at, query, request }) {
-      const { run, crew } = await readRow(place, at('run'))
-      const known = place.crews.get(crew)
-      // where the crew executes it, its models are heard, too
+    async handle({ context, param, query, request }) {
+      const { run, crew } = await readRow(context, param('run'))
+      const known = context.crews.get(crew)
+      // if the crew executes the run in this process, the stream includes model output
       if (known) return known.crew.run(run).toResponse(request, query)
       const source = {
         id: run,
-        world: place.engine.world,
-        follow: (after: number) => follow(place.engine, run, { after, marked: true }),
-        isOver: (after: number) => isOver(place, run, after),
+        world: context.engine.world,
+        follow: (after: number) => follow(context.engine, run, { after, marked: true }),
+        isOver: (after: number) => isOver(context, run, after),
       }
       return eventResponse(source, request, query)
     },
   },
   'GET /changes': {
-    summary: 'A hint whenever runs may have changed',
+    summary: 'Stream hints that runs may have changed',
     role: 'look',
     streams: true,
-    async handle({ place }) {
+    async handle({ context }) {
       const headers = new Headers()
       eventHeaders(headers)
-      const { world } = place.engine
+      const { world } = context.engine
       const body = eventBody({
-        events: changes(place),
+        events: changes(context),
         opening: 'changes',
         text: () => eventFrame({ event: 'change', data: '{}' }),
         endText: () => '',
-        // whoever listens comes back, and asks the store again
+        // clients reconnect, which reads the store again
         errorText: () => '',
         sleep: (ms, signal) => world.sleep(ms, signal),
       })
@@ -59,21 +60,21 @@ async function isOver({ store }: StudioContext, run: string, after: number): Pro
   return true
 }
 
-/** One at once, then one for all that changed in a moment. Leaving ends the wait. */
+/** One hint at once, then one for all changes within `quietMs`. Closing the iterator ends the wait. */
 function changes({ store, signal, engine: { world } }: StudioContext): AsyncIterator<true, undefined> {
   const stop = new AbortController()
   const watched = AbortSignal.any([stop.signal, signal])
   const changed = createNotifier()
   let over = false
   let first = true
-  const hear = async (): Promise<void> => {
+  const watch = async (): Promise<void> => {
     for await (const _ of store.watch(undefined, watched)) changed.notify()
   }
   const end = (): void => {
     over = true
     changed.notify()
   }
-  hear().then(end, end)
+  watch().then(end, end)
   return {
     async next() {
       if (first) {

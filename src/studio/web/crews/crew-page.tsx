@@ -64,7 +64,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
               <strong class="clip">{name}</strong>
               <span class="graph-line faint">
                 <span class="clip">
-                  {own?.kind === 'agent' ? own.agent : own?.kind === 'crew' ? `crew ${own.crew}` : 'function'}
+                  {own?.type === 'agent' ? own.agent : own?.type === 'crew' ? `crew ${own.crew}` : 'function'}
                 </span>
               </span>
             </>
@@ -126,7 +126,7 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
     task.humanInput && 'a person reviews its result',
     task.conditional && 'may be skipped',
     task.async && 'runs beside those after it',
-    task.kind === 'function' && 'a function',
+    task.type === 'function' && 'a function',
   ].filter((mark) => typeof mark === 'string')
   return (
     <section class="panel crew-part">

@@ -1,12 +1,12 @@
-// The page: files that its build left beside this code, and index.html for every path that names no file, so that a
-// link leads to a run. Only names that were found when the folder was read are served: no path leads out of it.
+// Serves the built files of the page, and index.html for every other path, so that links to runs work. Only names found
+// when the folder was read are served, so no path leads out of it.
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { StudioProblem, notFound } from '../api/problem.ts'
+import { StudioProblem, notFound } from './api/problem.ts'
 
-/** `dist/studio/web` of this package, from the sources as from what is built. */
-const built = fileURLToPath(new URL('../../../dist/studio/web/', import.meta.url))
+/** `dist/studio/web` of this package, whether this module runs from `src` or `dist`. */
+const built = fileURLToPath(new URL('../../dist/studio/web/', import.meta.url))
 
 const types: { readonly [ending: string]: string } = {
   css: 'text/css; charset=utf-8',
@@ -23,7 +23,7 @@ const types: { readonly [ending: string]: string } = {
 }
 
 export interface Page {
-  /** `path` is below the base, and begins with a slash. NOT_FOUND, METHOD_REFUSED. */
+  /** `path` is relative to the base and starts with a slash. NOT_FOUND, METHOD_REFUSED. */
   serve(request: Request, path: string): Promise<{ readonly response: Response; readonly cached: boolean }>
 }
 
@@ -32,7 +32,7 @@ export function openPage(base: string, folder: string = built): Page {
   const names = (): Promise<ReadonlySet<string>> => (reading ??= namesIn(folder))
 
   async function index(): Promise<Response> {
-    // whoever built it since then need not start the studio again
+    // a page built after the start is picked up without a restart
     if (!(await names()).has('index.html')) reading = undefined
     if (!(await names()).has('index.html'))
       return new Response(withBase(unbuilt, base), { headers: { 'content-type': types['html'] ?? '' } })
@@ -43,22 +43,22 @@ export function openPage(base: string, folder: string = built): Page {
   return {
     async serve({ method }, path) {
       if (method !== 'GET' && method !== 'HEAD')
-        throw new StudioProblem('METHOD_REFUSED', `${method} is not for pages`, { allow: 'GET, HEAD' })
+        throw new StudioProblem('METHOD_REFUSED', `${method} is not allowed for pages`, { allow: 'GET, HEAD' })
       const name = path.replace(/^\/+/, '')
       const [, ending] = /\.(\w+)$/.exec(name) ?? []
-      // ids of runs have dots in them, too
+      // run ids may contain dots
       if (!name.includes('.') || /^(runs|crews)\//.test(name)) return { response: await index(), cached: false }
       const type = ending === undefined || name === 'index.html' ? undefined : types[ending]
       if (type === undefined || !(await names()).has(name)) throw notFound(`there is no file ${name}`)
       const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' }
-      // only what has a hash in its name never changes
+      // only files with a hash in their name never change
       const cached = name.startsWith('assets/')
       return { response: new Response(new Uint8Array(await readFile(join(folder, name))), { headers }), cached }
     },
   }
 }
 
-/** Relative, with slashes; none where there is no such folder. */
+/** Relative paths with slashes. Empty if there is no such folder. */
 async function namesIn(folder: string): Promise<ReadonlySet<string>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = found.filter((entry) => entry.isFile())
@@ -67,7 +67,7 @@ async function namesIn(folder: string): Promise<ReadonlySet<string>> {
   )
 }
 
-/** All addresses in the page are relative to this, whatever path it is shown under. */
+/** All URLs in the page are relative to this, wherever it is mounted. */
 function withBase(html: string, base: string): string {
   const tag = `<base href="${base.replaceAll('"', '%22')}/">`
   return /<base\b[^>]*>/i.test(html) ? html.replace(/<base\b[^>]*>/i, tag) : html.replace(/<head\b[^>]*>/i, `$&${tag}`)
@@ -80,9 +80,9 @@ const unbuilt = `<!doctype html>
 <title>Reprise studio</title>
 </head>
 <body>
-<h1>The page of the studio is not built</h1>
-<p>Its API is here all the same, described at <a href="api/openapi.json">api/openapi.json</a>.
-In a clone of Reprise, <code>npm run build</code> makes the page; then load this again.</p>
+<h1>The studio’s page is not built</h1>
+<p>The API works, and is described at <a href="api/openapi.json">api/openapi.json</a>.
+In a clone of Reprise, run <code>npm run build</code>, then reload.</p>
 </body>
 </html>
 `

@@ -1,5 +1,5 @@
-// One step of a run: what a model was sent in one turn and what it replied or failed with, or a call with its result.
-// The journal is folded only up to the turn, so that the messages are what the model saw then, with summaries.
+// A step of a run: the request of a model call with its reply or error, or a tool call with its result. The journal is
+// folded only up to the step, so that the messages are those that the model saw, summaries included.
 import { costOfCalls } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import { conversation } from '../../engine/model/conversation.ts'
@@ -14,20 +14,20 @@ import { runPrices, type StudioContext } from '../context.ts'
 
 type ModelEntry = EntryOf<'model.replied' | 'model.failed'>
 
-/** NOT_FOUND when the run has no such step. */
-export async function stepView(place: StudioContext, runId: string, path: string): Promise<StepView> {
+/** NOT_FOUND if the run has no such step. */
+export async function stepView(context: StudioContext, runId: string, path: string): Promise<StepView> {
   const isCall = parentPath(path) !== (attemptsOnPath(path).at(-1) ?? '')
-  const found = isCall ? await toolStep(place, runId, path) : await modelStep(place, runId, path)
+  const found = isCall ? await toolStep(context, runId, path) : await modelStep(context, runId, path)
   if (!found) throw notFound(`run ${runId} has no step ${path}`)
   return found
 }
 
-/** A turn that failed and was asked again after a resume is one step: its tries are those of all of its calls. */
-async function modelStep(place: StudioContext, runId: string, path: string): Promise<ModelStep | undefined> {
+/** A model call that failed and was repeated after a resume is one step, with the tries of all its calls. */
+async function modelStep(context: StudioContext, runId: string, path: string): Promise<ModelStep | undefined> {
   const state = emptyState(runId)
   const tries: FailedTry[] = []
   let last: { readonly entry: ModelEntry; readonly attempt: AttemptState; readonly messages: ChatMessage[] } | undefined
-  for await (const { entry } of readEntries(place.store, runId)) {
+  for await (const { entry } of readEntries(context.store, runId)) {
     if (entry.path === path && (entry.type === 'model.replied' || entry.type === 'model.failed')) {
       const attempt = state.attempts.get(parentPath(path))
       if (!attempt) return undefined
@@ -59,7 +59,7 @@ async function modelStep(place: StudioContext, runId: string, path: string): Pro
     usage: calls.map(({ usage }) => usage).reduce(addUsage, noUsage),
     cost: await costOfCalls(
       calls.map((each) => ({ model, usage: each.usage, own: true, at: each.at })),
-      await runPrices(place, runId, state.crew),
+      await runPrices(context, runId, state.crew),
     ),
     tries,
   }

@@ -1,5 +1,4 @@
-// What a run has spent, with the runs of its crews: by task, by model, and call by call, so that it can be shown over
-// time. All three add up to what the run has spent.
+// What a run has spent, child runs included: by task, by model, and by call. Each of the three adds up to the total.
 import { costOfCalls, costOfTask } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import type { Usage } from '../../journal/entries.ts'
@@ -15,10 +14,10 @@ import type { SpendingView } from '../api/contract.ts'
 import { runPrices, type StudioContext } from '../context.ts'
 
 /** RUN_NOT_FOUND. */
-export async function spendingView(place: StudioContext, runId: string): Promise<SpendingView> {
-  const { state } = await readRunTree(place.store, runId)
-  const prices = await runPrices(place, runId, state.crew)
-  const calls = await modelCallsOfTree(place.store, runId)
+export async function spendingView(context: StudioContext, runId: string): Promise<SpendingView> {
+  const { state } = await readRunTree(context.store, runId)
+  const prices = await runPrices(context, runId, state.crew)
+  const calls = await modelCallsOfTree(context.store, runId)
   const parts = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
   return {
     tasks: await Promise.all(
@@ -48,7 +47,7 @@ interface SpentCall {
   readonly usage: Usage
 }
 
-/** In the order of their ends; those of a run that works for the run are of the task that it is. */
+/** By time of completion. Calls of a child run have the name of its task. */
 async function modelCallsOfTree(store: Store, runId: string): Promise<SpentCall[]> {
   const state = emptyState(runId)
   const calls: SpentCall[] = []

@@ -1,4 +1,4 @@
-// Crews, their schedules and the queue, as the API gives them.
+// Crews, their schedules and the queue in the API.
 import type { PriorityName } from '../../crew/queue/priority.ts'
 import type { Limit } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
@@ -10,23 +10,23 @@ export interface CrewView {
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
-  /** JSON Schema of the inputs, where the crew declares it. */
+  /** JSON Schema of the inputs, if the crew declares one. */
   readonly inputSchema?: Json | undefined
   readonly tasks: readonly CrewTask[]
   readonly agents: readonly CrewAgent[]
   readonly budget: Limit | undefined
-  /** The crews that it is only a task of: no run of it can be started by itself. Empty for all others. */
+  /** Crews that this crew is only a task of. If there are any, runs of it can't be started directly. */
   readonly within: readonly string[]
 }
 
 export interface CrewTask {
   readonly name: string
-  readonly kind: 'agent' | 'function' | 'crew'
-  /** As declared, with its placeholders. */
+  readonly type: 'agent' | 'function' | 'crew'
+  /** As declared, with placeholders. */
   readonly description: string
   readonly expectedOutput: string | undefined
   readonly agent: string | undefined
-  /** Names of the tasks whose outputs it is given. */
+  /** The tasks whose outputs it receives. */
   readonly context: readonly string[]
   readonly inputs: readonly string[]
   readonly tools: readonly {
@@ -41,9 +41,9 @@ export interface CrewTask {
   readonly guardrails: readonly string[]
   readonly humanInput: boolean
   readonly async: boolean
-  /** It may be skipped. */
+  /** Whether it has a condition, and so may be skipped. */
   readonly conditional: boolean
-  /** Of a task that is a crew. */
+  /** Name of the nested crew. */
   readonly crew: string | undefined
 }
 
@@ -55,10 +55,10 @@ export interface CrewAgent {
 }
 
 export interface QueueView {
-  /** Of runs that work for no other. */
+  /** Counts of runs by crew, without child runs. */
   readonly crews: readonly {
     readonly crew: string
-    /** Wait for a worker; `due` of them now, the others for their time. */
+    /** Waiting for a worker. `due` of them are ready now; the others are delayed. */
     readonly queued: number
     readonly due: number
     readonly running: number
@@ -66,22 +66,23 @@ export interface QueueView {
     readonly suspended: number
     readonly failed: number
   }[]
-  /** Processes that execute runs now, with those runs. An idle worker holds nothing and is not seen. */
+  /** Processes that are executing runs. Idle workers aren't visible in a store. */
   readonly workers: readonly (Holder & { readonly runs: readonly string[] })[]
-  /** There are more runs than were counted. */
+  /** Whether the store has more runs than were counted. */
   readonly cut: boolean
 }
 
-/** A schedule that the crew's code declares. */
+/** A schedule declared in the code of a crew. */
 export interface ScheduleView {
   readonly crew: string
   readonly name: string
   readonly cron: string
   readonly timezone: string
   readonly priority: PriorityName
-  /** Its next time, and the id of the run at that time. Undefined if it has no time left. */
+  /** When it runs next. Undefined if it never does again. */
   readonly next: string | undefined
+  /** The id of the next run. */
   readonly runId: string | undefined
-  /** Whether that run is in the queue, where a worker puts it. */
+  /** Whether a worker has queued the next run. */
   readonly queued: boolean
 }

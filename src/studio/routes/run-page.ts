@@ -1,4 +1,4 @@
-// A page of runs: what the store finds by its filter, and of that what a search and a status as it is shown leave.
+// A page of runs: the store applies its filter, then the search and the displayed status narrow it down.
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { time } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
@@ -11,13 +11,13 @@ import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
 import type { RunPage, RunsQuery } from '../api/contract.ts'
 import { runPrices, type StudioContext } from '../context.ts'
 
-/** A search looks at so many rows, and then gives what it has: the next page looks further. */
+/** Rows that a search reads for one page. The next page continues from there. */
 const rowsLimit = 2_000
 const rowsAtOnce = 200
 
 /** OPTION_INVALID. */
-export async function runPage(place: StudioContext, query: RunsQuery): Promise<RunPage> {
-  const { store } = place
+export async function runPage(context: StudioContext, query: RunsQuery): Promise<RunPage> {
+  const { store } = context
   const { limit = 50 } = query
   const statuses = readStatuses(query.status)
   const filter = readFilter(query, statuses)
@@ -25,8 +25,8 @@ export async function runPage(place: StudioContext, query: RunsQuery): Promise<R
   const isChild = await onlyMadeFrom(store, query.parent)
   const runs: RunSummary[] = []
   let cursor: Cursor | undefined = query.cursor === undefined ? undefined : checkedCursor(query.cursor)
-  for (let looked = 0; looked < rowsLimit;) {
-    // one more than is wanted, so that the last page is known to be the last
+  for (let read = 0; read < rowsLimit;) {
+    // one more than requested, to know whether this is the last page
     const size: number = isNarrow(query) ? rowsAtOnce : Math.min(rowsAtOnce, limit - runs.length + 1)
     const page: { rows: RunRow[]; next?: Cursor } = await store.list(filter, {
       limit: size,
@@ -35,9 +35,9 @@ export async function runPage(place: StudioContext, query: RunsQuery): Promise<R
     for (const row of page.rows) {
       if (runs.length === limit) return { runs, ...defined({ next: cursor }) }
       cursor = encodeCursor(row)
-      looked++
+      read++
       if (!isChild(row) || !search(row)) continue
-      const summary = await summarize(store, row, { prices: await runPrices(place, row.run, row.crew) })
+      const summary = await summarize(store, row, { prices: await runPrices(context, row.run, row.crew) })
       if (!statuses || statuses.includes(summary.status)) runs.push(summary)
     }
     if (page.next === undefined) return { runs }
@@ -45,7 +45,7 @@ export async function runPage(place: StudioContext, query: RunsQuery): Promise<R
   return { runs, ...defined({ next: cursor }) }
 }
 
-/** Whether few of the rows that the store finds may fit. */
+/** Whether only a few of the store's rows may match. */
 function isNarrow({ search, status }: RunsQuery): boolean {
   return search !== undefined || status !== undefined
 }
@@ -83,7 +83,7 @@ function readSearch({ search, backtests, crew }: RunsQuery): (row: RunRow) => bo
   }
 }
 
-/** A text within JSON as people write it: quotation marks and line breaks are escaped there. */
+/** JSON as people search for it: with quotation marks and line breaks unescaped. */
 function unescaped(json: string): string {
   return json
     .replaceAll(String.raw`\"`, '"')

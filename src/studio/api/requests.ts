@@ -1,0 +1,178 @@
+// The fields of every query and body that the API takes. Their types, their checks and their part of the OpenAPI
+// description are made from these declarations.
+import type { FieldValues } from './schema.ts'
+
+export const crewFilter = {
+  crew: { type: 'string', description: 'Only this crew.' },
+} as const
+
+export const runFilter = {
+  crew: { type: 'string', description: 'Only runs of this crew.' },
+  status: { type: 'string', description: 'Only runs with these statuses, separated by commas.' },
+  since: { type: 'string', description: 'Only runs created at this time or later.' },
+  until: { type: 'string', description: 'Only runs created before this time.' },
+  search: { type: 'string', description: 'Text in the inputs (case-insensitive), or the start of a run id.' },
+  parent: { type: 'string', description: 'Only runs forked from this run.' },
+  backtests: { type: 'string', enum: ['true'], description: 'Include the trials of backtests.' },
+  children: { type: 'string', enum: ['true'], description: 'Include child runs.' },
+  limit: { type: 'integer', minimum: 1, maximum: 200, description: 'Page size. Default: 50.' },
+  cursor: { type: 'string', description: '`next` of the previous page.' },
+} as const
+export type RunsQuery = FieldValues<typeof runFilter>
+
+export const entryRange = {
+  after: { type: 'integer', minimum: 0, description: 'Only entries after this sequence number.' },
+  limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'Page size. Default: 1,000.' },
+} as const
+export type EntriesQuery = FieldValues<typeof entryRange>
+
+export const streamStart = {
+  after: { type: 'integer', minimum: 0, description: 'Only entries after this sequence number.' },
+} as const
+
+export const diffSides = {
+  a: { type: 'string', description: 'Id of the first run.', isRequired: true },
+  b: { type: 'string', description: 'Id of the second run.', isRequired: true },
+} as const
+
+export const sessionFields = {
+  token: { type: 'string', description: 'A token that the studio was started with.', isRequired: true },
+} as const
+
+export const answerFields = {
+  decision: { type: 'string', description: 'One of the decisions that the question accepts.', isRequired: true },
+  reason: { type: 'string', description: 'Why, for `deny` and `fail`.' },
+  feedback: { type: 'string', description: 'What to improve, for `revise`.' },
+  output: { description: 'The output to use instead, for `replace`.' },
+  input: { description: 'The arguments to call the tool with instead, for `approve`.' },
+  result: { description: 'The result of the call, for `use` and `happened`.' },
+  to: { description: 'The new limit, for `raise`.' },
+  note: { type: 'string', description: 'Stored with the answer.' },
+  by: { type: 'string', description: 'Who answers.' },
+} as const
+export type AnswerBody = FieldValues<typeof answerFields>
+
+export const kickoffFields = {
+  inputs: { type: 'object', additionalProperties: {}, description: 'Inputs by name.' },
+  through: { type: 'string', description: 'Stop after this task.' },
+  reuse: {
+    anyOf: [
+      { type: 'boolean' },
+      { type: 'object', properties: { maxAgeSeconds: { type: 'number' } }, required: ['maxAgeSeconds'] },
+    ],
+    description: 'Reuse outputs that any run of the crew produced from the same inputs.',
+  },
+} as const
+export type KickoffBody = FieldValues<typeof kickoffFields>
+
+export const startFields = {
+  id: { type: 'string', description: 'Your own run id. If the run exists, it is continued, or returned if it ended.' },
+  how: {
+    type: 'string',
+    enum: ['here', 'queue'],
+    description: '`here`: this process executes the run. `queue`: a worker does, and `through` is not accepted.',
+    isRequired: true,
+  },
+  priority: { type: 'string', enum: ['low', 'normal', 'high'], description: 'For queued runs.' },
+  delay: { type: 'integer', minimum: 0, description: 'For queued runs: seconds before a worker may start it.' },
+} as const
+export type StartBody = FieldValues<typeof kickoffFields & typeof startFields>
+
+export const resumeFields = {
+  how: {
+    type: 'string',
+    enum: ['here', 'queue'],
+    description: 'Executed by this process or by a worker. Default: `here` if the code of the crew is loaded.',
+  },
+  changed: {
+    type: 'string',
+    enum: ['restart', 'continue', 'refuse'],
+    description: 'What to do with a started task whose code has changed.',
+  },
+  renamed: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'For tasks with recorded work that the crew no longer has: their new names, by their old names.',
+  },
+  removed: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Tasks that the crew no longer has, whose recorded work is dropped.',
+  },
+  through: { type: 'string', description: 'Stop after this task.' },
+  budget: {
+    type: 'object',
+    properties: { tokens: { type: 'number' }, cost: { type: 'number' }, seconds: { type: 'number' } },
+    description: 'Replaces a budget that is used up.',
+  },
+  by: { type: 'string', description: 'Who resumes the run.' },
+} as const
+export type ResumeBody = FieldValues<typeof resumeFields>
+
+export const newRunFields = {
+  id: { type: 'string', description: 'Your own id for the new run.' },
+  inputs: { type: 'object', additionalProperties: {}, description: "Merged into the run's own inputs." },
+  effects: {
+    type: 'string',
+    enum: ['reuse', 'again', 'ask'],
+    description: 'What to do about `once` calls that the run already made.',
+  },
+  through: { type: 'string', description: 'Stop after this task.' },
+} as const
+export type NewRunBody = FieldValues<typeof newRunFields>
+
+export const scopeFields = {
+  only: { type: 'string', enum: ['descendants'], description: 'Execute only what depends on the task.' },
+  stale: {
+    type: 'string',
+    enum: ['keep', 'rerun', 'refuse'],
+    description: 'What to do with outdated outputs that would be inherited.',
+  },
+} as const
+
+export const replayFields = {
+  task: { type: 'string', description: 'The first task to execute.', isRequired: true },
+} as const
+export type ReplayBody = FieldValues<typeof newRunFields & typeof scopeFields & typeof replayFields>
+
+export const forkFields = {
+  from: { type: 'string', description: 'The first task to execute.' },
+  outputs: {
+    type: 'object',
+    additionalProperties: {},
+    description:
+      'Values that replace the outputs of tasks, by task name, before the transforms of their schemas. Tasks that depend on them are executed.',
+  },
+  by: { type: 'string', description: 'Who provides the outputs.' },
+} as const
+export type ForkBody = FieldValues<typeof newRunFields & typeof scopeFields & typeof forkFields>
+
+/** The request to plan, and which one it is. */
+export type PlanBody =
+  | ({ readonly of: 'resume' } & ResumeBody)
+  | ({ readonly of: 'replay' } & ReplayBody)
+  | ({ readonly of: 'fork' } & ForkBody)
+  | ({ readonly of: 'refresh' } & NewRunBody)
+
+export const cancelFields = {
+  by: { type: 'string', description: 'Who cancels the run.' },
+} as const
+export type CancelBody = FieldValues<typeof cancelFields>
+
+export const backtestFields = {
+  task: { type: 'string', description: 'The task to execute with the current code.', isRequired: true },
+  last: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 200,
+    description: 'How many of the latest runs that have what the task needs. Default: 20.',
+  },
+  runs: {
+    type: 'array',
+    items: { type: 'string' },
+    maxItems: 200,
+    description: 'Ids of the runs to use instead of the latest ones.',
+  },
+  id: { type: 'string', description: 'Continues this backtest. Trials that are done are not repeated.' },
+} as const
+export type BacktestBody = FieldValues<typeof backtestFields>

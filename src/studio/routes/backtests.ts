@@ -1,0 +1,259 @@
+// Backtests: stored ones, and those that this studio executes. Each trial is a run of its own under the crew's name with
+// `/backtest`, forked from the run that it is compared with. So trials survive a kill, and the same id continues the rest.
+import { checkModels } from '../../crew/arguments/check-executable.ts'
+import { findTask } from '../../crew/result/result.ts'
+import { sameOutput, trialEstimate, withheldCalls } from '../../crew/verbs/backtest.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { readCase as readEarlierRun, storedCases, unchanged } from '../../engine/history/backtest-case.ts'
+import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
+import { costOfTask } from '../../engine/plan/estimate.ts'
+import { readStateIfExists } from '../../engine/read/read-run.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { Failure } from '../../journal/entries.ts'
+import { plainInputs } from '../../journal/files.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { diffOutputs } from '../../runs/diff/task-diff.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import type {
+  BacktestBody,
+  BacktestCaseView,
+  BacktestPlan,
+  BacktestSide,
+  BacktestSummary,
+  BacktestView,
+} from '../api/contract.ts'
+import { notFound } from '../api/problem.ts'
+import { backtestFields, crewFilter } from '../api/requests.ts'
+import type { Routes } from '../api/route.ts'
+import { findCrew, type LoadedCrew, type StudioContext } from '../context.ts'
+
+export const backtestRoutes: Routes<
+  | 'GET /backtests'
+  | 'GET /backtests/{backtest}'
+  | 'POST /crews/{crew}/backtests/plan'
+  | 'POST /crews/{crew}/backtests'
+  | 'POST /backtests/{backtest}/stop'
+> = {
+  'GET /backtests': {
+    summary: 'List backtests, newest first',
+    role: 'look',
+    query: crewFilter,
+    handle: async ({ context, query }) => ({ backtests: await listBacktests(context.store, query.crew) }),
+  },
+  'GET /backtests/{backtest}': {
+    summary: 'Get a backtest with its cases',
+    role: 'look',
+    handle: ({ context, param }) => backtestView(context, param('backtest')),
+  },
+  'POST /crews/{crew}/backtests/plan': {
+    summary: 'Plan a backtest',
+    role: 'act',
+    body: backtestFields,
+    handle: ({ context, param, body }) => backtestPlan(context, findCrew(context, param('crew')), body),
+  },
+  'POST /crews/{crew}/backtests': {
+    summary: 'Start or continue a backtest',
+    role: 'act',
+    body: backtestFields,
+    async handle({ context, param, body }) {
+      const known = findCrew(context, param('crew'))
+      const id = body.id === undefined ? context.engine.world.newRunId() : checkNewRunId(body.id)
+      const plan = await backtestPlan(context, known, body)
+      if (context.backtests.has(id)) throw new RepriseError('RUN_HELD', `backtest ${id} is in progress; stop it first`)
+      checkModels([findTask(known.definition.tasks, plan.task, `crew ${known.definition.name}`)])
+      begin(context, known, id, plan)
+      return { id, total: plan.cases.length }
+    },
+  },
+  'POST /backtests/{backtest}/stop': {
+    summary: 'Stop a backtest',
+    role: 'act',
+    body: {},
+    async handle({ context, param }) {
+      const running = context.backtests.get(param('backtest'))
+      if (!running) throw notFound(`this studio executes no backtest ${param('backtest')}`)
+      running.stop()
+      await running.end
+      return { id: param('backtest') }
+    },
+  },
+}
+
+/** RUN_NOT_FOUND if there is no run to try the task on. */
+function begin(
+  context: StudioContext,
+  { crew, definition }: LoadedCrew,
+  id: string,
+  { task, cases, passed }: BacktestPlan,
+): void {
+  if (cases.length === 0) {
+    const [first] = passed
+    const why = first ? `; ${first.runId}: ${first.reason}` : ''
+    throw new RepriseError('RUN_NOT_FOUND', `crew ${definition.name} has no run to try ${task} on${why}`)
+  }
+  const stop = new AbortController()
+  const signal = AbortSignal.any([stop.signal, context.signal])
+  const ended = crew.backtest(task, { runs: cases.map(({ runId }) => runId), id, signal })
+  // a failed case is visible in its trial, and what is left can be continued
+  const remove = (): void => void context.backtests.delete(id)
+  context.backtests.set(id, {
+    crew: definition.name,
+    task,
+    createdAt: context.engine.world.now().toISOString(),
+    total: cases.length,
+    stop: () => stop.abort(),
+    end: ended.then(remove, remove),
+  })
+}
+
+const defaultCount = 20
+
+/** TASK_NOT_FOUND; RUN_NOT_FOUND for a requested run. A plan without cases isn't an error: `passed` has the reasons. */
+async function backtestPlan(
+  { store, engine }: StudioContext,
+  { crew, definition }: LoadedCrew,
+  { task: name, last = defaultCount, runs, id }: BacktestBody,
+): Promise<BacktestPlan> {
+  const task = findTask(definition.tasks, name, `crew ${definition.name}`)
+  const tried = new Map<string, RunRow>()
+  for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.forkedFrom ?? '', trial)
+  const found = await storedCases(engine, definition, task, runs ?? last)
+  const cases: BacktestPlan['cases'][number][] = []
+  for (const runId of new Set([...tried.keys(), ...found.runs])) {
+    // a run that was tried may have been deleted since
+    const known = await readEarlierRun(store, runId, definition, task).catch(() => 'deleted')
+    if (typeof known === 'string') continue
+    const { state, changes } = known
+    const trial = tried.get(runId)
+    const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
+    cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })
+  }
+  return {
+    task: task.name,
+    cases,
+    passed: found.passed,
+    execute: cases.filter(({ done }) => !done).length,
+    estimate: await trialEstimate(crew, task.name),
+    withheld: task.tools.filter(({ effect }) => effect !== 'read').map(({ name: tool }) => tool),
+  }
+}
+
+const rowsLimit = 5_000
+
+/** Newest first. */
+async function listBacktests(store: Store, crew: string | undefined): Promise<BacktestSummary[]> {
+  const found = new Map<string, BacktestSummary>()
+  for await (const row of trials(store, crew)) {
+    const summary = summaryFrom(row)
+    const known = found.get(summary.id)
+    found.set(
+      summary.id,
+      known ? { ...summary, trials: known.trials + 1, total: known.total ?? summary.total } : summary,
+    )
+  }
+  return [...found.values()]
+}
+
+/** NOT_FOUND. */
+async function backtestView(context: StudioContext, id: string): Promise<BacktestView> {
+  const rows = await readTrials(context.store, id)
+  const running = context.backtests.get(id)
+  const first = rows.at(-1)
+  // its first trial may not have started yet
+  const summary = first ? summaryFrom(first) : running && { id, ...running }
+  if (!summary) throw notFound(`there is no backtest ${id}`)
+  const cases: BacktestCaseView[] = []
+  // one at a time: each reads two journals
+  for (const row of rows) cases.push(await readCase(context, row))
+  const { crew, task, createdAt } = summary
+  return {
+    id,
+    crew,
+    task,
+    createdAt,
+    trials: rows.length,
+    // the newest trial is right: the backtest may have been continued on more runs
+    total: running?.total ?? rows.map((row) => readSummary(row).trials).find((total) => total !== undefined),
+    here: running !== undefined,
+    code: context.crews.has(crew),
+    cases,
+  }
+}
+
+/** Newest first. */
+async function readTrials(store: Store, id: string): Promise<RunRow[]> {
+  const rows: RunRow[] = []
+  for await (const row of trials(store, undefined)) if (summaryFrom(row).id === id) rows.push(row)
+  return rows
+}
+
+async function* trials(store: Store, crew: string | undefined): AsyncGenerator<RunRow> {
+  let looked = 0
+  const filter = { roots: true as const, ...(crew === undefined ? {} : { crew: backtestName(crew) }) }
+  for await (const row of allRows(store, filter)) {
+    if (looked++ === rowsLimit) return
+    if (isBacktest(row.crew)) yield row
+  }
+}
+
+/** The id of a trial is that of its backtest, followed by that of the earlier run or its digest. */
+function summaryFrom(row: RunRow): BacktestSummary {
+  const { run, forkedFrom: parent = '', crew, createdAt } = row
+  const id = run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
+  const { from = '', trials: total } = readSummary(row)
+  return { id, crew: crew.slice(0, -backtestName('').length), task: from, createdAt, trials: 1, total }
+}
+
+async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<BacktestCaseView> {
+  const { crew, task } = summaryFrom(row)
+  const prices = crews.get(crew)?.definition.prices
+  const sideOf = async (state: RunState | undefined): Promise<BacktestSide | undefined> => {
+    const tried = state?.tasks.get(task)
+    if (!state || !tried?.output) return undefined
+    const { raw, usage } = tried.output
+    return {
+      raw,
+      edited: tried.source === 'edited',
+      usage,
+      cost: tried.source === 'executed' ? await costOfTask(state, task, prices) : undefined,
+    }
+  }
+  const [before, now] = [
+    row.forkedFrom === undefined
+      ? undefined
+      : await readSourceRun(store, row.forkedFrom, readSummary(row).parentIncarnation),
+    await readUndamaged(store, row.run),
+  ]
+  const [then, today] = [before?.tasks.get(task), now?.tasks.get(task)]
+  const equal = then?.output !== undefined && today?.output !== undefined && sameOutput(then.output, today.output)
+  return {
+    runId: row.forkedFrom ?? '',
+    trial: row.run,
+    status: await rowStatus(store, row),
+    inputs: plainInputs(now?.inputs ?? {}),
+    old: await sideOf(before),
+    new: await sideOf(now),
+    equal,
+    difference: equal || !then?.output || !today?.output ? undefined : diffOutputs(then, today),
+    error: trialFailure(now),
+    changes: now?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
+    withheld: now ? await withheldCalls(store, now) : [],
+  }
+}
+
+async function readSourceRun(store: Store, run: string, incarnation?: string): Promise<RunState | undefined> {
+  const state = await readUndamaged(store, run)
+  return state?.incarnation === incarnation ? state : undefined
+}
+
+/** One that cannot be read leaves its context in the table empty. */
+async function readUndamaged(store: Store, run: string): Promise<RunState | undefined> {
+  return readStateIfExists(store, run).catch(() => undefined)
+}
+
+function trialFailure(state: RunState | undefined): Failure | undefined {
+  return state?.error && { code: state.error.code, message: state.error.message }
+}
