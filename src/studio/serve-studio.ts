@@ -19,7 +19,10 @@ export interface ServedStudio extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** OPTION_INVALID if the port or host isn't available, or others could reach it without a token; the errors of opening a store. */
+/**
+ * OPTION_INVALID if the port or host isn't available, or others could reach it without a token; the errors of opening a
+ * store.
+ */
 export async function serveStudio({
   port = 4400,
   host = '127.0.0.1',

@@ -1,5 +1,6 @@
-// The studio: an HTTP API over a store and the loaded crews, and the page that uses it. It is a function from a Request to
-// a Response, for any server. Each request is checked in the same order: host and origin, caller and role, query and body.
+// The studio: an HTTP API over a store and the loaded crews, and the page that uses it. It is a function from a Request
+// to a Response, for any server. Each request is checked in the same order: host and origin, caller and role, query and
+// body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Crew } from '../crew/crew.ts'
 import { scheduleInCode } from '../crew/queue/schedule-in-code.ts'

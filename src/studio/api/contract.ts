@@ -184,7 +184,9 @@ export interface Questions {
   readonly unreadable: readonly string[]
 }
 
-/** An open question with what is needed to decide it. `asking` has the asking tasks, their inputs and earlier outputs. */
+/**
+ * An open question with what is needed to decide it. `asking` has the asking tasks, their inputs and earlier outputs.
+ */
 export type QuestionView = WaitingQuestion & {
   /** The required and optional fields of each decision. Every decision also accepts `note`. */
   readonly decisions: { readonly [decision: string]: DecisionForm }
@@ -217,7 +219,9 @@ export interface PlanView extends Omit<Plan, 'toString'> {
 }
 
 export interface RunPage {
-  /** Newest first. A search reads some thousand rows per page, so a page may be short or empty and still have `next`. */
+  /**
+   * Newest first. A search reads some thousand rows per page, so a page may be short or empty and still have `next`.
+   */
   readonly runs: readonly RunSummary[]
   readonly next?: string
 }
@@ -253,7 +257,8 @@ export interface TaskDetail extends Omit<TaskView, 'messages'> {
  * Server-sent events of a run. The name of an event is its `type`, its data the JSON. The id of an entry's event is its
  * sequence number; to continue after a disconnect, send it as `Last-Event-ID` or `after`. Deltas come in between, only
  * while this studio executes the run. `caught-up` comes once, after the history of a run in progress. When the run
- * rests, `end` is the last event; `changes` announces when to connect again. 204 if nothing follows `after`, now or later.
+ * rests, `end` is the last event; `changes` announces when to connect again. 204 if nothing follows `after`, now or
+ * later.
  */
 export type RunStream = Entry | Delta | CaughtUpEvent | EndEvent | ({ readonly type: 'error' } & Failure)
 

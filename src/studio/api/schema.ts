@@ -1,5 +1,5 @@
-// JSON Schema as far as requests need it. One schema of a body or query is its type (`FieldValues`), its check and its part of
-// the OpenAPI description.
+// JSON Schema as far as requests need it. One schema of a body or query is its type (`FieldValues`), its check and its
+// part of the OpenAPI description.
 import { RepriseError } from '../../base/errors.ts'
 import { checkKeys, isRecord } from '../../base/options.ts'
 import type { Json } from '../../journal/json.ts'

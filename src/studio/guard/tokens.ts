@@ -1,5 +1,5 @@
-// Roles and tokens. A program sends a token as `Authorization: Bearer …`. A browser's EventSource can't send headers, so
-// the page exchanges the token for a cookie, which is derived from the token and doesn't reveal it.
+// Roles and tokens. A program sends a token as `Authorization: Bearer …`. A browser's EventSource can't send headers,
+// so the page exchanges the token for a cookie, which is derived from the token and doesn't reveal it.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'

@@ -1,5 +1,6 @@
-// Backtests: stored ones, and those that this studio executes. Each trial is a run of its own under the crew's name with
-// `/backtest`, forked from the run that it is compared with. So trials survive a kill, and the same id continues the rest.
+// Backtests: stored ones, and those that this studio executes. Each trial is a run of its own under the crew's name
+// with `/backtest`, forked from the run that it is compared with. So trials survive a kill, and the same id continues
+// the rest.
 import { checkModels } from '../../crew/arguments/check-executable.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { sameOutput, trialEstimate, withheldCalls } from '../../crew/verbs/backtest.ts'

@@ -57,7 +57,10 @@ function askingRun({ asking, runId }: WaitingQuestion): string {
   return asking.at(-1)?.runId ?? runId
 }
 
-/** The schema of the value that a person may provide: a task's output, from the code, or a call's input, from the journal. */
+/**
+ * The schema of the value that a person may provide: a task's output, from the code, or a call's input, from the
+ * journal.
+ */
 function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
   if (!state) return undefined
   switch (question.kind) {
