@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { benchCapacity } from './capacity.ts'
 import { benchClaim } from './claim.ts'
 import { benchCli } from './cli.ts'
 import { benchConcurrent } from './concurrent.ts'
@@ -30,6 +31,7 @@ import { benchWholeRun } from './whole-run.ts'
 const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> } = {
   // first, while the process is small
   live: benchLive,
+  capacity: benchCapacity,
   'whole-run': benchWholeRun,
   growth: benchGrowth,
   claim: benchClaim,
