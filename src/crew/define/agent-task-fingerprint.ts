@@ -29,13 +29,18 @@ export interface AgentTask {
   readonly context: readonly string[]
 }
 
-export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: Outputs): Fingerprint {
-  const { task, agent: doer, texts, used, tools, coworkers, helpers, guardrails, context } = made
-  const given = contextTexts(context, outputs)
-  const missing = missingOutputs(context, outputs)
+/** Digests what the code declares once: only inputs and outputs differ between runs. */
+export function agentTaskFingerprint(made: AgentTask): (inputs: Inputs, outputs: Outputs) => Fingerprint {
+  let declared: Fingerprint | undefined
+  return (inputs, outputs) => {
+    declared ??= digestFields(declaredFields(made))
+    return { ...declared, ...digestFields(fieldsOfRun(made, inputs, outputs)) }
+  }
+}
+
+function declaredFields({ task, agent: doer, texts, tools, coworkers, helpers, guardrails }: AgentTask): Field[] {
   const roles = [coworkers, helpers].map((list) => list.map(({ agent }) => agent.role))
-  const seen = Object.keys(inputs).filter((name) => isVisibleToCode(made, inputs[name]))
-  return digestFields([
+  return [
     ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
     ['model', modelName(doer.model)],
     ['settings', doer.settings],
@@ -49,11 +54,20 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
     ...field('human input', task.humanInput),
     ...field('output schema', task.schema?.json),
     ...field('version', task.version),
+  ]
+}
+
+function fieldsOfRun(made: AgentTask, inputs: Inputs, outputs: Outputs): Field[] {
+  const { used, context } = made
+  const given = contextTexts(context, outputs)
+  const missing = missingOutputs(context, outputs)
+  const seen = Object.keys(inputs).filter((name) => isVisibleToCode(made, inputs[name]))
+  return [
     ...inputFields(inputs, [...new Set([...used, ...seen])]),
     ['context', given.map(([name]) => name)],
     ...field('missing context', missing.length > 0 && missing),
     ...given.map(([name, text]): Field => [`context:${name}`, text]),
-  ])
+  ]
 }
 
 /** Date format, if the prompt contains the date. The date itself makes no output stale. */

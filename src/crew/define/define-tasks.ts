@@ -206,7 +206,7 @@ function defineTask(task: Task, doers: Assignment, context: readonly string[], o
           .toReversed()
           .map((one) => [one.title(inputs), one.maxIterations]),
       ),
-    fingerprint: (inputs, outputs) => agentTaskFingerprint(made, inputs, outputs),
+    fingerprint: agentTaskFingerprint(made),
   }
 }
 

@@ -58,7 +58,7 @@ export function logStart(crew: CrewDefinition, run: string, what: string): void 
 }
 
 export function logEntry({ logger }: CrewDefinition, run: string, entry: Entry): void {
-  if (stepsAreShown && logger === verboseLogger) return
+  if (logger === quietLogger || (stepsAreShown && logger === verboseLogger)) return
   const line = describeEntry(entry)
   if (line !== undefined) logger.info(`[${run}] ${line}`)
 }
