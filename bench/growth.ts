@@ -34,7 +34,6 @@ async function measure(what: string, make: MakeCrew, sizes: readonly number[]): 
     return {
       name: `${what} in memory, of ${tasks.toLocaleString('en')} / of ${few}`,
       value: ratio,
-      target: { most: 1.3 },
       note: `${micro(times)} against ${micro(small)} µs; ${spread}${stopped}`,
     }
   })

@@ -63,21 +63,18 @@ async function measure(folder: string, how: string, atOnce: number): Promise<Fig
     {
       name: `${name}: heap at the end / at 1,000`,
       value: growth,
-      target: { most: 1.1 },
       note: `${heaps.map(megabytes).join(', ')} at ${at}`,
     },
     {
       name: `${name}: handles left`,
       value: left,
       unit: 'handles',
-      target: { most: 0 },
       note: `${(total / seconds).toFixed(0)} runs a second`,
     },
     {
       name: `${name}: longest block by the store`,
       value: store.longest,
       unit: 'ms',
-      target: { below: 50 },
       note: `${store.commit.toFixed(1)} ms of it in the commit; the disk's own longest sync: ${disk.longest().toFixed(1)} ms; by anything: ${loop.longest().toFixed(0)} ms`,
     },
   ]

@@ -8,7 +8,7 @@ export interface Figure {
   /** Behind the number; a ratio unless said otherwise. */
   readonly unit?: string
   /** Without one, a figure is only shown. */
-  readonly target?: { readonly most: number } | { readonly least: number } | { readonly below: number }
+  readonly target?: { readonly most: number } | { readonly least: number }
   readonly note?: string
 }
 
@@ -51,11 +51,10 @@ function shown({ value, unit }: Figure): string {
 function targetOf({ target, unit = '×' }: Figure): string {
   if (!target) return ''
   if ('most' in target) return `at most ${target.most} ${unit}`
-  return 'least' in target ? `at least ${target.least} ${unit}` : `under ${target.below} ${unit}`
+  return `at least ${target.least} ${unit}`
 }
 
 function verdict({ target, value }: Figure): string {
   if (!target) return ''
-  const met = 'most' in target ? value <= target.most : 'least' in target ? value >= target.least : value < target.below
-  return met ? 'met' : 'MISSED'
+  return ('most' in target ? value <= target.most : value >= target.least) ? 'met' : 'MISSED'
 }

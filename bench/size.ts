@@ -36,7 +36,7 @@ async function measure(path: string, steps: number): Promise<Figure[]> {
   const runs = `${steps.toLocaleString('en')} steps a run`
   const note = `${steppers.length} runs`
   return [
-    { name: `database file / payload, ${runs}`, value: file / payload, target: { below: 2 }, note },
-    { name: `journal lines / payload, ${runs}`, value: lines / payload, target: { below: 2 }, note },
+    { name: `database file / payload, ${runs}`, value: file / payload, note },
+    { name: `journal lines / payload, ${runs}`, value: lines / payload, note },
   ]
 }

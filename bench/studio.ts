@@ -10,8 +10,6 @@ import { addLongRun, addManyRuns } from '../test/studio/sample-store.ts'
 import { noChromium, openChromium } from '../test/support/chromium.ts'
 import type { Figure } from './report.ts'
 
-const target = { below: 200 }
-
 export async function benchStudio(folder: string): Promise<Figure[]> {
   const missing = await noChromium()
   if (missing !== false) {
@@ -42,7 +40,6 @@ export async function benchStudio(folder: string): Promise<Figure[]> {
           name: `studio: longest task, ${act} ${what}`,
           value: middle?.longestMs ?? 0,
           unit: 'ms',
-          target,
           note,
         })
       }
