@@ -82,15 +82,15 @@ export function parentRunId(run: string): string | undefined {
 
 /** The run at the top that a run works for: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
 export function rootRunId(run: string): string {
-  const caller = parentRunId(run)
-  return caller === undefined ? run : rootRunId(caller)
+  const parent = parentRunId(run)
+  return parent === undefined ? run : rootRunId(parent)
 }
 
 /** Whether a run is the other one, or works for it, directly or through runs between. */
 export function isInTreeOf(run: string, other: string): boolean {
   if (run === other) return true
-  const caller = parentRunId(run)
-  return caller !== undefined && isInTreeOf(caller, other)
+  const parent = parentRunId(run)
+  return parent !== undefined && isInTreeOf(parent, other)
 }
 
 /** Characters with a meaning in paths, and those that are not seen, are not allowed in a name. */

@@ -1,5 +1,4 @@
-// From what names a run to its row: its id, the beginning of its id, or `latest`. Who is meant when several begin alike
-// is for those to decide who can ask.
+// Finds a run by its id, the beginning of its id, or `latest`. If several match, the caller decides: only it can ask.
 import { defined } from '../base/defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
@@ -14,7 +13,7 @@ import type { RunRow, Store } from '../stores/store.ts'
 
 const minPrefixLength = 4
 
-/** The run of this id; else all that begin like this, of which there is one at least. RUN_NOT_FOUND. */
+/** The run with this id, or else all runs whose ids begin with it: at least one. RUN_NOT_FOUND. */
 export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   const exact = await store.row(name)
   if (exact) return [exact]
@@ -25,42 +24,37 @@ export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   const matches: RunRow[] = []
   for await (const row of allRows(store, {})) if (row.run.startsWith(name)) matches.push(row)
   if (matches.length === 0) throw runNotFoundError(store, name)
-  // the id of one that works for another begins with the id of that
+  // the ids of child runs begin with the id of their root
   const own = matches.filter((row) => !isChildRun(row))
   return own.length === 1 ? own : matches
 }
 
-/**
- * The newest of a crew, or of all: then the trials of a backtest are nobody's latest run. Nor is one that works for
- * another.
- */
+/** The newest run of a crew, or of all crews, except backtests. Child runs don't count. */
 export async function latestRun(store: Store, crew?: string): Promise<RunRow | undefined> {
   for await (const row of allRows(store, { roots: true, ...defined({ crew }) }))
     if (crew !== undefined || !isBacktest(row.crew)) return row
   return undefined
 }
 
-/** Of the runs that a resume continues. */
+/** Whether a resume would continue the run. */
 export function isUnfinished(row: RunRow): boolean {
   const { status } = row
   return status === 'running' || status === 'failed' || (status === 'suspended' && !moveOf(readSummary(row)))
 }
 
-/** Of the runs that a worker continues only when it is asked to. */
+/** Whether a worker continues the run only after a requeue. */
 export function canRequeue(row: RunRow): boolean {
-  const said = readSummary(row)
-  if (said.imported) return !isEnded(row.status)
-  return row.status === 'failed' || (row.status === 'suspended' && !isReady(said) && !moveOf(said))
+  const summary = readSummary(row)
+  if (summary.imported) return !isEnded(row.status)
+  return row.status === 'failed' || (row.status === 'suspended' && !isReady(summary) && !moveOf(summary))
 }
 
-/** Whether it is the run of a task that is a crew: whoever continues the run of that task continues it. */
+/** Child runs are continued with their root. */
 export function isChildRun({ run }: RunRow): boolean {
   return parentRunId(run) !== undefined
 }
 
-/**
- * How many characters of an id tell each of these runs from every other one in the store, as `runsNamed` finds them.
- */
+/** How many characters tell the ids of these runs from all others in the store, for `runsNamed`. */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
   for await (const row of allRows(store, {})) if (runs.has(row.run) || !isChildRun(row)) ids.push(row.run)

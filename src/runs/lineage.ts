@@ -1,37 +1,36 @@
-// Where a run comes from and what was made from it, from the listing rows alone: no journal is read. A run that has the
-// id of a deleted one is no relative of those made from that. Rows are written by people too (a copied file, an
-// imported run), so no walk trusts them to end: a run that was met before is not entered again, and a lineage larger
-// than the limit is cut off and says so.
+// The ancestors and descendants of a run, from listing rows alone. A run that reuses the id of a deleted one is not
+// related to the runs made from that one. People write rows too (copied files, imported runs), so no walk relies on
+// them to end: no run is entered twice, and a lineage over the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
 import { isMadeFrom } from '../engine/read/incarnation.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { rowStatus, ifReadable, type RunSummary } from './summary.ts'
 
-/** How many ancestors, and how many runs made from it, are shown unless said otherwise. */
+/** How many ancestors, and how many descendants, are shown by default. */
 const usualLimit = 1_000
 
 export interface RelatedRun extends Pick<RunSummary, 'runId' | 'crew' | 'status' | 'createdAt' | 'updatedAt'> {
   readonly deleted?: never
 }
 
-/** A run that others were made from and of which nothing but the id is left, which another run may have by now. */
+/** A deleted run that others were made from. Another run may have its id by now. */
 export interface DeletedRun {
   readonly runId: string
   readonly deleted: true
 }
 
 export interface Descendant extends RelatedRun {
-  /** The runs that were made from it, oldest first. */
+  /** The runs made from it, oldest first. */
   readonly children: readonly Descendant[]
 }
 
 export interface Lineage {
-  /** Oldest first. Whatever stood before a deleted one is not known any more. */
+  /** Oldest first. Ancestors of a deleted run are unknown. */
   readonly ancestors: readonly (RelatedRun | DeletedRun)[]
-  /** The run itself, with the tree of those made from it. */
+  /** The run itself, with the tree of its descendants. */
   readonly run: Descendant
-  /** There are more relatives than the limit, and those farthest away are left out. */
+  /** There are more relatives than the limit, and the most distant are left out. */
   readonly cut: boolean
 }
 
@@ -62,7 +61,7 @@ async function readAncestors(
   return { found: found.toReversed(), cut: false }
 }
 
-/** Level by level, so that a limit cuts off the farthest. */
+/** Level by level, so that a limit cuts off the most distant. */
 async function readDescendants(store: Store, row: RunRow, limit: number): Promise<{ found: Descendant; cut: boolean }> {
   const found = { ...(await relatedRun(store, row)), children: [] as Descendant[] }
   const met = new Set([row.run])
@@ -85,13 +84,13 @@ async function readDescendants(store: Store, row: RunRow, limit: number): Promis
   return { found, cut: false }
 }
 
-/** Undefined when it was deleted. */
+/** Undefined if it was deleted. */
 async function findSource(store: Store, row: RunRow): Promise<RunRow | undefined> {
   const parent = row.forkedFrom === undefined ? undefined : await store.row(row.forkedFrom)
   return parent && isMadeFrom(row, parent) ? parent : undefined
 }
 
-/** Keeps what was made from the run that has this id now; where none has it, what was made from one that had it. */
+/** Filters rows by their parent: the run that has this id now, or, if there is none, any deleted run that had it. */
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
   const parent = runId === undefined ? undefined : await ifReadable(() => store.row(runId))
   return (row) => parent === undefined || isMadeFrom(row, parent)

@@ -1,4 +1,4 @@
-// Runs as a list shows them, newest first.
+// Lists runs, newest first.
 import { defined } from '../base/defined.ts'
 import type { Engine } from '../engine/definition.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
@@ -10,39 +10,36 @@ import { onlyMadeFrom } from './lineage.ts'
 import { summarize, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
-  /**
-   * As it is shown: a store cannot tell a run that waits from one that was stopped or has its answers, nor an
-   * abandoned one from one that is running.
-   */
+  /** View statuses: a store can't tell waiting from stopped or answered runs, nor abandoned from running ones. */
   readonly status?: readonly RunViewStatus[] | undefined
 }
 
-/** A run of a list, or its id. */
+/** A listed run, or its id. */
 export type RunPosition = string | Pick<RunSummary, 'runId' | 'createdAt'>
 
 export interface Page {
   readonly limit: number
-  /** The last run of the page before. */
+  /** The last run of the previous page. */
   readonly before?: RunPosition | undefined
 }
 
 export interface ListOptions extends Pick<Engine, 'store'> {
-  /** Those of the crew whose runs are listed, where its code is at hand. */
+  /** Prices of the crew, if its code is loaded. */
   readonly prices?: Prices | undefined
-  /** Leaves every `cost` undefined, for who shows none: loading prices takes longer than a whole list. */
+  /** Leaves every `cost` undefined: loading prices takes longer than listing runs. */
   readonly unpriced?: boolean
 }
 
 const pageSize = 100
 
-/** RUN_NOT_FOUND when `before` is the id of a run that is gone. */
+/** RUN_NOT_FOUND if `before` is the id of a run that is gone. */
 export async function listRuns(
   engine: ListOptions,
   filter: RunsFilter,
   { limit, before }: Page,
 ): Promise<RunSummary[]> {
   const found: RunSummary[] = []
-  // of rows that a store cannot choose by their status, few may fit
+  // few rows may match a status that the store can't filter by
   for await (const summary of allRuns(engine, filter, { limit: filter.status ? pageSize : limit, before })) {
     found.push(summary)
     if (found.length === limit) break
@@ -50,10 +47,7 @@ export async function listRuns(
   return found
 }
 
-/**
- * All of them; `limit` is how many rows are asked for at a time. Runs that come or go meanwhile make nobody else
- * skipped.
- */
+/** All runs; `limit` is the page size. Runs that are created or deleted meanwhile don't make it skip others. */
 export async function* allRuns(
   { store, prices, unpriced = false }: ListOptions,
   { status, ...filter }: RunsFilter,

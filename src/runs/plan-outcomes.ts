@@ -1,4 +1,4 @@
-// What was planned for the tasks of a run that was made from another, and what became of it.
+// The plan of a run that was made from another, with the outcome of each task.
 import { costOfTask } from '../engine/plan/estimate.ts'
 import type { PlannedTask, Usage } from '../journal/entries.ts'
 import { spentOn, type RunState } from '../journal/state/state.ts'
@@ -6,11 +6,11 @@ import type { Prices } from '../models/prices.ts'
 
 export interface PlannedOutcome extends PlannedTask {
   readonly outcome: 'executed' | 'inherited' | 'edited' | 'skipped' | 'failed' | 'pending'
-  /** What executing it took in this run. */
+  /** What the execution took in this run. */
   readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
 }
 
-/** Undefined for a run that was not planned: a kickoff. */
+/** Undefined for a run without a plan: a kickoff. */
 export async function planOutcomes(state: RunState, prices?: Prices): Promise<readonly PlannedOutcome[] | undefined> {
   const { plan } = state
   if (!plan) return undefined

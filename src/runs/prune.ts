@@ -1,4 +1,4 @@
-// Taking old runs out of a store: which ones, by age, number and status as they are shown.
+// Deletes old runs by age, number and view status.
 import { flag, oneOf, optional, time, whole } from '../base/checks.ts'
 import type { Engine } from '../engine/definition.ts'
 import { allRows } from '../engine/history/all-rows.ts'
@@ -11,19 +11,19 @@ import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
 import { rowStatus } from './summary.ts'
 
-/** Runs that nobody continues unless told so. */
+/** By default, only runs at rest that wait for nothing. */
 const prunable: readonly RunViewStatus[] = ['completed', 'cancelled', 'failed']
 const statuses = Object.keys(runViewStatuses) as RunViewStatus[]
 
-/** A run is pruned when it fits all that are given; one of the first three must be. */
+/** A run is pruned if it matches all limits. One of the first three is required. */
 export interface PruneLimits {
-  /** Not touched since then: a Date, or a text in ISO 8601. */
+  /** Not changed since then: a Date, or a text in ISO 8601. */
   readonly olderThan?: Date | string | undefined
-  /** The newest runs of each crew that are spared, whatever their status and whatever else is asked for. */
+  /** How many of the newest runs of each crew to keep, whatever the other limits are. */
   readonly keep?: number | undefined
-  /** Completed, cancelled and failed runs unless said otherwise. */
+  /** Default: completed, cancelled and failed. */
   readonly status?: RunViewStatus | readonly RunViewStatus[] | undefined
-  /** Say what would go, and delete nothing. */
+  /** List what would be deleted, and delete nothing. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -38,12 +38,12 @@ export interface PrunedRun {
 export interface PruneResult {
   /** Newest first. */
   readonly runs: readonly PrunedRun[]
-  /** Ids of runs that were left alone since somebody executes them. */
+  /** Ids of runs that were kept because a process is executing them. */
   readonly held: readonly string[]
   readonly dryRun: boolean
 }
 
-/** OPTION_INVALID when no limit is given or one is of the wrong kind: before anything is deleted. */
+/** OPTION_INVALID, before anything is deleted, if there is no limit or an invalid one. */
 export async function prune(
   engine: Engine,
   filter: Omit<RunFilter, 'status'>,
@@ -62,7 +62,7 @@ export async function prune(
   const held: string[] = []
   for await (const listed of allRows(store, { ...filter, ...createdBefore(filter, olderThan), status: stored })) {
     if (!(await fits(listed))) continue
-    // looked at again, since others were deleted in the meantime, and somebody may have resumed it
+    // read again: deleting the others took time, and a resume may have changed this one
     const row = await store.row(listed.run)
     if (!row || !(await fits(row))) continue
     const pruned = await prunedRun(store, row)
@@ -73,33 +73,33 @@ export async function prune(
 }
 
 async function isRunHeld({ store }: Engine, run: string): Promise<boolean> {
-  const unit = [run, ...(await runTreeRows(store, run)).map((row) => row.run)]
-  const holders = await Promise.all(unit.map((id) => store.holder(id)))
+  const tree = [run, ...(await runTreeRows(store, run)).map((row) => row.run)]
+  const holders = await Promise.all(tree.map((id) => store.holder(id)))
   return holders.some((owner) => owner !== undefined)
 }
 
 /**
- * Whether the run that it works for is there, and takes it along. One whose run is gone, as a kill may leave it, goes
- * by itself.
+ * Whether its root still exists and will be pruned with it. A child run whose root is gone, as a kill may leave it, is
+ * pruned alone.
  */
 async function isPrunedWithRoot(store: Store, { run }: RunRow): Promise<boolean> {
   const root = rootRunId(run)
   return root !== run && (await runExists(store, root))
 }
 
-/** An answer to a run that works for another does not show in the row of that. */
+/** An answer to a child run doesn't change its root's row. */
 async function lastTouched(store: Store, { run }: RunRow): Promise<string> {
   const times = (await runTreeRows(store, run)).map((row) => row.updatedAt)
   return times.toSorted().at(-1) ?? ''
 }
 
-/** A run is touched when it is created at the earliest, so that younger ones need not even be listed. */
+/** A run is never changed before it is created, so younger ones needn't be listed at all. */
 function createdBefore({ createdTo }: RunFilter, olderThan: string | undefined): RunFilter {
   const ends = [createdTo, olderThan].filter((end) => end !== undefined).toSorted()
   return ends[0] === undefined ? {} : { createdTo: ends[0] }
 }
 
-/** Whether a run is among the newest of its crew, as they are when the crew is first met. */
+/** Whether a run is among the newest of its crew, as of when the crew first occurs. */
 function newestOfCrews(store: Store, keep: number): (row: RunRow) => Promise<boolean> {
   const oldestKept = new Map<string, Position | 'all' | 'none'>()
   return async (row) => {
@@ -133,7 +133,7 @@ function readLimits(limits: PruneLimits): PruneRequest {
   checkKeys('prune', limits, ['olderThan', 'keep', 'status', 'dryRun'])
   const { olderThan, keep, status, dryRun = false } = limits
   if (olderThan === undefined && keep === undefined && status === undefined) {
-    const words = 'prune was not told what to delete; give it olderThan, keep or status, and dryRun to see first'
+    const words = 'prune needs olderThan, keep or status; add dryRun to list the runs first'
     throw new RepriseError('OPTION_INVALID', words)
   }
   return {

@@ -1,5 +1,5 @@
-// A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each
-// journal is read once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
+// A run with its child runs. Everything that shows a run is made from this, so each journal is read once, and the usage
+// and questions of child runs count for their root everywhere.
 import { openTreeQuestions, childReader, type ReadChild } from '../engine/task/children.ts'
 import { moveOf } from '../engine/read/moved.ts'
 import { readRun } from '../engine/read/read-run.ts'
@@ -11,28 +11,24 @@ import type { Store } from '../stores/store.ts'
 import { parentRun, type ParentRun } from './summary.ts'
 import { readExecution, type Execution } from './status.ts'
 
-/** Of a run that is running, also whether a process has it, and which. */
+/** Has the holder of a running run. */
 export interface RunTree extends Execution {
-  /**
-   * What the runs of its tasks have taken so far counts as taken by those tasks, which the journal says only when they
-   * are done.
-   */
+  /** The usage of unfinished child runs is added to their tasks. The journal itself has it only when they end. */
   readonly state: RunState
-  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
+  /** Open questions. Those of child runs begin with the task: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
-  /** Where it was read. */
   readonly store: Store
   readonly parent: ParentRun | undefined
 }
 
-/** RUN_NOT_FOUND. `hear` gets each entry of the run itself. */
+/** RUN_NOT_FOUND. `hear` receives each entry of the root. */
 export async function readRunTree(store: Store, runId: string, hear?: (entry: Entry) => void): Promise<RunTree> {
   return toRunTree(store, (await readRun(store, runId, hear)).state)
 }
 
 /**
- * For those that have the run's own state, and maybe some of those that work for it. It stays as it is: one that is
- * executed would count what its tasks take twice.
+ * From a state that was already read, and perhaps those of some child runs. The state isn't changed: an executing run
+ * would count its children twice.
  */
 export async function toRunTree(
   store: Store,
@@ -42,7 +38,7 @@ export async function toRunTree(
   const read = childReader(store, known)
   return {
     state: await withChildren(state, read),
-    // one that was moved asks where it continues
+    // the questions of a moved run are asked in the other store
     questions: moveOf(state) ? [] : await openTreeQuestions(state, read),
     store,
     parent: await parentRun(store, state.parent?.run, state.parent?.incarnation, state.parent?.from),

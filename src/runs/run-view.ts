@@ -1,4 +1,4 @@
-// One run as it stands: the shape that library, command line and page show. Data alone, made from what was read.
+// The view of one run, as library, command line and page show it: plain data.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
@@ -19,30 +19,27 @@ import { readRunTree, type RunTree } from './run-tree.ts'
 import { describeWhy } from './why.ts'
 
 export interface RunView extends RunSummary {
-  /** The call of a queue or an engine by which a process last took it up: an invocation of Restate, for example. */
+  /** The dispatcher's call that last continued the run, such as an invocation of Restate. */
   readonly via: DispatchedBy | undefined
-  /** Text and output of the last task that was not skipped, once the run is completed. */
+  /** Text and output of the last task that wasn't skipped, once the run is completed. */
   readonly raw: string | undefined
   readonly output: unknown
-  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
+  /** Open questions. Those of child runs begin with the task: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
-  /** Tasks that failed and that the run continued without; those of a nested crew as `settle/payout`. */
+  /** Failed tasks that the run continued without. Those of nested crews begin with the task: `settle/payout`. */
   readonly failures: readonly TaskFailure[]
-  /** Outputs that today's code would make from something else; empty where the code is not at hand. */
+  /** Outputs that the current code would make from other inputs. Empty if the code isn't loaded. */
   readonly stale: readonly StaleTask[]
-  /** For a run that was made from another: what was planned for each task, and what became of it. */
+  /** The plan of a run made from another, with the outcome of each task. */
   readonly plan: readonly PlannedOutcome[] | undefined
   readonly tasks: readonly TaskView[]
-  /** How the crew's tasks have changed, each time that a resume found them changed. */
+  /** Changes of the crew's tasks, as resumes found them. */
   readonly taskChanges: RunState['taskChanges']
-  /** Recorded work that the crew has no task for; without the code, as it was when the run was last taken up. */
+  /** Recorded work without a task. If the code isn't loaded, as of the last resume. */
   readonly orphaned: readonly OrphanedTask[]
 }
 
-/**
- * `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared.
- * RUN_NOT_FOUND.
- */
+/** Without `crew`, outputs are plain JSON and nothing is compared. RUN_NOT_FOUND. */
 export async function viewRun(
   { store }: Pick<Engine, 'store'>,
   runId: string,
@@ -51,14 +48,14 @@ export async function viewRun(
   return buildRunView(await readRunTree(store, runId), crew)
 }
 
-/** For those that have read the run: nothing more is read. */
-export async function buildRunView(unit: RunTree, crew?: CrewDefinition): Promise<RunView> {
-  const { state, questions, parent, held, holder } = unit
+/** From a run that was already read. */
+export async function buildRunView(tree: RunTree, crew?: CrewDefinition): Promise<RunView> {
+  const { state, questions, parent, held, holder } = tree
   const { run: runId, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
   const openQuestions = questions.length
   const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state), suspended })
-  const tasks = await taskViews(unit, crew)
+  const tasks = await taskViews(tree, crew)
   const completed = status === 'completed'
   const last = completed ? lastOutput(tasks) : undefined
   const own = currentTasks(state)
@@ -93,11 +90,11 @@ export async function buildRunView(unit: RunTree, crew?: CrewDefinition): Promis
     plan: await planOutcomes(state, crew?.prices),
     tasks,
     taskChanges: state.taskChanges,
-    orphaned: await orphanedWork(unit, crew),
+    orphaned: await orphanedWork(tree, crew),
   }
 }
 
-/** Without the crew's code, as it was when the run was last taken up. */
+/** Without `crew`, as of the last resume. */
 export async function orphanedWork(
   { state, store }: RunTree,
   crew: CrewDefinition | undefined,

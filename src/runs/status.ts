@@ -1,48 +1,47 @@
-// How a run and a task stand, in the words that everything uses which shows them. A journal and the rows of a store
-// have fewer: whether a process still holds a run, and whether it waits for a person or was stopped, is told apart here
-// and nowhere else.
+// View statuses of runs and tasks: the words that everything uses which shows them. Journals and rows have fewer.
+// Whether a process still holds a run, and whether it waits for a person or was stopped, is decided only here.
 import type { RunStatus } from '../journal/entries.ts'
 import { taskNameAt } from '../journal/state/at-path.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import type { Store } from '../stores/store.ts'
 
-/** The status of a run as it is shown. */
+/** The view statuses of a run. */
 export const runViewStatuses = {
   queued:
-    'It waits for a worker: nobody has begun it, whoever did has left it between two steps, or what it waited for is there.',
+    'It waits for a worker: it was not started yet, was handed back between two steps, or has what it waited for.',
   running: 'A process is executing it.',
-  abandoned: 'It was being executed, and its process is gone; a resume continues it.',
-  waiting: 'It is suspended until a person answers a question or raises a limit, its own or one of a run of its tasks.',
-  stopped: 'It is suspended for any other reason, as `why` says; a resume continues it.',
+  abandoned: 'It was being executed, and its process is gone. A resume continues it.',
+  waiting: 'It is suspended until a person answers a question or raises a limit, of the run or of a child run.',
+  stopped: 'It is suspended for another reason, which is in `why`. A resume continues it.',
   completed: 'All of its tasks are done.',
-  failed: 'It ended with an error; a resume tries again, or a worker at `dueAt`.',
+  failed: 'It ended with an error. A resume tries again, or a worker at `dueAt`.',
   cancelled: 'A person ended it for good.',
 } as const
 
 export type RunViewStatus = keyof typeof runViewStatuses
 
-/** The status of a task as it is shown. */
+/** The view statuses of a task. */
 export const taskViewStatuses = {
   pending: 'Its turn has not come.',
-  running: 'A process is at it.',
-  started: 'It was begun, and no process is at it now.',
-  waiting: 'A question of it, or of the run that it is executed by, is open.',
+  running: 'A process is executing it.',
+  started: 'It was started, and no process is executing it now.',
+  waiting: 'It has an open question, or its child run has one.',
   failed: 'It ended with an error.',
   skipped: 'Its condition did not hold.',
   executed: 'It was executed in this run.',
-  inherited: 'Its output is that of another run.',
-  edited: 'Its output is what a person put there.',
+  inherited: 'Its output is from another run.',
+  edited: 'Its output is from a person.',
 } as const
 
 export type TaskViewStatus = keyof typeof taskViewStatuses
 
 interface StatusFacts {
-  /** How many are open, also of the runs of its tasks. */
+  /** How many questions are open, with those of child runs. */
   readonly questions: number
-  /** Of a run that is running: whether a process has it. */
+  /** Whether a process holds the running run. */
   readonly held: boolean
-  /** Of a run that is suspended: whether what it waited for is there. */
+  /** Whether what the suspended run waited for is there. */
   readonly awake: boolean
   readonly suspended?: RunState['suspended']
 }
@@ -50,13 +49,13 @@ interface StatusFacts {
 export function runViewStatus(status: RunStatus, { questions, held, awake, suspended }: StatusFacts): RunViewStatus {
   if (status === 'running') return held ? 'running' : 'abandoned'
   if (status !== 'suspended') return status
-  // its answers alone do not continue it
+  // answers alone don't continue it
   if (suspended?.reason === 'tasks-changed') return 'stopped'
   if (questions > 0) return 'waiting'
   return awake ? 'queued' : 'stopped'
 }
 
-/** The statuses that a run may have in a store whose status as it is shown is one of these. */
+/** The stored statuses of runs with these view statuses. */
 export function storedStatuses(shown: readonly RunViewStatus[]): RunStatus[] {
   return [...new Set(shown.flatMap(storedStatus))]
 }
@@ -75,7 +74,7 @@ function storedStatus(shown: RunViewStatus): RunStatus | RunStatus[] {
   }
 }
 
-/** `held`: whether somebody is executing the run now. */
+/** `held`: whether a process is executing the run. */
 export function taskViewStatus(
   { status, error, attempts }: Pick<RunState, 'status' | 'error' | 'attempts'>,
   task: TaskState,
@@ -91,7 +90,7 @@ export function taskViewStatus(
 
 /** The process that executes a run. */
 export interface Holder {
-  /** What its worker, or whoever advances the run in it, is called. */
+  /** The label of the worker, or of another process. */
   readonly name: string | undefined
   readonly pid: number
   readonly host: string
@@ -99,11 +98,11 @@ export interface Holder {
 
 export interface Execution {
   readonly held: boolean
-  /** Unknown of a run that ended since it was read. */
+  /** Absent if the run ended meanwhile. */
   readonly holder?: Holder
 }
 
-/** Of a run that was read as being in this status. */
+/** `status`: as it was read. */
 export async function readExecution(store: Store, runId: string, status: RunStatus): Promise<Execution> {
   if (status !== 'running') return { held: false }
   const owner = await store.holder(runId)
@@ -111,7 +110,7 @@ export async function readExecution(store: Store, runId: string, status: RunStat
     const { label: name, pid, host } = owner
     return { held: true, holder: { name, pid, host: host.split('/', 1)[0] ?? '' } }
   }
-  // one that ended since it was read has no holder either
+  // a run that ended meanwhile has no holder either
   return { held: (await store.row(runId))?.status !== 'running' }
 }
 

@@ -1,4 +1,4 @@
-// A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
+// Summaries of runs for lists, from their rows. Journals aren't read, except the newest entries of a running run.
 import { isReady } from '../engine/read/due.ts'
 import { isRowOfRun } from '../engine/read/incarnation.ts'
 import { moveOf } from '../engine/read/moved.ts'
@@ -15,65 +15,65 @@ import type { RunRow, Store } from '../stores/store.ts'
 import { readExecution, runViewStatus, type Holder, type RunViewStatus } from './status.ts'
 import { describeWhy } from './why.ts'
 
-/** What a list and a view of a run have in common, with equal values. */
+/** What a list and the view of a run have in common, with equal values. */
 export interface RunSummary {
   readonly runId: string
   readonly crew: string
   readonly version: string
   readonly status: RunViewStatus
-  /** What a run waits for, was stopped by, or failed with. */
+  /** What the run waits for, was stopped by, or failed with. */
   readonly why: string | undefined
-  /** In a list: empty when they are too large for it and cannot be read any more. */
+  /** In a list: empty if they are too large for the row and the journal can't be read. */
   readonly inputs: { readonly [name: string]: Json }
   readonly parent: ParentRun | undefined
-  /** The run that it works for, when it is that of a task that is a crew. */
+  /** The id of its parent, for a child run. */
   readonly caller: string | undefined
-  /** Of a run that is running: the process that executes it. */
+  /** The process that executes a running run. */
   readonly holder: Holder | undefined
   readonly createdAt: string
   readonly updatedAt: string
   /** How many processes have worked on it. */
   readonly lives: number
-  /** Of the tasks that the run has, those that are done, and all. */
+  /** Finished tasks. */
   readonly done: number
-  /** Tasks that failed and that the run continued without, also those of nested crews: `failures` of its view. */
+  /** Failed tasks that the run continued without, with those of nested crews: `failures` in its view. */
   readonly failed: number
   readonly total: number
-  /** With what the runs of its tasks have taken so far. */
+  /** With the usage of child runs so far. */
   readonly usage: Usage
-  /** In dollars, of the same; undefined when the price of a model is not known, or the row is one of older code. */
+  /** In dollars. Undefined if the price of a model is unknown, or the row was written by older code. */
   readonly cost: number | undefined
-  /** How many there are, also those of the runs of its tasks. */
+  /** With those of child runs. */
   readonly openQuestions: number
   readonly error: RunState['error']
-  /** Of a run that waits for a time: when a worker begins it, or tries it again. */
+  /** When a worker starts it, or tries it again. */
   readonly dueAt: string | undefined
 }
 
-/** The run that another one was made from. */
+/** The run that a run was made from. */
 export interface ParentRun {
   readonly runId: string
-  /** The task from which on it was executed again. */
+  /** The first task that was executed again. */
   readonly from: string | undefined
-  /** It is not there any more. A run that has its id now is another one. */
+  /** Whether the run was deleted. Another run may have its id now. */
   readonly deleted: boolean
 }
 
 export interface Pricing {
-  /** Those of its crew, where the code is at hand. */
+  /** Prices of its crew, if the code is loaded. */
   readonly prices?: Prices | undefined
-  /** Leaves its `cost` undefined. */
+  /** Leaves `cost` undefined. */
   readonly unpriced?: boolean
 }
 
 export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
   const { run: runId, crew, version, forkedFrom: parent, createdAt } = row
-  const said = readSummary(row)
-  const { lives, done, failed = 0, total, suspended, woken, error, dueAt, imported } = said
-  const openQuestions = await countQuestions(store, row, said)
+  const summary = readSummary(row)
+  const { lives, done, failed = 0, total, suspended, woken, error, dueAt, imported } = summary
+  const openQuestions = await countQuestions(store, row, summary)
   const { held, holder } = await readExecution(store, runId, row.status)
-  const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(said), suspended })
-  const { usage, spending, updatedAt } = await usageOf(store, row, said)
+  const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(summary), suspended })
+  const { usage, spending, updatedAt } = await usageOf(store, row, summary)
   return {
     runId,
     crew,
@@ -81,7 +81,7 @@ export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}
     status,
     why: describeWhy({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
     inputs: plainInputs(await readRowInputs(store, row)),
-    parent: await parentRun(store, parent, said.parentIncarnation, said.from),
+    parent: await parentRun(store, parent, summary.parentIncarnation, summary.from),
     caller: parentRunId(runId),
     holder,
     createdAt,
@@ -98,7 +98,7 @@ export async function summarize(store: Store, row: RunRow, pricing: Pricing = {}
   }
 }
 
-/** A damaged run is there, too. */
+/** A damaged run isn't deleted. */
 export async function parentRun(
   store: Store,
   runId: string | undefined,
@@ -113,39 +113,39 @@ export async function parentRun(
   return { runId, from, deleted: deleted ?? false }
 }
 
-/** The status of a run as it is shown. */
+/** The view status of a row. */
 export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatus> {
   const { held } = await readExecution(store, row.run, row.status)
   const questions = row.status === 'suspended' ? await countOpenQuestions(store, row) : 0
-  const said = readSummary(row)
-  return runViewStatus(row.status, { questions, held, awake: isReady(said), suspended: said.suspended })
+  const summary = readSummary(row)
+  return runViewStatus(row.status, { questions, held, awake: isReady(summary), suspended: summary.suspended })
 }
 
-/** How many are open, also those of the runs of its tasks. */
+/** How many questions are open, with those of child runs. */
 export function countOpenQuestions(store: Store, row: RunRow): Promise<number> {
   return countQuestions(store, row, readSummary(row))
 }
 
-async function countQuestions(store: Store, { run, status }: RunRow, said: RowSummary): Promise<number> {
-  if (isEnded(status) || moveOf(said)) return 0
-  let count = said.questions
-  for await (const row of childRows(store, run, said.open ?? said.children))
+async function countQuestions(store: Store, { run, status }: RunRow, summary: RowSummary): Promise<number> {
+  if (isEnded(status) || moveOf(summary)) return 0
+  let count = summary.questions
+  for await (const row of childRows(store, run, summary.open ?? summary.children))
     count += await countOpenQuestions(store, row)
   return count
 }
 
 interface UsageSoFar {
   readonly usage: Usage
-  /** Undefined when its row does not say it. */
+  /** Undefined if the row doesn't have it. */
   readonly spending: readonly Spending[] | undefined
   readonly updatedAt: string
 }
 
-/** A run takes what its crews have taken as its own only when they are done. */
-async function usageOf(store: Store, row: RunRow, said: RowSummary): Promise<UsageSoFar> {
-  const own = await usageUpToNow(store, row, said)
+/** The usage of child runs is in the journal only when they end. */
+async function usageOf(store: Store, row: RunRow, summary: RowSummary): Promise<UsageSoFar> {
+  const own = await usageUpToNow(store, row, summary)
   let { usage, spending } = own
-  for await (const child of childRows(store, row.run, said.children)) {
+  for await (const child of childRows(store, row.run, summary.children)) {
     const under = await usageOf(store, child, readSummary(child))
     usage = addUsage(usage, under.usage)
     spending = spending && under.spending && [...spending, ...under.spending]
@@ -153,7 +153,7 @@ async function usageOf(store: Store, row: RunRow, said: RowSummary): Promise<Usa
   return { usage, spending, updatedAt: own.updatedAt }
 }
 
-/** Prices are loaded for a run that asked a model. */
+/** Loads prices only if a model was called. */
 async function costOfParts(
   spending: readonly Spending[] | undefined,
   { prices, unpriced = false }: Pricing,
@@ -164,7 +164,7 @@ async function costOfParts(
   return costOfSpending(spending, prices)
 }
 
-/** Those that are there: one that was never made, or was deleted, has taken nothing and asks nothing. */
+/** The child runs that exist: a missing one has no usage and no questions. */
 async function* childRows(store: Store, run: string, attempts: readonly string[] = []): AsyncGenerator<RunRow> {
   for (const attempt of attempts) {
     const row = await store.row(childRunId(run, attempt))
@@ -172,11 +172,11 @@ async function* childRows(store: Store, run: string, attempts: readonly string[]
   }
 }
 
-/** Steps are not written into the row. When a run comes to rest, all of them are in it. */
-async function usageUpToNow(store: Store, row: RunRow, said: RowSummary): Promise<UsageSoFar> {
+/** Steps don't change the row. When a run comes to rest, the row has all of them. */
+async function usageUpToNow(store: Store, row: RunRow, summary: RowSummary): Promise<UsageSoFar> {
   const { run, status, updatedAt } = row
-  const { usage, seq } = said
-  const spending = spendingIn(said)
+  const { usage, seq } = summary
+  const spending = spendingIn(summary)
   if (status !== 'running' || seq === undefined) return { usage: { ...usage }, spending, updatedAt }
   const read = await ifReadable(() => usageSinceRow(store, run, seq, { usage, spending, updatedAt }))
   return read ?? { usage: { ...usage }, spending, updatedAt }
@@ -208,7 +208,7 @@ function startedModel({ request }: EntryOf<'task.started'>): string {
   return (request as unknown as PinnedRequest | undefined)?.model ?? ''
 }
 
-/** Those that are too large for a row are in the journal. */
+/** Inputs that are too large for a row are read from the journal. */
 async function readRowInputs(store: Store, { run, inputs }: RunRow): Promise<RunSummary['inputs']> {
   if (inputs !== '') return (parseObject(inputs) as RunSummary['inputs'] | undefined) ?? {}
   const { readEntries } = await import('../engine/read/read-run.ts')
@@ -219,7 +219,7 @@ async function readRowInputs(store: Store, { run, inputs }: RunRow): Promise<Run
   return found ?? {}
 }
 
-/** Damage is shown by whoever reads the journal: a list has others to show. */
+/** Undefined for a damaged journal: a list still has others to show. */
 export async function ifReadable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

@@ -1,4 +1,4 @@
-// A task of a run, as everything shows it that shows tasks: results, views, the command line.
+// The view of a task, as results, run views and the command line show it.
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../engine/model/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
@@ -11,83 +11,78 @@ import type { RunTree } from './run-tree.ts'
 export interface TaskView<Output = unknown> {
   readonly name: string
   readonly id: string
-  /** With the inputs of the run in place of the placeholders; so is the expected output. */
+  /** With placeholders filled in, as in the expected output. */
   readonly description: string
   readonly expectedOutput: string | undefined
   /** The first words of the description. */
   readonly summary: string
   readonly agent: string | undefined
   readonly status: TaskViewStatus
-  /** How many there were in this run. */
+  /** The number of attempts in this run. */
   readonly attempts: number
-  /**
-   * What making this output took, in whatever run it was made; of a crew that is under way, what its run has taken so
-   * far.
-   */
+  /** Usage of the execution that made the output, in whichever run; for an unfinished nested crew, the usage so far. */
   readonly usage: Usage
   readonly startedAt: string | undefined
   readonly completedAt: string | undefined
-  /** The text that the task gave; empty while it has none. */
+  /** The text of the output; empty if there is none. */
   readonly raw: string
   /**
-   * The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. Without
-   * the code, plain JSON.
+   * The output as its schema returns it, or the text of a task without schema. Without the code, plain JSON. Undefined
+   * if there is none.
    */
   readonly output: Output | undefined
-  /** What was said to make it, in whatever run that was; empty where no model was asked. */
+  /** The conversation that made the output, in whichever run; empty if no model was called. */
   readonly messages: readonly ChatMessage[]
-  /** What the model's provider says that the output rests on, such as pages of a web search: each once. */
+  /** Sources that the model's provider named, such as pages of a web search, each once. */
   readonly sources: readonly Source[]
-  /** What the model made besides texts, such as pictures. */
+  /** Files that the model made, such as pictures. */
   readonly files: readonly GeneratedFile[]
-  /** The file below the working folder that its output was written to in this run. */
+  /** The file, below the working folder, that this run wrote the output to. */
   readonly outputFile: string | undefined
-  /** The run that an inherited output was made in. */
+  /** The run that made an inherited output. */
   readonly from: string | undefined
-  /** In words: what no longer matched when its output was inherited. */
+  /** In words: what no longer matched when the output was inherited. */
   readonly stale: readonly string[] | undefined
   readonly error: Failure | undefined
-  /** The run that the newest attempt at a task which is a crew is. */
+  /** The child run of the newest attempt at a nested crew. */
   readonly child: string | undefined
 }
 
 /**
- * In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the
- * run.
+ * In the order of the crew, with tasks that the run doesn't have yet. Without the crew's code, in the order of the run.
  */
-export function taskViews(unit: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
-  const { state } = unit
+export function taskViews(tree: TaskFacts, crew?: CrewDefinition): Promise<TaskView[]> {
+  const { state } = tree
   const tasks = crew
     ? [
-        ...crew.tasks.map((code) => taskView(unit, findRecord(state, code) ?? unknownTask(code), code)),
-        ...orphanedTasks(state, crew).map((task) => taskView(unit, task)),
+        ...crew.tasks.map((code) => taskView(tree, findRecord(state, code) ?? unknownTask(code), code)),
+        ...orphanedTasks(state, crew).map((task) => taskView(tree, task)),
       ]
-    : currentTasks(state).map((task) => taskView(unit, task))
+    : currentTasks(state).map((task) => taskView(tree, task))
   return Promise.all(tasks)
 }
 
-/** What a task is shown by. */
 type TaskFacts = Pick<RunTree, 'state' | 'held' | 'questions'>
 
-/** A renamed task is shown with its record, which its next resume moves. */
+/** A renamed task is shown with its record, which the next resume moves. */
 function findRecord({ tasks }: RunState, { name, was }: TaskDefinition): TaskState | undefined {
   const old = tasks.has(name) ? undefined : was.map((one) => tasks.get(one)).find((task) => task && !task.removed)
   return old ? { ...old, name } : tasks.get(name)
 }
 
-/** Of an unfinished run: recorded work that the crew has no task for. */
+/** Recorded work of an unfinished run without a task in the crew. */
 function orphanedTasks(state: RunState, crew: CrewDefinition): TaskState[] {
   if (isEnded(state.status)) return []
   const names = new Set(crew.tasks.flatMap(({ name, was }) => [name, ...was]))
   return currentTasks(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
 }
 
-/** The last one that has an output: the result of a completed run, whose other tasks were skipped. */
+/** The last task with an output is the result of a completed run: later ones were skipped. */
 export function lastOutput(tasks: readonly TaskView[]): TaskView | undefined {
   return tasks.findLast(({ completedAt }) => completedAt !== undefined)
 }
 
-/** Those that the crew had when the run was last executed. */
+/** The tasks that the crew had at the last resume. */
 export function currentTasks({ tasks }: RunState): TaskState[] {
   return [...tasks.values()].filter((task) => !task.removed)
 }
@@ -96,8 +91,8 @@ export function isDone({ status }: TaskState): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-export async function taskView(unit: TaskFacts, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
-  const { state, held, questions } = unit
+export async function taskView(tree: TaskFacts, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
+  const { state, held, questions } = tree
   const { name, id, output: stored } = task
   const description = fillInInputs(task.description, state)
   const messages = messagesOf(state, task)
@@ -127,14 +122,14 @@ export async function taskView(unit: TaskFacts, task: TaskState, code?: TaskDefi
   }
 }
 
-/** Of the run, if it failed at this task. */
+/** The error of a run that failed at this task. */
 function runFailureAt({ error }: RunState, name: string): Failure | undefined {
   if (error?.task !== name) return undefined
   const { task: _, ...failure } = error
   return failure
 }
 
-/** A page that is cited in several places is one source. */
+/** A page that is cited several times is one source. */
 function collectSources(parts: readonly ReplyPart[]): Source[] {
   const found = parts.filter((part) => part.type === 'source')
   return [...new Map(found.map((source) => [source.url ?? source.filename ?? source.id, source])).values()]

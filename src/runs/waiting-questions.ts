@@ -1,4 +1,4 @@
-// Everything that waits for a person, over all runs of a store.
+// All open questions of a store.
 import { defined } from '../base/defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
@@ -9,22 +9,22 @@ import type { RunRow, Store } from '../stores/store.ts'
 import { countOpenQuestions } from './summary.ts'
 import { readRunTree } from './run-tree.ts'
 
-/** An open question with the run that it is answered in. */
+/** An open question, with the run to answer it in. */
 export type WaitingQuestion = OpenQuestion & {
   readonly runId: string
   readonly crew: string
-  /** Of that run. */
+  /** The task of that run. */
   readonly task: string
 }
 
 export interface WaitingQuestions {
-  /** Those that have waited longest come first, as in any queue. */
+  /** Oldest first, as in any queue. */
   readonly questions: readonly WaitingQuestion[]
-  /** Runs that have some and cannot be read. */
+  /** Runs with open questions whose journals can't be read. */
   readonly unreadable: readonly string[]
 }
 
-/** Of one crew, or of all. Runs that have ended ask nobody, nor do backtests. */
+/** The open questions of one crew, or of all. Ended runs and backtests have none. */
 export async function waitingQuestions(store: Store, crew?: string): Promise<WaitingQuestions> {
   const questions: WaitingQuestion[] = []
   const unreadable: string[] = []
@@ -35,7 +35,7 @@ export async function waitingQuestions(store: Store, crew?: string): Promise<Wai
       questions.push(...(await runQuestions(store, row)))
     } catch (error) {
       if (!RepriseError.isInstance(error)) throw error
-      // one that was deleted meanwhile asks nothing any more
+      // it was deleted meanwhile
       if (error.code !== 'RUN_NOT_FOUND') unreadable.push(row.run)
     }
   }
@@ -43,13 +43,13 @@ export async function waitingQuestions(store: Store, crew?: string): Promise<Wai
 }
 
 /**
- * Whether a run has open questions, its own or those of the runs of its tasks. What a run asks that works for another
- * is asked by that other one, unless that is gone.
+ * Whether a run has open questions, its own or those of its child runs. Questions of a child run are listed with its
+ * parent, unless the parent is gone.
  */
 export async function hasOpenQuestions(store: Store, row: RunRow): Promise<boolean> {
   if ((await countOpenQuestions(store, row)) === 0) return false
-  const caller = parentRunId(row.run)
-  return caller === undefined || (await store.row(caller)) === undefined
+  const parent = parentRunId(row.run)
+  return parent === undefined || (await store.row(parent)) === undefined
 }
 
 async function runQuestions(store: Store, { run: runId, crew }: RunRow): Promise<WaitingQuestion[]> {

@@ -1,4 +1,4 @@
-// Why a run stands as it does, in facts: what to do about it is for those who show it.
+// Why a run has its status, in facts. The next steps are up to the surface.
 import { describeOrphan, movedWords } from '../journal/describe.ts'
 import { givenUpReason, isReady, type Wakeable } from '../engine/read/due.ts'
 import { parentRunId, childRunId, rootRunId } from '../journal/paths.ts'
@@ -14,16 +14,16 @@ interface RunFacts extends SuspendedRun {
   readonly status: RunViewStatus
   readonly openQuestions: number
   readonly error: RunState['error']
-  /** When a worker begins it, or tries it again. */
+  /** When a worker starts it, or tries it again. */
   readonly dueAt?: string | undefined
 }
 
-/** Of a run that waits, was stopped, failed or lost its process: a sentence. */
-export function describeWhy(standing: RunFacts): string | undefined {
-  const { status, openQuestions, error, dueAt, imported } = standing
+/** A sentence for a run that waits, was stopped, failed or lost its process. */
+export function describeWhy(facts: RunFacts): string | undefined {
+  const { status, openQuestions, error, dueAt, imported } = facts
   switch (status) {
     case 'queued':
-      if (standing.suspended) return `it ${describeStop(standing)}`
+      if (facts.suspended) return `it ${describeStop(facts)}`
       if (imported) return importedWords
       return dueAt === undefined ? 'it waits for a worker' : `no worker starts it before ${dueAt}`
     case 'abandoned':
@@ -31,7 +31,7 @@ export function describeWhy(standing: RunFacts): string | undefined {
     case 'waiting':
       return `it waits for ${plural(openQuestions, 'answer')}`
     case 'stopped':
-      return `it ${describeStop(standing)}`
+      return `it ${describeStop(facts)}`
     case 'failed':
       return dueAt === undefined || imported ? error?.message : `${error?.message}; a worker tries again at ${dueAt}`
     default:
@@ -39,19 +39,19 @@ export function describeWhy(standing: RunFacts): string | undefined {
   }
 }
 
-/** Whether the run was put aside because its processes ended each time. */
+/** Whether the run was given up because its processes ended each time. */
 export function isGivenUpReason({ why }: { readonly why: string | undefined }): boolean {
   return why === `it ${givenUpReason}`
 }
 
 /** Whether the run was moved to another store. */
-export function saysMoved({ why }: { readonly why: string | undefined }): boolean {
+export function isMovedReason({ why }: { readonly why: string | undefined }): boolean {
   return /^it was (being )?moved to /.test(why ?? '')
 }
 
 const importedWords = 'it was imported, and no worker takes it up by itself'
 
-/** Of a run that is suspended and waits for no answer: `was stopped`. */
+/** For a suspended run that waits for no answer: `was stopped`. */
 export function describeStop(run: SuspendedRun): string {
   const words = describeReason(run)
   if (!isReady(run) || run.suspended?.reason === 'parent') return words

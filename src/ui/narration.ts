@@ -6,11 +6,11 @@ import type { TreeQuestion } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
 import { defined } from '../base/defined.ts'
 import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
-import { attemptsOnPath } from '../journal/paths.ts'
-import { taskNameAt } from '../journal/state/at-path.ts'
+import { attemptsOnPath, parentPath } from '../journal/paths.ts'
+import { callAt as recordedCall, taskNameAt } from '../journal/state/at-path.ts'
 import { applyEntry, emptyState } from '../journal/state/fold.ts'
 import { askingTask } from '../journal/state/open-questions.ts'
-import type { RunState } from '../journal/state/state.ts'
+import type { QuestionState, RunState } from '../journal/state/state.ts'
 import { withoutResult, type Exposure } from './expose.ts'
 import {
   isOpenCall,
@@ -89,8 +89,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   /** Tasks of which something may have changed: the one that an entry is about, or all of them. */
   function tellTasks(entry?: Entry): void {
-    const about =
-      entry?.path === undefined || /^(run|question)\./.test(entry.type) ? undefined : taskNameAt(state, entry.path)
+    const about = entry?.path === undefined ? undefined : taskNameAt(state, entry.path)
     const open = questions.filter(({ data }) => data.status === 'open').map(({ data }) => data)
     for (const task of state.tasks.values()) {
       if (about !== undefined && task.name !== about) continue
@@ -104,9 +103,9 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     for (const item of items.slice(begins)) if (isOpenCall(item)) yield item
   }
 
-  function ask({ question, at }: EntryOf<'question.asked'>): void {
+  function ask({ question, askedAt }: QuestionState): void {
     const asking = [askingTask(state, question.path)]
-    const data = questionData({ question, askedAt: at, asking }, state, exposure)
+    const data = questionData({ question, askedAt, asking }, state, exposure)
     tell({ type: 'question', key: question.id, data })
     const call = question.kind === 'call' ? callAt(question.path) : undefined
     if (!call) return
@@ -149,6 +148,18 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     }
   }
 
+  /** Shows what is recorded about a call since its turn. */
+  function updateCall(path: string): void {
+    const item = callAt(path)
+    const call = item && recordedCall(state, path)
+    if (!call) return
+    if (call.input !== undefined && call.input !== item.input) {
+      item.input = call.input
+      changed.add(item)
+    }
+    if (call.outcome && !item.outcome) end(item, call.outcome)
+  }
+
   function end(call: ToolItem, outcome: ToolOutcome): void {
     call.outcome = exposure.tool(call.tool) ? outcome : withoutResult(outcome)
     changed.add(call)
@@ -156,14 +167,14 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   function hearEntry(entry: Entry): void {
     applyEntry(state, entry)
-    const call = callAt(entry.path)
-    if (entry.type === 'model.replied') addReply(entry)
-    if (entry.type === 'question.asked') ask(entry)
-    if (call && entry.type === 'tool.called' && entry.input !== undefined) {
-      call.input = entry.input
-      changed.add(call)
+    const { path = '' } = entry
+    const turn = state.attempts.get(parentPath(path))?.turns.at(-1)
+    if (turn?.reply.seq === entry.seq) addReply(turn.reply)
+    for (const asked of state.unanswered) {
+      const known = byKey.get(`question ${asked.question.id}`) as QuestionItem | undefined
+      if (known?.data.askedAt !== asked.askedAt) ask(asked)
     }
-    if (call && entry.type === 'tool.returned') end(call, entry.outcome)
+    updateCall(path)
     settleQuestions()
     tellTasks(entry)
     for (const open of openCalls()) {

@@ -33,7 +33,7 @@ describe('the live tree of a run', () => {
     const first = nested({ store, hang: () => stop.abort() })
     await first.kickOff({ signal: stop.signal })
     const { at, run } = await nested({ store }).kickOff()
-    assert.deepEqual(at(0), ['✔ plan Clerk', '● research · continues', '○ note Clerk'])
+    assert.deepEqual(at(0), ['✔ plan Clerk', '● research · a crew at work', '○ note Clerk'])
     assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '✔ research 15', '✔ note Clerk 15'])
   })
 

@@ -13,7 +13,7 @@ import { suggestDecision } from '../../journal/describe.ts'
 import type { NextStep } from '../../base/next.ts'
 import { buildRunView, type RunView } from '../../runs/run-view.ts'
 import { currentTasks, taskView } from '../../runs/task-view.ts'
-import { saysMoved } from '../../runs/why.ts'
+import { isMovedReason } from '../../runs/why.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { readRunTree } from '../../runs/run-tree.ts'
 import type { Store } from '../../stores/store.ts'
@@ -169,7 +169,7 @@ function nextStep(
   root: string,
   task?: string,
 ): NextStep | undefined {
-  if (saysMoved({ why })) return undefined
+  if (isMovedReason({ why })) return undefined
   switch (status) {
     case 'completed':
       if (task === undefined && canRetry(failures)) return { act: 'retry', runId }

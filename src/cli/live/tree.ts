@@ -1,19 +1,20 @@
-// The live view of a run: its tasks as a tree, each with its status, activity, time and cost. It is folded from the
-// entries; only the text of replies in progress comes from elsewhere. Times come from the entries too, so a process
-// that continues the run shows the same.
+// The live view of a run: its tasks as a tree, each with its status, activity, time and cost. All of it is read off the
+// folded state, so that no entry has to be known here; only the text of replies in progress comes from elsewhere.
 import type { Delta } from '../../engine/follow/listeners.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import type { Entry } from '../../journal/entries.ts'
-import { isNestedAttempt, parentPath, taskInPath } from '../../journal/paths.ts'
+import { parentPath, taskInPath } from '../../journal/paths.ts'
+import { callAt } from '../../journal/state/at-path.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
-import { spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { spentOn, type AttemptState, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { taskViewStatus, type TaskViewStatus } from '../../runs/status.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import type { Store } from '../../stores/store.ts'
+import { plural } from '../output/words.ts'
 
 export interface LiveTask {
   readonly name: string
@@ -53,9 +54,7 @@ const saidAtMost = 2000
 
 interface WatchedRun {
   readonly state: RunState
-  /** By task. */
-  readonly doing: Map<string, string>
-  /** When the last entry was recorded. */
+  /** When the last entry of a task was recorded. */
   readonly last: Map<string, string>
   readonly costs: Map<string, number | undefined>
 }
@@ -70,13 +69,13 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     if (known) return known
     // a resumed run has earlier entries in the store
     const state = entry.type === 'run.created' ? emptyState() : (await readRun(store, run)).state
-    const watched: WatchedRun = { state, doing: new Map(), last: new Map(), costs: new Map() }
+    const watched: WatchedRun = { state, last: new Map(), costs: new Map() }
     for (const { name } of state.tasks.values()) watched.costs.set(name, await costOfTask(state, name, prices))
     runs.set(run, watched)
     return watched
   }
 
-  function lookAt({ state, doing, last, costs }: WatchedRun, now: number, main: boolean): LiveTask[] {
+  function lookAt({ state, last, costs }: WatchedRun, now: number, main: boolean): LiveTask[] {
     const open = openQuestions(state)
     return currentTasks(state).map((task): LiveTask => {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
@@ -91,7 +90,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
         name: task.name,
         status,
         agent: task.output?.agent ?? task.agent,
-        activity: describeActivity(state, task, status, said === '' ? doing.get(task.name) : 'writes'),
+        activity: said === '' ? describeActivity(state, task, status) : 'writes',
         ms: taskDuration(task, now, last.get(task.name)),
         // the parent learns what a child run has spent when the child ends
         tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
@@ -117,8 +116,6 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       // a child run may have the same paths
       if (entry.type === 'model.replied' && watched === runs.values().next().value) speeches.delete(path)
       const task = taskInPath(path)
-      const words = doingAfter(state, entry, path)
-      if (words !== undefined) watched.doing.set(task, words)
       watched.last.set(task, entry.at)
       watched.costs.set(task, await costOfTask(state, task, prices))
     },
@@ -145,10 +142,10 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   }
 }
 
-function describeActivity(state: RunState, task: TaskState, status: TaskViewStatus, doing: string | undefined): string {
+function describeActivity(state: RunState, task: TaskState, status: TaskViewStatus): string {
   switch (status) {
     case 'running':
-      return doing ?? 'continues'
+      return describeWork(state, task)
     case 'waiting':
       return 'waits for a person'
     case 'inherited':
@@ -178,60 +175,45 @@ function taskDuration(
   return Math.max(0, (end === undefined ? now : Date.parse(end)) - Date.parse(start))
 }
 
-const aFunction = 'a function at work'
-
-/** The activity of the task after this entry; undefined if the entry says nothing about it. */
-function doingAfter(state: RunState, entry: Entry, path: string): string | undefined {
-  switch (entry.type) {
-    case 'task.started':
-      if (entry.child) return isNestedAttempt(path) ? kickoffWords(state, path) : 'a crew at work'
-      return withAgent(state, path, entry.code ? aFunction : 'asks the model')
-    case 'task.completed':
-      return state.attempts.get(path)?.child !== undefined && isNestedAttempt(path)
-        ? kickoffWords(state, path)
-        : undefined
-    case 'model.replied': {
-      const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
-      return withAgent(state, parentPath(path), calls.length > 0 ? `calls ${calls.join(', ')}` : 'checks the answer')
-    }
-    case 'tool.called':
-    case 'tool.returned':
-      return withAgent(state, attemptOfCall(path), afterCall(state, path))
-    case 'guardrail.judged':
-      return entry.verdict === 'refused' ? `sent back: ${entry.reason ?? entry.guardrail}` : 'checks the answer'
-    case 'context.summarised':
-      return 'asks the model'
-    case 'question.answered':
-      return 'continues'
-    default:
-      return undefined
-  }
+/** The activity of a running task, from the newest attempt and what is nested in it. */
+function describeWork(state: RunState, task: TaskState): string {
+  const attempt = state.attempts.get(task.attempts.at(-1) ?? '')
+  if (!attempt) return 'continues'
+  if (attempt.child !== undefined) return 'a crew at work'
+  const kickoffs = [...(task.kickoffs?.values() ?? [])]
+  if (kickoffs.length === 0) return attemptWords(state, task, attempt)
+  const done = kickoffs.filter((path) => state.attempts.get(path)?.status === 'completed')
+  return `${done.length} of ${plural(kickoffs.length, 'run')} done`
 }
 
-/** The run that a function kicked off. */
-function kickoffWords(state: RunState, path: string): string {
-  const runs = [...(state.tasks.get(taskInPath(path))?.kickoffs?.values() ?? [])]
-  const done = runs.filter((run) => state.attempts.get(run)?.status === 'completed')
-  return `${done.length} of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} done`
-}
-
-function attemptOfCall(call: string): string {
-  return parentPath(parentPath(call))
-}
-
-/** The calls of its turn that are in progress; when all have returned, the model is called next. */
-function afterCall(state: RunState, call: string): string {
-  const turn = state.attempts.get(attemptOfCall(call))?.turns.find(({ path }) => path === parentPath(call))
-  // the journal records a function as a call that no model made
-  if (turn?.reply.finish === 'code') return aFunction
-  const open = turn?.calls.filter(({ outcome }) => !outcome) ?? []
+function attemptWords(state: RunState, task: TaskState, attempt: AttemptState): string {
+  const last = attempt.turns.at(-1)
+  if (attempt.status === 'refused') return `sent back: ${attempt.refusal || attempt.refusedBy}`
+  if (last?.reply.finish === 'code') return 'a function at work'
+  const inner = workWithin(state, task, attempt)
+  // delegated work is shown under the name of the other agent
+  if (inner) return `${inner.agent} ${attemptWords(state, task, inner)}`.trimStart()
+  if (!last) return 'asks the model'
+  if (last.calls.length === 0)
+    return (attempt.summary?.seq ?? 0) > last.reply.seq ? 'asks the model' : 'checks the answer'
+  const open = last.calls.filter(({ outcome }) => !outcome)
   const begun = open.filter(({ calledAt }) => calledAt !== undefined)
   const tools = (begun.length > 0 ? begun : open).map(({ request }) => request.tool)
   return tools.length > 0 ? `calls ${tools.join(', ')}` : 'asks the model'
 }
 
-/** Delegated work is shown under the name of the other agent. */
-function withAgent(state: RunState, attempt: string, words: string): string {
-  const agent = isNestedAttempt(attempt) ? state.attempts.get(attempt)?.agent : undefined
-  return agent === undefined || agent === '' ? words : `${agent} ${words}`
+/** The newest nested attempt of the step that an attempt is at: a delegation, a judge, a summary. */
+function workWithin(
+  state: RunState,
+  task: TaskState,
+  { path, turns, summary }: AttemptState,
+): AttemptState | undefined {
+  const since = Math.max(turns.at(-1)?.reply.seq ?? 0, summary?.seq ?? 0)
+  const inner = task.nested.map((nested) => state.attempts.get(nested))
+  return inner.findLast((attempt) => {
+    if (attempt?.status !== 'open' || attempt.seq < since) return false
+    const step = parentPath(attempt.path)
+    const call = callAt(state, step)
+    return call ? !call.outcome && parentPath(parentPath(step)) === path : step === path
+  })
 }

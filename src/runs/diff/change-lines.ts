@@ -20,7 +20,7 @@ function oneChangeLines(change: JsonChange, context: number): DiffLine[] {
   if (kind === 'added') return line('added', change.b)
   if (kind === 'removed') return line('removed', change.a)
   const { a, b } = change
-  // a long text in a member is a text: what changed in it is shown, not its beginning twice
+  // a long text gets a text diff, so that its beginning isn't shown twice
   const text = isLong(a) && isLong(b) ? textDiff(a, b) : undefined
   return text ? [...noteLines(path), ...textLines(text, context)] : [...line('removed', a), ...line('added', b)]
 }

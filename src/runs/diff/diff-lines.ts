@@ -1,14 +1,14 @@
-// The lines that a diff is printed in, at most 80 columns wide, and how a text is broken into them.
+// The printed lines of a diff, at most 80 columns wide, and how a text is broken into them.
 import { columns, cutToWidth } from '../../text/columns.ts'
 
-/** One printed line, with its mark and indentation; `kind` is for those who print in colours. */
+/** One printed line, with its mark and indentation. `type` is for colours. */
 export interface DiffLine {
   readonly kind: 'title' | 'note' | 'removed' | 'added' | 'same'
   readonly text: string
 }
 
 const width = 80
-/** One line of a text takes at most that many printed ones. */
+/** One line of a text takes at most this many printed lines. */
 const rowLimit = 8
 
 export function titleLine(text: string): DiffLine[] {
@@ -20,10 +20,10 @@ export function noteLines(text: string, rows: number = rowLimit): DiffLine[] {
   return shown.map((row, index) => ({ kind: 'note', text: `${index === 0 ? '  ' : '    '}${row}` }))
 }
 
-/** `  - text`; what does not fit continues after the mark, indented. */
+/** `  - text`; what doesn't fit continues below the text, indented. */
 export function markedLines(kind: 'removed' | 'added', text: string): DiffLine[] {
   const mark = kind === 'removed' ? '-' : '+'
-  // at the end of a line nobody sees a space, and it may be all that changed
+  // a space at the end of a line is invisible, and it may be the whole change
   const shown = visible(text).replace(/ +$/, (spaces) => '·'.repeat(spaces.length))
   return wrapRows(shown, width - 6, rowLimit).map((row, index) => ({
     kind,
@@ -31,7 +31,7 @@ export function markedLines(kind: 'removed' | 'added', text: string): DiffLine[]
   }))
 }
 
-/** An equal line is there to find one's way, so that its beginning is enough. */
+/** An equal line only gives orientation, so its beginning is enough. */
 export function sameLine(text: string): DiffLine {
   const shown = visible(text)
   const room = width - 4
@@ -40,7 +40,7 @@ export function sameLine(text: string): DiffLine {
 }
 
 function wrapRows(text: string, room: number, limit: number): string[] {
-  // bounded before it is measured: what stands behind these is not shown anyway
+  // bounded before it is measured: the rest isn't shown anyway
   const part = text.slice(0, (limit + 1) * room * 2)
   const rows = wrap(part, room)
   if (rows.length <= limit && part === text) return rows
@@ -48,14 +48,14 @@ function wrapRows(text: string, room: number, limit: number): string[] {
   return [...shown, `… ${text.length - shown.join(' ').length} more characters`]
 }
 
-/** At spaces where there are any. Nothing but the space at a break is lost. */
+/** Breaks at spaces if there are any. Nothing but the space at a break is lost. */
 function wrap(text: string, room: number): string[] {
   const rows: string[] = []
   let rest = text
   while (columns(rest) > room) {
     const fits = cutToWidth(rest, room)
     const space = rest[fits.length] === ' ' ? fits.length : fits.lastIndexOf(' ')
-    // a break at the front would be none, and one far in front wastes the line
+    // a break at the very start is no progress, and one near the start wastes the line
     const end = space > room / 2 ? space : fits.length || 1
     rows.push(rest.slice(0, end))
     rest = rest.slice(end).replace(/^ /, '')
@@ -73,7 +73,7 @@ function visible(text: string): string {
   return text.replaceAll(unseen, (character) => {
     const code = character.charCodeAt(0)
     if (character === '\t') return '→   '
-    // the pictures that Unicode has for control characters: ␛, ␍
+    // Unicode's pictures of control characters: ␛, ␍
     if (code < 0x20) return String.fromCharCode(0x2400 + code)
     return code === 0x7f ? '␡' : `\\u${code.toString(16).padStart(4, '0')}`
   })

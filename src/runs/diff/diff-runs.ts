@@ -1,5 +1,4 @@
-// What differs between two runs, as data: folded states in, nothing else read. Free of Node, so that the page shows the
-// same.
+// The differences between two runs, as data, from two folded states. Free of Node, for the page.
 import type { Failure, Usage } from '../../journal/entries.ts'
 import { diffText } from './diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
@@ -10,7 +9,7 @@ import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { isReady } from '../../engine/read/due.ts'
 import { runViewStatus, type RunViewStatus } from '../status.ts'
 
-/** Plain data: JSON carries all of it. `String(diff)` is the text that `diffText` makes. */
+/** Plain data, which survives JSON. `String(diff)` is the text of `diffText`. */
 export interface RunDiff {
   readonly a: RunSide
   readonly b: RunSide
@@ -20,12 +19,9 @@ export interface RunDiff {
   readonly first?: string
   /** `inputs.topic` */
   readonly inputs: readonly JsonChange[]
-  /** The tasks that both runs have, when they do not come in the same order. */
+  /** The tasks that both runs have, if their order differs. */
   readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
-  /**
-   * Those of b in its order, then those that only a has. One that was taken out of the crew before a resume is not of
-   * the run.
-   */
+  /** The tasks of b in their order, then those that only a has. A task that a resume found removed doesn't count. */
   readonly tasks: readonly TaskDiff[]
   toString(): string
 }
@@ -33,19 +29,19 @@ export interface RunDiff {
 export interface RunSide {
   readonly id: string
   readonly crew: string
-  /** As a view of the run says it. */
+  /** As in the run's view. */
   readonly status: RunViewStatus
   readonly createdAt: string
-  /** From the first entry to the last, also while nobody worked on it. */
+  /** From the first entry to the last, with all waiting. */
   readonly durationMs: number
-  /** What this run spent; not what its inherited outputs had cost. */
+  /** What this run spent, without what its inherited outputs had cost. */
   readonly usage: Usage
-  /** What that cost in dollars, where whoever made the diff knows the prices. */
+  /** In dollars, if the prices are known. */
   readonly cost?: number
   readonly error?: Failure & { readonly task?: string }
 }
 
-/** What changed from run a to run b. What makes a task differ stands at `TaskDiff.differences`. */
+/** Compares two runs, from a to b. `TaskDiff.differences` has the reasons why a task differs. */
 export function diffRuns(a: RunState, b: RunState, known: DiffFacts = {}): RunDiff {
   const [tasksA, tasksB] = [tasksByName(a), tasksByName(b)]
   const names = new Set([...tasksB.keys(), ...tasksA.keys()])
@@ -65,12 +61,12 @@ export function diffRuns(a: RunState, b: RunState, known: DiffFacts = {}): RunDi
     ...(order ? { order } : {}),
     tasks,
   }
-  // not enumerable, so that it is no data
+  // not enumerable, so that it isn't part of the data
   const text = { value: () => diffText(diff) }
   return Object.defineProperties(diff, { toString: text, [Symbol.for('nodejs.util.inspect.custom')]: text })
 }
 
-/** What a journal alone does not say. */
+/** Facts that aren't in the journals. */
 export interface DiffFacts {
   readonly a?: SideFacts
   readonly b?: SideFacts
@@ -79,7 +75,7 @@ export interface DiffFacts {
 export interface SideFacts {
   /** In dollars. */
   readonly cost?: number | undefined
-  /** Whether a process has the run, and what the runs of its tasks ask, is known to the store. */
+  /** Depends on the run's lease and the questions of its child runs, which only the store knows. */
   readonly status: RunViewStatus
 }
 

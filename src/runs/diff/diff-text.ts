@@ -1,5 +1,4 @@
-// What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by
-// kind of line.
+// A diff as text for a terminal of 80 columns, or for a log. Colours can be added by the type of each line.
 import type { RunDiff, RunSide } from './diff-runs.ts'
 import type { TaskDiff } from './task-diff.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
@@ -8,12 +7,12 @@ import { markedLines, noteLines, titleLine, type DiffLine } from './diff-lines.t
 import { taskLines } from './task-lines.ts'
 
 export interface DiffTextOptions {
-  /** Equal lines around each change of a text: 3 unless told. */
+  /** Equal lines around each change of a text. Default: 3. */
   readonly context?: number
 }
 
 /**
- * Text of models, tools and inputs is made harmless: what would steer a terminal is shown instead. Long values are cut.
+ * Text from models, tools and inputs is made harmless: control characters are shown as pictures. Long values are cut.
  */
 export function diffText(diff: RunDiff, options: DiffTextOptions = {}): string {
   return diffLines(diff, options)
@@ -21,7 +20,7 @@ export function diffText(diff: RunDiff, options: DiffTextOptions = {}): string {
     .join('\n')
 }
 
-/** The lines of `diffText` with their kinds. */
+/** The lines of `diffText`, with their types. */
 export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}): DiffLine[] {
   const { a, b, inputs, order, tasks } = diff
   const differing = tasks.filter((task) => task.differences.length > 0)
@@ -50,7 +49,7 @@ export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}):
   ]
 }
 
-/** Of equal tasks, those whose output only one run has made: in the other there is no prompt and no step to compare. */
+/** Equal tasks that only one run executed: the other has no prompt and no steps to compare. */
 function sourceLines(tasks: readonly TaskDiff[]): DiffLine[] {
   const lines = (['inherited', 'edited'] as const).flatMap((source) => {
     const only = (side: 'a' | 'b', other: 'a' | 'b'): TaskDiff[] =>

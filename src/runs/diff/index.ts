@@ -1,5 +1,5 @@
-// `reprise/diff`: what differs between two runs, as data and as text. Apart from `reprise/journal`, since it brings a
-// package along. Free of Node.
+// `reprise/diff`: the differences between two runs, as data and as text. Separate from `reprise/journal`, since it
+// needs a package. Free of Node.
 export { diffRuns, type RunDiff, type RunSide } from './diff-runs.ts'
 export { diffLines, diffText, type DiffTextOptions } from './diff-text.ts'
 export type { DiffLine } from './diff-lines.ts'

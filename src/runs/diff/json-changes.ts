@@ -1,29 +1,26 @@
-// What changed between two JSON values, place by place. Items of lists are first lined up, so that one that was put in
-// front does not make all behind it look changed.
+// The changes between two JSON values, by path. Items of lists are lined up first, so that an item inserted at the
+// front doesn't make all later ones look changed.
 import { diffArrays } from './diff-arrays.ts'
 import { canonicalJson, memberPath, type Json } from '../../journal/json.ts'
 
 /**
- * One place that differs. `path` is where the value stands in b (`output.items[2].date`); of a removed one, where it
- * stood in a. Taking the removed ones out of a, last one first, putting the added ones in, in their order, and setting
- * the changed ones gives b.
+ * One changed path. `path` is where the value is in b (`output.items[2].date`); for a removed value, where it was in a.
+ * To get b from a: take out the removed values, last one first, then put in the added ones in their order, and set the
+ * changed ones.
  */
 export type JsonChange =
   | { readonly path: string; readonly kind: 'added'; readonly b: Json }
   | { readonly path: string; readonly kind: 'removed'; readonly a: Json }
   | { readonly path: string; readonly kind: 'changed'; readonly a: Json; readonly b: Json }
 
-/**
- * Lists with more items added and removed than this are compared position by position: lining up takes the square of
- * it.
- */
+/** Lists with more added and removed items than this are compared by position: lining up takes quadratic time. */
 const itemLimit = 500
-/** Levels that are walked: below, a value has changed as a whole. */
+/** Levels to walk. Below, a value counts as changed as a whole. */
 const depthLimit = 100
 
 /**
- * None for values that are equal, in whatever order their members stand. What is nested too deeply to walk has changed
- * as a whole.
+ * Empty for equal values, whatever the order of their members. A value that is nested too deeply counts as changed as a
+ * whole.
  */
 export function jsonChanges(a: Json, b: Json, at: string): JsonChange[] {
   try {
@@ -42,7 +39,6 @@ function sameText(a: Json, b: Json): boolean {
   }
 }
 
-/** Where the walk is, in a and in b. */
 interface JsonPosition {
   readonly a: string
   readonly b: string
@@ -86,9 +82,7 @@ function compareLists(a: readonly Json[], b: readonly Json[], at: JsonPosition):
   return changes
 }
 
-/**
- * How many items of a and of b stand against each other, stretch by stretch; equal ones stand against each other too.
- */
+/** How many items of a and of b correspond, stretch by stretch, with equal ones. */
 function alignLists(a: readonly Json[], b: readonly Json[]): (readonly [number, number])[] {
   const options = { maxEditLength: itemLimit }
   const parts = diffArrays(a.map(canonicalJson), b.map(canonicalJson), options)

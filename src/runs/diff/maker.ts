@@ -1,13 +1,13 @@
-// Which attempt stands behind a task's output, or why none in this run does.
+// The attempt that made a task's output, or why this run has none.
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 
 /**
- * Why a run has no prompt and no steps of a task: they are in another run, a person gave the output, or nothing was
+ * Why a run has no prompt and no steps for a task: they are in another run, a person edited the output, or nothing was
  * sent.
  */
 export type MissingReason = 'inherited' | 'edited' | 'not started'
 
-/** The attempt that made the output; of a task without one, its last. */
+/** The attempt that made the output; for a task without output, its last attempt. */
 export function outputAttempt(state: RunState, task: TaskState): AttemptState | MissingReason {
   if (task.source === 'inherited' || task.source === 'edited') return task.source
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])

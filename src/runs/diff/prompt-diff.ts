@@ -1,4 +1,4 @@
-// What was sent to the model in the one run and in the other, from the requests that the attempts pinned.
+// Compares what two runs sent to the model, from the pinned requests of their attempts.
 import type { ToolDefinition } from '../../journal/entries.ts'
 import type { AttemptState, SentRequest } from '../../journal/state/state.ts'
 import type { Json } from '../../journal/json.ts'
@@ -6,7 +6,7 @@ import { jsonChanges, type JsonChange } from './json-changes.ts'
 import type { MissingReason } from './maker.ts'
 import { textDiff, type TextDiff } from './text-diff.ts'
 
-/** Only what changed. Where a side has no prompt, `missing` says why, and nothing is compared. */
+/** Only the changes. If a side has no prompt, `missing` has the reason, and nothing is compared. */
 export interface PromptDiff {
   readonly missing?: { readonly a?: MissingReason; readonly b?: MissingReason }
   readonly instructions?: TextDiff
@@ -18,8 +18,8 @@ export interface PromptDiff {
   /** `settings.temperature` */
   readonly settings: readonly JsonChange[]
   /**
-   * Of the JSON Schema of the answer: `schema.properties.policy`. Added or removed as a whole where one side asked for
-   * text.
+   * Changes of the answer's JSON Schema: `schema.properties.policy`. The whole schema is added or removed if one side
+   * asked for text.
    */
   readonly schema: readonly JsonChange[]
 }

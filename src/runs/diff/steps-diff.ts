@@ -1,25 +1,23 @@
-// What the attempts did: model calls and tool calls in their order, and the first one at which the two runs part.
+// Compares the model calls and tool calls of two runs, in their order, and finds the first step at which they differ.
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { AttemptState, RunState, ToolOutcome, TurnState } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import type { MissingReason } from './maker.ts'
 
 export interface StepsDiff {
-  /**
-   * Left out where the run has no steps of the task: it was inherited, edited or not started. Then nothing is compared.
-   */
+  /** Absent if the run has no steps of the task (inherited, edited, not started). Then nothing is compared. */
   readonly a?: StepCounts
   readonly b?: StepCounts
-  /** The first step that is not the same; a side that has no further step is left out. */
+  /** The first steps that differ. Absent for a side that has no more steps. */
   readonly parting?: { readonly a?: Step; readonly b?: Step }
-  /** Tool calls before that which were the same and gave something else. */
+  /** Earlier tool calls that were equal but returned something else. */
   readonly results: readonly ResultChange[]
 }
 
 export interface StepCounts {
   readonly modelCalls: number
   readonly toolCalls: number
-  /** Tries of model calls that failed and were made again. */
+  /** Failed tries of model calls. */
   readonly failedTries: number
 }
 
@@ -29,7 +27,6 @@ export type Step =
       readonly kind: 'tool'
       readonly path: string
       readonly tool: string
-      /** What it was called with. */
       readonly input: Json
       readonly outcome: 'result' | 'error' | 'denied' | 'unreadable' | 'none'
     }
@@ -37,7 +34,7 @@ export type Step =
 export interface ResultChange {
   readonly tool: string
   readonly input: Json
-  /** The paths of the call. */
+  /** The path of the call in each run. */
   readonly a: string
   readonly b: string
   /** `result.since`, `error` */
@@ -45,8 +42,8 @@ export interface ResultChange {
 }
 
 /**
- * A model call equals any other. A tool call equals one of the same tool with the same input and the same kind of
- * outcome; what it gave is in `results` and does not part the runs, or every clock that a tool reads would.
+ * Any two model calls are equal. Tool calls are equal if tool, input and type of outcome are. What they returned is in
+ * `results` and isn't a difference of steps, or every tool that reads a clock would be one.
  */
 export function diffSteps(
   runs: { readonly a: RunState; readonly b: RunState },
@@ -71,7 +68,7 @@ interface StepRecord {
   readonly outcome?: ToolOutcome | undefined
 }
 
-/** All of the conversation that led to the output, with the attempts that it carries on. */
+/** All steps of the conversation that led to the output, with those of the attempts that it continues. */
 function collectSteps(
   state: RunState,
   maker: AttemptState | MissingReason,
@@ -89,7 +86,7 @@ function conversationTurns(state: RunState, attempt: AttemptState): TurnState[] 
   return [...(carried ? conversationTurns(state, carried) : []), ...attempt.turns]
 }
 
-/** The turn of a task that is a function asks no model. */
+/** The turn of a function task has no model call. */
 function isModelTurn({ reply }: TurnState): boolean {
   return reply.finish !== 'code'
 }

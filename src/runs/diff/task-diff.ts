@@ -24,30 +24,30 @@ export interface TaskDiff {
    * edited do not count.
    */
   readonly differences: readonly Difference[]
-  /** Left out where the run does not have the task. Then definition, fields, prompt and steps are empty. */
+  /** Absent if the run doesn't have the task. Then definition, fields, prompt and steps are empty. */
   readonly a?: TaskSide
   readonly b?: TaskSide
-  /** As declared, placeholders and all; only what changed. */
+  /** Changes of the declared texts, with their placeholders. */
   readonly definition: DefinitionDiff
-  /** Fingerprint fields that changed, in words: "input topic changed". */
+  /** Changed fingerprint fields, in words: "input topic changed". */
   readonly fields: readonly string[]
   readonly prompt: PromptDiff
   readonly steps: StepsDiff
-  /** Left out when both gave the same text, or none. */
+  /** Absent if both have the same text, or none. */
   readonly output?: OutputDiff
 }
 
 export type Difference = 'presence' | 'status' | 'definition' | 'prompt' | 'steps' | 'output'
 
 export interface TaskSide {
-  /** A task at which the run failed is `failed`, also when a resume would go on with it. */
+  /** A task at which the run failed is `failed`, even if a resume would continue it. */
   readonly status: TaskStatus
-  /** How a completed task came by its output. */
+  /** How a completed task got its output. */
   readonly source?: 'executed' | 'inherited' | 'edited'
   /** The run that made an inherited output. */
   readonly from?: string
   readonly attempts: number
-  /** What making the output took, in whatever run it was made. */
+  /** Usage of the execution that made the output, in whichever run. */
   readonly usage: Usage
   readonly error?: Failure
 }
@@ -59,10 +59,10 @@ export interface DefinitionDiff {
 }
 
 export interface OutputDiff {
-  /** Which runs have one. */
+  /** Which runs have an output. */
   readonly in: 'both' | 'a' | 'b'
   readonly text: TextDiff
-  /** Where both are structured: `output.items[2].date`. Empty when the same values are only written otherwise. */
+  /** If both are structured: `output.items[2].date`. Empty if only the text differs, not the value. */
   readonly changes?: readonly JsonChange[]
 }
 
@@ -136,22 +136,22 @@ function diffDefinitions(a: TaskState, b: TaskState): DefinitionDiff {
   }
 }
 
-/** An inherited output brings the fingerprint that it was made with; an edited one has none. */
+/** An inherited output has the fingerprint that it was made with; an edited one has none. */
 function outputFingerprint({ state, task }: Side): Fingerprint | undefined {
   const maker = outputAttempt(state, task)
   return task.output ? task.output.fingerprint : typeof maker === 'string' ? undefined : maker.fingerprint
 }
 
-/** What the task was given, inputs and the outputs of other tasks, is none of its own: it shows in the prompt. */
+/** Inputs and outputs of other tasks don't define the task: they show in the prompt. */
 function isDeclared(field: string): boolean {
   return !/^(?:input|context)(?::|$)/.test(field)
 }
 
-/** Undefined when both gave the same text, or none. */
+/** Undefined if both have the same text, or none. */
 export function diffOutputs(a: TaskState | undefined, b: TaskState | undefined): OutputDiff | undefined {
   const [before, after] = [a?.output, b?.output]
   if (!before && !after) return undefined
-  // an empty text and none are not the same
+  // an empty text isn't the same as no text
   const text = textDiff(before?.raw ?? '', after?.raw ?? '') ?? (before && after ? undefined : { parts: [] })
   if (!text) return undefined
   if (!before || !after) return { in: before ? 'a' : 'b', text }

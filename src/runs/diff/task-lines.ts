@@ -29,7 +29,7 @@ function headline({ name, differences, a }: TaskDiff): string {
   return `Task ${name}: ${list} ${words.length > 1 || words[0] === 'steps' ? 'differ' : 'differs'}`
 }
 
-/** Where only the tokens differ, those of the runs are enough. */
+/** If only the tokens differ, those of the runs are enough. */
 function sideLines({ a, b }: TaskDiff): DiffLine[] {
   if (a && b && describeTaskSide(a) === describeTaskSide(b)) return []
   const line = (kind: 'removed' | 'added', side: TaskSide | undefined): DiffLine[] => {
@@ -50,7 +50,7 @@ function describeTaskSide({ status, source, from, attempts, error }: TaskSide): 
   return error ? `${words}: ${error.code}: ${error.message}` : words
 }
 
-/** The declared texts are in the prompt, filled in: they are shown only where there are no prompts to compare. */
+/** The prompt contains the declared texts, filled in. They are shown only if there are no prompts to compare. */
 function definitionLines({ definition, prompt }: TaskDiff, context: number): DiffLine[] {
   const { description, expectedOutput, agent } = definition
   return [
@@ -80,7 +80,7 @@ function missingLines(missing: MissingReason | undefined, run: string): DiffLine
       return noteLines(`no prompt to compare: the ${run} run inherited the output`)
     case 'edited':
       return noteLines(`no prompt to compare: a person wrote the output in the ${run} run`)
-    // its status says so
+    // the status shows it already
     case 'not started':
     case undefined:
       return []
@@ -132,7 +132,7 @@ function describeCall(tool: string, input: unknown): string {
 function outputLines({ in: where, text, changes }: OutputDiff, context: number): DiffLine[] {
   if (changes?.length === 0) return noteLines('output: the same values, written otherwise')
   if (changes && where === 'both') return changeSection('output', changes, context)
-  // what only one run has is not compared: its beginning tells what it is
+  // a value that only one run has isn't compared: its beginning is enough
   return [...noteLines('output'), ...textLines(text, context, where === 'both' ? undefined : 6)]
 }
 

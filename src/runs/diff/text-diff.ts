@@ -1,28 +1,26 @@
-// What changed between two texts, line by line, and inside of lines that are still alike word by word. The work is
-// bounded: two large texts that share nothing are not compared for minutes.
+// The changes between two texts, line by line, and word by word within lines that are still alike. The work is bounded:
+// comparing two large texts with nothing in common must not take minutes.
 import { diffArrays } from './diff-arrays.ts'
 import { likeness, wordParts, type WordPart } from './word-parts.ts'
 
 export interface TextDiff {
-  /**
-   * In order. The lines of `same`, `removed` and `changed` are those of a; of `same`, `added` and `changed`, those of
-   * b.
-   */
+  /** In order. `same` and `removed` have lines of a, `added` has lines of b, and `changed` has both. */
   readonly parts: readonly TextPart[]
   /**
-   * More changed than is compared line by line: all between the equal beginning and the equal end is given as replaced.
+   * There were too many changes to compare line by line: everything between the equal start and the equal end is shown
+   * as replaced.
    */
   readonly coarse?: true
 }
 
 export type TextPart =
   | { readonly kind: 'same' | 'removed' | 'added'; readonly lines: readonly string[] }
-  /** One line of a that became one line of b. */
+  /** A line of a that became a line of b. */
   | { readonly kind: 'changed'; readonly words: readonly WordPart[] }
 
-/** Added and removed lines of one text. The work grows with the square: a tenth of a second at this limit. */
+/** Added and removed lines of one text. The work is quadratic: a tenth of a second at this limit. */
 const lineLimit = 1_000
-/** Lines of one stretch that are held against one another to find which one became which, and their length in all. */
+/** How many lines of a stretch, and how many characters, are searched for pairs of lines that are alike. */
 const pairLimit = 40
 const pairedLength = 50_000
 
@@ -49,12 +47,12 @@ export function textDiff(a: string, b: string): TextDiff | undefined {
   return { parts }
 }
 
-/** An empty text has no line, not an empty one: against it, a text is added and nothing else. */
+/** An empty text has no lines: everything is added or removed. */
 function splitLines(text: string): string[] {
   return text === '' ? [] : text.split('\n')
 }
 
-/** Finds for each removed line the next added one that is still alike. */
+/** Pairs each removed line with the next added line that is similar. */
 function pairLines(removed: readonly string[], added: readonly string[]): TextPart[] {
   const length = [...removed, ...added].reduce((sum, line) => sum + line.length, 0)
   if (removed.length * added.length > pairLimit ** 2 || length > pairedLength) return block(removed, added)

@@ -1,15 +1,15 @@
-// A changed text as lines with - and +: long equal stretches are cut, between lines and inside of them.
+// A changed text as lines with - and +. Long equal stretches are cut, between lines and within them.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plural } from '../../text/words.ts'
 import { markedLines, noteLines, sameLine, type DiffLine } from './diff-lines.ts'
 import type { TextDiff, TextPart } from './text-diff.ts'
 import type { WordPart } from './word-parts.ts'
 
-/** Lines of one stretch unless told, and printed lines of one text: who needs more has the data. */
+/** Limits of a stretch, and of the printed lines of a text: the data has the rest. */
 const stretchLimit = 20
 const textLimit = 120
 
-/** `context` equal lines are kept around each change. */
+/** Keeps `context` equal lines around each change. */
 export function textLines({ parts, coarse }: TextDiff, context: number, limit: number = stretchLimit): DiffLine[] {
   const lines: DiffLine[] = coarse ? noteLines('too much changed to compare it line by line') : []
   for (const [index, part] of parts.entries()) {
@@ -49,7 +49,7 @@ function sameLines(lines: readonly string[], before: number, behind: number): Di
   return [...lines.slice(0, before).map(sameLine), ...noteLines(`⋮ ${left} equal lines`), ...end.map(sameLine)]
 }
 
-/** A line of one side, whole when it is short; else each change with the words around it. */
+/** A line of one side: whole if it is short, else each change with the words around it. */
 function changedLine(words: readonly WordPart[], kind: 'removed' | 'added'): string {
   const parts = words.filter((part) => part.kind === 'same' || part.kind === kind)
   const whole = parts.map((part) => part.text).join('')
@@ -58,7 +58,7 @@ function changedLine(words: readonly WordPart[], kind: 'removed' | 'added'): str
     .map((part, index) => {
       if (part.kind !== 'same') return part.kind === kind ? part.text : ''
       const [start, end] = [index > 0 ? firstPart(part.text) : '', index < words.length - 1 ? lastPart(part.text) : '']
-      // a space that does not break, so that no … stands alone on a line
+      // a non-breaking space, so that no … stands alone on a line
       return start.length + end.length + 10 >= part.text.length
         ? part.text
         : `${start.replace(/ $/, '\u00a0')}…${end.replace(/^ /, '\u00a0')}`

@@ -1,5 +1,5 @@
-// Inside of a line: which words changed. Words are found as Unicode has them, so that a line of Japanese is not one
-// word and a family of emoji is not torn apart.
+// The changed words of a line. Words are found by Unicode's rules, so that a line of Japanese isn't one word and a
+// family emoji isn't split.
 import { diffArrays } from './diff-arrays.ts'
 
 export interface WordPart {
@@ -8,10 +8,10 @@ export interface WordPart {
 }
 
 const wordLimit = 400
-// one language for all, so that a diff is the same on every machine
+// one locale for all, so that a diff is the same on every machine
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' })
 
-/** Undefined when too many words changed for it to be worth showing. */
+/** Undefined if too many words changed for it to be worth showing. */
 export function wordParts(a: string, b: string): WordPart[] | undefined {
   return diffArrays(splitWords(a), splitWords(b), { maxEditLength: wordLimit })?.map(({ added, removed, value }) => ({
     kind: added ? 'added' : removed ? 'removed' : 'same',
@@ -19,7 +19,7 @@ export function wordParts(a: string, b: string): WordPart[] | undefined {
   }))
 }
 
-/** From 0, no word in common, to 1, the same words. */
+/** From 0 (no words in common) to 1 (the same words). */
 export function likeness(a: string, b: string): number {
   const [wordsA, wordsB] = [plainWords(a), plainWords(b)]
   const left = new Map<string, number>()
@@ -39,7 +39,8 @@ function plainWords(line: string): string[] {
 }
 
 /**
- * With the white space behind them: as words of their own, spaces would be kept and the words around them torn apart.
+ * Words include the white space after them. As words of their own, spaces would match and tear apart the words around
+ * them.
  */
 function splitWords(line: string): string[] {
   const words: string[] = []

@@ -6,8 +6,7 @@
 import { signal, type Signal } from '@preact/signals'
 import type { Entry } from '../../../journal/entries.ts'
 import type { RunDetail, RunStream } from '../../api/contract.ts'
-import { addEntry } from '../../timeline/add-entry.ts'
-import type { Timeline } from '../../timeline/timeline.ts'
+import { addEntry, type Timeline } from '../../../runs/timeline.ts'
 import { call } from '../api/client.ts'
 import { listen, type ServerEvent } from '../api/listen.ts'
 

@@ -1,6 +1,6 @@
 // Where on the timeline another process took a run over, or the last one died: that a crew was killed and continued is
 // what people look for.
-import type { Life, StepSpan, Timeline } from '../../timeline/timeline.ts'
+import type { Life, StepSpan, Timeline } from '../../../runs/timeline.ts'
 
 export interface Takeover {
   readonly at: number

@@ -1,7 +1,7 @@
 // One row of the timeline: what it is, and its bars.
 import type { JSX } from 'preact'
 import { amount, preciseDuration, plural } from '../../../text/words.ts'
-import type { StepSpan } from '../../timeline/timeline.ts'
+import type { StepSpan } from '../../../runs/timeline.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'

@@ -2,7 +2,7 @@
 // what is handed to coworkers within them, and what people were asked; below a task that is a crew, the rows of its
 // run. Pure, and fast enough for every painting of a run with thousands of steps.
 import type { TaskDetail } from '../../api/contract.ts'
-import type { AttemptSpan, UnexecutedTask, QuestionSpan, StepSpan, Timeline } from '../../timeline/timeline.ts'
+import type { AttemptSpan, UnexecutedTask, QuestionSpan, StepSpan, Timeline } from '../../../runs/timeline.ts'
 
 export type BarTone = 'model' | 'tool' | 'good' | 'bad' | 'asks' | 'busy' | 'quiet'
 

@@ -3,7 +3,7 @@
 // opens them. Pure: which runs are still to be read is part of what comes out.
 import { isInTreeOf } from '../../../journal/paths.ts'
 import type { RunDetail } from '../../api/contract.ts'
-import type { AttemptSpan, Timeline } from '../../timeline/timeline.ts'
+import type { AttemptSpan, Timeline } from '../../../runs/timeline.ts'
 import { timelineRows, type TimelineRow } from './timeline-rows.ts'
 
 /** As far as it is known. */

@@ -1,0 +1,322 @@
+// A run over time, without its contents: lives, attempts, steps and questions with their times, small enough for a run
+// of many thousand steps. Plain data, free of Node: a server makes it from the journal, and a page adds the entries
+// that arrive while it is open.
+import type {
+  DispatchedBy,
+  Entry,
+  EntryOf,
+  EntryType,
+  Owner,
+  ReplyPart,
+  ToolOutcome,
+  Usage,
+} from '../journal/entries.ts'
+import { attemptsOnPath, childRunId, isNestedAttempt, parentPath, rootAttempt, taskInPath } from '../journal/paths.ts'
+
+export interface Timeline {
+  readonly runId: string
+  /** The last entry that is in it. */
+  readonly seq: number
+  readonly createdAt: string | undefined
+  readonly updatedAt: string | undefined
+  /** One for each process that worked on the run, in order. Between them, the run waited. */
+  readonly lives: readonly Life[]
+  /** In the order in which they began, with those that are part of a step (`within`). */
+  readonly attempts: readonly AttemptSpan[]
+  /** Tasks that were inherited, edited or skipped instead of executed. */
+  readonly given: readonly UnexecutedTask[]
+  readonly questions: readonly QuestionSpan[]
+}
+
+export interface Life {
+  readonly from: string
+  /** Undefined while it lasts; after a kill, until another process takes over. */
+  readonly to: string | undefined
+  /** gone: another process resumed the run, and this one had recorded no end. */
+  readonly end: 'completed' | 'suspended' | 'failed' | 'cancelled' | 'yielded' | 'gone' | undefined
+  readonly holder: { readonly name: string | undefined; readonly pid: number; readonly host: string } | undefined
+  readonly via: DispatchedBy | undefined
+}
+
+export interface AttemptSpan {
+  /** `note#2`, or within a step `note#1/3.0/analyst#1`. */
+  readonly path: string
+  readonly task: string
+  /** The step that it belongs to: a delegation, a judge, a summary. */
+  readonly within: string | undefined
+  readonly agent: string | undefined
+  /** Undefined for function tasks and nested crews. */
+  readonly model: string | undefined
+  readonly from: string
+  readonly to: string | undefined
+  /** refused: the next attempt continues its conversation. void: given up, the next one starts fresh. */
+  readonly status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
+  /** The child run that executes this attempt: of a nested crew, or a kickoff. */
+  readonly child: string | undefined
+  /** Why the attempt before was given up for it; or why this one was refused or failed. */
+  readonly because: readonly string[]
+  readonly steps: readonly StepSpan[]
+}
+
+export interface StepSpan {
+  /** `note#1/2` is a turn of the model, `note#1/2.0` a call that it asked for. */
+  readonly path: string
+  /** The entry that records it, or its beginning. */
+  readonly seq: number
+  readonly kind: 'model' | 'tool'
+  /** The tool, or the model as its provider named it, if that differs from the requested one. */
+  readonly name: string | undefined
+  readonly from: string
+  /** Undefined while it lasts, and for a call whose end isn't recorded. */
+  readonly to: string | undefined
+  readonly status: 'open' | 'done' | 'failed' | 'denied'
+  /** Where the result is from if the tool wasn't called: see `tool.returned`. */
+  readonly source: string | undefined
+  readonly usage: Usage | undefined
+  /** Failed tries: before the reply, or all of a failed call. */
+  readonly tries: number
+  /** The beginning of a reply or result, the tools that are called, or the error. */
+  readonly words: string
+}
+
+export interface UnexecutedTask {
+  readonly task: string
+  readonly as: 'inherited' | 'edited' | 'skipped'
+  readonly at: string
+  /** The run that an inherited output was made in. */
+  readonly from: string | undefined
+  readonly by: string | undefined
+}
+
+export interface QuestionSpan {
+  readonly id: string
+  readonly path: string
+  readonly kind: 'result' | 'call' | 'doubt' | 'limit'
+  readonly from: string
+  readonly to: string | undefined
+  readonly decision: string | undefined
+  readonly by: string | undefined
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+type OpenAttempt = Mutable<Omit<AttemptSpan, 'steps'>> & { readonly steps: Mutable<StepSpan>[] }
+type MutableTimeline = Mutable<Omit<Timeline, 'lives' | 'attempts' | 'given' | 'questions'>> & {
+  readonly lives: Mutable<Life>[]
+  readonly attempts: OpenAttempt[]
+  readonly given: UnexecutedTask[]
+  readonly questions: Mutable<QuestionSpan>[]
+}
+
+const wordsLimit = 160
+
+export function emptyTimeline(runId: string): Timeline {
+  return {
+    runId,
+    seq: 0,
+    createdAt: undefined,
+    updatedAt: undefined,
+    lives: [],
+    attempts: [],
+    given: [],
+    questions: [],
+  }
+}
+
+/** What each type of entry does to a timeline; undefined for those that have no time of their own to show. */
+const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: EntryOf<T>) => void) | undefined } = {
+  'run.created': ({ lives }, { at, owner, queued }) => {
+    if (!queued) lives.push(toLife(at, owner))
+  },
+  'run.resumed': (timeline, entry) => {
+    // a process that is gone was last seen when it wrote the entry before
+    endLife(timeline, 'gone', timeline.updatedAt ?? entry.at)
+    timeline.lives.push({ ...toLife(entry.at, entry.owner), via: entry.via })
+    changeTasks(timeline, entry)
+  },
+  'run.suspended': (timeline, { at }) => endLife(timeline, 'suspended', at),
+  'run.yielded': (timeline, { at }) => endLife(timeline, 'yielded', at),
+  'run.requeued': undefined,
+  'run.imported': undefined,
+  'run.woken': undefined,
+  'run.completed': (timeline, { at }) => endLife(timeline, 'completed', at),
+  'run.failed': (timeline, { at }) => endLife(timeline, 'failed', at),
+  'run.cancelled': (timeline, { at }) => endLife(timeline, 'cancelled', at),
+  'task.offered': undefined,
+  'task.inherited': ({ given }, { path: task = '', at, from }) => {
+    given.push({ task, as: 'inherited', at, from: from.run, by: undefined })
+  },
+  'task.started': (timeline, entry) => {
+    const { path = '', at, carries } = entry
+    // an open attempt before it was given up for it
+    if (!isNestedAttempt(path)) endAttempts(timeline, taskInPath(path), carries ? 'refused' : 'void', at)
+    timeline.attempts.push({ ...toAttempt(timeline.runId, entry), task: taskNameAt(timeline, path) })
+  },
+  'task.completed': (timeline, { path = '', at }) => endAttempt(attemptAt(timeline, path), 'completed', at),
+  'task.failed': (timeline, { path = '', at, error }) => {
+    const attempt = attemptAt(timeline, path) ?? openAttemptOf(timeline, taskInPath(path))
+    endAttempt(attempt, 'failed', at, error.message)
+  },
+  'task.skipped': ({ given }, { path: task = '', at }) => {
+    given.push({ task, as: 'skipped', at, from: undefined, by: undefined })
+  },
+  'task.edited': (timeline, { path: task = '', at, by }) => {
+    endAttempts(timeline, task, 'void', at)
+    timeline.given.push({ task, as: 'edited', at, from: undefined, by })
+  },
+  'task.invalidated': (timeline, { path: task = '', at }) => endAttempts(timeline, task, 'void', at),
+  'callback.returned': undefined,
+  'file.written': undefined,
+  'model.replied': (timeline, entry) => stepsAt(timeline, entry)?.push(modelStep(entry)),
+  'model.failed': (timeline, entry) => stepsAt(timeline, entry)?.push(modelStep(entry)),
+  'tool.called': (timeline, entry) => {
+    // a call that is made again, after a crash, is the same step: it began when it was first made
+    if (stepAt(timeline, entry)) return
+    stepsAt(timeline, entry)?.push(toolStep(entry, entry.tool))
+  },
+  'tool.returned': (timeline, entry) => {
+    let step = stepAt(timeline, entry)
+    if (!step) {
+      // a result without a call here: it was on record, or a person gave it
+      step = toolStep(entry, undefined)
+      stepsAt(timeline, entry)?.push(step)
+    }
+    Object.assign(step, { to: entry.at, source: entry.source, ...outcomeSpan(entry.outcome) })
+  },
+  'tool.abandoned': (timeline, entry) => {
+    const step = stepAt(timeline, entry)
+    if (step) Object.assign(step, { words: entry.reason, status: entry.begun === false ? 'failed' : 'open' })
+  },
+  'guardrail.judged': (timeline, { path = '', at, verdict, guardrail, reason = '' }) => {
+    if (verdict === 'refused') endAttempt(attemptAt(timeline, path), 'refused', at, `${guardrail}: ${reason}`)
+  },
+  'context.summarised': undefined,
+  'question.asked': ({ questions }, { path = '', at, question: { id, kind } }) => {
+    questions.push({ id, kind, path, from: at, to: undefined, decision: undefined, by: undefined })
+  },
+  'question.answered': ({ questions }, { at, question, answer: { decision, by } }) => {
+    const asked = questions.findLast(({ id }) => id === question)
+    if (asked) Object.assign(asked, { to: at, decision, by })
+  },
+  'message.refused': undefined,
+}
+
+/** Adds an entry, in place. One that is in the timeline already changes nothing: a stream may repeat entries. */
+export function addEntry(timeline: Timeline, entry: Entry): void {
+  // readers get it readonly: only this function writes
+  const growing = timeline as MutableTimeline
+  if (entry.seq <= growing.seq) return
+  // newer code may have types that aren't here
+  const row = Object.hasOwn(rows, entry.type) ? rows[entry.type] : undefined
+  const apply = row as ((timeline: MutableTimeline, entry: Entry) => void) | undefined
+  apply?.(growing, entry)
+  growing.seq = entry.seq
+  growing.createdAt ??= entry.at
+  growing.updatedAt = entry.at
+}
+
+/** Attempts of a renamed task are shown with it; those of a removed one are over. */
+function changeTasks(timeline: MutableTimeline, { at, changes = {} }: EntryOf<'run.resumed'>): void {
+  const { renamed = {}, removed = [] } = changes
+  const now = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
+  for (const attempt of timeline.attempts) attempt.task = now(attempt.task)
+  for (const [index, given] of timeline.given.entries()) timeline.given[index] = { ...given, task: now(given.task) }
+  for (const task of removed) endAttempts(timeline, task, 'void', at)
+}
+
+function toLife(from: string, { label: name, pid, host }: Owner): Mutable<Life> {
+  const holder = { name, pid, host: host.split('/', 1)[0] ?? '' }
+  return { from, to: undefined, end: undefined, holder, via: undefined }
+}
+
+function endLife({ lives }: MutableTimeline, end: Life['end'], to: string): void {
+  const last = lives.at(-1)
+  if (last?.end === undefined && last) Object.assign(last, { end, to })
+}
+
+/** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
+function taskNameAt(timeline: MutableTimeline, path: string): string {
+  return attemptAt(timeline, rootAttempt(path))?.task ?? taskInPath(path)
+}
+
+function toAttempt(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAttempt, 'task'> {
+  const { path = '', at, agent, child, because, request } = entry
+  return {
+    path,
+    within: isNestedAttempt(path) ? parentPath(path) : undefined,
+    agent,
+    // checked where it was read, unless the journal was edited by hand
+    model: (request as { readonly model?: string } | undefined)?.model,
+    from: at,
+    to: undefined,
+    status: 'open',
+    child: child ? childRunId(runId, path) : undefined,
+    because: because ?? [],
+    steps: [],
+  }
+}
+
+function attemptAt({ attempts }: MutableTimeline, path: string): OpenAttempt | undefined {
+  return attempts.findLast((attempt) => attempt.path === path)
+}
+
+function openAttemptOf({ attempts }: MutableTimeline, task: string): OpenAttempt | undefined {
+  return attempts.findLast((attempt) => attempt.task === task && attempt.status === 'open')
+}
+
+function endAttempt(
+  attempt: OpenAttempt | undefined,
+  status: AttemptSpan['status'],
+  to: string,
+  because?: string,
+): void {
+  if (attempt?.status !== 'open') return
+  Object.assign(attempt, { status, to, ...(because === undefined ? {} : { because: [...attempt.because, because] }) })
+}
+
+function endAttempts({ attempts }: MutableTimeline, task: string, status: AttemptSpan['status'], to: string): void {
+  for (const attempt of attempts) if (attempt.task === task) endAttempt(attempt, status, to)
+}
+
+/** The steps of the attempt that a turn or a call belongs to. */
+function stepsAt(timeline: MutableTimeline, { path = '' }: Entry): Mutable<StepSpan>[] | undefined {
+  return attemptAt(timeline, attemptsOnPath(path).at(-1) ?? '')?.steps
+}
+
+function stepAt(timeline: MutableTimeline, entry: Entry): Mutable<StepSpan> | undefined {
+  return stepsAt(timeline, entry)?.findLast(({ path }) => path === entry.path)
+}
+
+function modelStep(entry: EntryOf<'model.replied' | 'model.failed'>): StepSpan {
+  const { path = '', seq, startedAt, at, tries = [] } = entry
+  const step = { path, seq, kind: 'model', from: startedAt, to: at, source: undefined } as const
+  if (entry.type === 'model.failed') {
+    const words = clip(entry.error.message)
+    return { ...step, name: undefined, status: 'failed', usage: undefined, tries: tries.length, words }
+  }
+  const { model: name, usage, parts } = entry
+  return { ...step, name, status: 'done', usage, tries: tries.length, words: clip(replyWords(parts)) }
+}
+
+function toolStep({ path = '', seq, at }: Entry, name: string | undefined): Mutable<StepSpan> {
+  const open = { to: undefined, status: 'open', source: undefined, usage: undefined } as const
+  return { path, seq, kind: 'tool', name, from: at, ...open, tries: 0, words: '' }
+}
+
+function outcomeSpan(outcome: ToolOutcome): Pick<StepSpan, 'status' | 'words'> {
+  if ('error' in outcome) return { status: 'failed', words: clip(outcome.error) }
+  if ('denied' in outcome) return { status: 'denied', words: clip(outcome.denied) }
+  if ('unreadable' in outcome) return { status: 'done', words: clip(outcome.unreadable) }
+  const { result } = outcome
+  return { status: 'done', words: clip(typeof result === 'string' ? result : JSON.stringify(result)) }
+}
+
+/** The text of a reply, or else the tools that it calls. */
+function replyWords(parts: readonly ReplyPart[]): string {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  if (text.trim() !== '') return text.trim()
+  return parts.flatMap((part) => (part.type === 'call' || part.type === 'provider-call' ? [part.tool] : [])).join(', ')
+}
+
+function clip(text: string): string {
+  return text.length <= wordsLimit ? text : `${text.slice(0, wordsLimit).toWellFormed()}…`
+}
