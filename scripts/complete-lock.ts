@@ -10,17 +10,38 @@ interface Locked {
   readonly optionalDependencies?: { readonly [name: string]: string }
 }
 
-const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: { [path: string]: Locked } }
-const missing = Object.values(lock.packages).flatMap(({ dev, optionalDependencies = {} }) =>
-  Object.entries(optionalDependencies)
-    .filter(([name]) => !(`node_modules/${name}` in lock.packages))
-    .map(([name, version]) => ({ name, version, dev })),
-)
+interface Lock {
+  packages: { [path: string]: Locked }
+}
 
-if (process.argv.includes('--check')) {
-  for (const { name, version } of missing) console.error(`${name}@${version} is not in package-lock.json`)
-  process.exitCode = missing.length > 0 ? 1 : 0
-} else {
+for (const file of ['package-lock.json', 'test/packages/package-lock.json', 'bench/peer/package-lock.json']) {
+  const lock = JSON.parse(readFileSync(file, 'utf8')) as Lock
+  const missing = missingPackages(lock)
+  if (process.argv.includes('--check')) {
+    for (const { name, version } of missing) console.error(`${name}@${version} is not in ${file}`)
+    if (missing.length > 0) process.exitCode = 1
+  } else {
+    addPackages(lock, missing)
+    writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+    console.log(`${missing.length} packages of other platforms put into ${file}`)
+  }
+}
+
+interface Missing {
+  readonly name: string
+  readonly version: string
+  readonly dev: boolean | undefined
+}
+
+function missingPackages({ packages }: Lock): Missing[] {
+  return Object.values(packages).flatMap(({ dev, optionalDependencies = {} }) =>
+    Object.entries(optionalDependencies)
+      .filter(([name]) => !(`node_modules/${name}` in packages))
+      .map(([name, version]) => ({ name, version, dev })),
+  )
+}
+
+function addPackages(lock: Lock, missing: readonly Missing[]): void {
   for (const { name, version, dev } of missing) {
     const [, os = '', cpu = '', abi = ''] =
       /(?:binding-|extract-|\/)([a-z0-9]+)-([a-z0-9]+)(?:-([a-z]+))?$/.exec(name) ?? []
@@ -37,6 +58,4 @@ if (process.argv.includes('--check')) {
   const [root, ...rest] = Object.entries(lock.packages)
   const sorted = rest.toSorted(([a], [b]) => (a < b ? -1 : 1))
   lock.packages = Object.fromEntries([root as [string, Locked], ...sorted])
-  writeFileSync('package-lock.json', `${JSON.stringify(lock, null, 2)}\n`)
-  console.log(`${missing.length} packages of other platforms put into package-lock.json`)
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Installs the programs that tests need and npm has not, where they are missing: Redis; PgBouncer, through which some tests reach
-# PostgreSQL; and Chromium, in which a page is tested. On Debian and its relatives, by root or whoever may become root without a password. Their services aren't started: the
-# tests start their own.
+# `npm run install-test-servers`: installs Redis, PgBouncer and Chromium where they are missing, on Debian and its
+# relatives, as root or by sudo without a password. Their services aren't started: the tests start their own.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin"
 missing=()

@@ -10,8 +10,10 @@ import { basename, dirname, delimiter, join } from 'node:path'
 interface Versions {
   readonly [name: string]: string
 }
-interface Manifest {
+interface TestManifest {
   readonly dependencies: Versions
+}
+interface Manifest extends TestManifest {
   readonly peerDependencies: Versions
   readonly devDependencies: Versions
 }
@@ -41,7 +43,10 @@ cpSync(root, copy, { recursive: true, filter: (source) => source === root || !le
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
 const dependencies = chosen(manifest.dependencies)
 const peers = chosen(manifest.peerDependencies)
-const kept = Object.entries(manifest.devDependencies).filter(([name]) => !tools.includes(name))
+const ofTests = JSON.parse(readFileSync(join(root, 'test/packages/package.json'), 'utf8')) as TestManifest
+const kept = Object.entries({ ...manifest.devDependencies, ...ofTests.dependencies }).filter(
+  ([name]) => !tools.includes(name),
+)
 const devDependencies = { ...Object.fromEntries(kept), ...peers }
 writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, dependencies, devDependencies }, null, 2))
 rmSync(join(copy, 'package-lock.json'))

@@ -73,7 +73,28 @@ test('the package and its lockfile have one version; tools are exact, and what u
   for (const version of Object.values(manifest.dependencies)) assert.match(version, /^\^\d+\.\d+\.\d+$/)
 })
 
-test('the lockfile holds the packages of all platforms, or npm ci refuses it', () => {
+test('packages of tests are exact; none is one of the root, and those of both have one version', () => {
+  const { dependencies, overrides } = JSON.parse(readFileSync('test/packages/package.json', 'utf8')) as {
+    dependencies: Record<string, string>
+    overrides: Record<string, string>
+  }
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { version: string }>
+  }
+  const versionAtRoot = (name: string): string | undefined => lock.packages[`node_modules/${name}`]?.version
+  for (const [name, version] of Object.entries(dependencies)) {
+    assert.match(version, /^(npm:zod@)?\d+\.\d+\.\d+(-beta\.\d+)?$/)
+    assert.equal(versionAtRoot(name), undefined, name)
+  }
+  for (const [name, version] of Object.entries(overrides)) assert.equal(versionAtRoot(name), version, name)
+})
+
+test('no lockfile holds the address of a registry', () => {
+  for (const file of ['package-lock.json', 'test/packages/package-lock.json', 'bench/peer/package-lock.json'])
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /"resolved"/, file)
+})
+
+test('the lockfiles hold the packages of all platforms, or npm ci refuses it', () => {
   const { status, stderr } = run('scripts/complete-lock.ts', '--check')
   assert.equal(status, 0, stderr)
 })

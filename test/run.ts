@@ -1,14 +1,18 @@
 // The tests of `npm test`: the files of a folder share one process, which reads the library once, and a few such
 // processes run at a time. `--full` is the whole matrix of kills (crash/matrix.ts). With names of groups, such as
 // `test/stores`, only these are executed.
-import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { missingTestPackages } from '../scripts/test-packages.ts'
+import { isCi } from './support/ci.ts'
+import { importedPackages } from './support/imported-packages.ts'
+import { missingPrograms } from './support/servers/programs.ts'
 import type { ServerKind } from './support/servers/server-program.ts'
 import { startServer } from './support/servers/server.ts'
 import { variables } from './support/servers/shared-server.ts'
+import type { Progress } from './support/failures.ts'
 import { runGroup } from './support/test-group.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -51,14 +55,21 @@ process.once('exit', () => rmSync(code, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 
 const begun = performance.now()
-installServers()
+const lacking = missingPrograms()
+for (const { name, command, tests } of lacking) console.log(`${name} (${command}) is missing: no tests of ${tests}`)
+if (lacking.length > 0)
+  console.log('to install what is missing, on Debian and its relatives: npm run install-test-servers')
+const left = groupsOf(filesToRun())
+if (isCi && lacking.length > 0) process.exit(1)
 const servers = await startedServers()
-const left = groupsOf(globSync('test/**/*.test.ts', { cwd: root }))
 const totals: Counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0 }
 const broken: string[] = []
+/** By the reason: how many. */
+const skips = new Map<string, number>()
 // two more than there are cores: nearly half of the time each of them waits
 await Promise.all(Array.from({ length: availableParallelism() + 2 }, work))
 console.log(`${counted.map((name) => `${totals[name]} ${name}`).join(', ')} in ${seconds(begun)}`)
+for (const [reason, tests] of skips) console.log(`skipped: ${tests} tests: ${reason}`)
 if (broken.length > 0) console.log(`failed: ${broken.join(', ')}`)
 process.exitCode = broken.length > 0 ? 1 : 0
 
@@ -70,7 +81,7 @@ async function run({ name, files }: Group): Promise<void> {
   const started = performance.now()
   // what one process has compiled the others read
   const env = { ...process.env, NODE_COMPILE_CACHE: code, ...(full ? { REPRISE_TEST_KILLS: 'all' } : {}), ...servers }
-  const { output, exitCode, problem } = await runGroup({ files, cwd: root, env, patienceMs })
+  const { output, exitCode, problem } = await runGroup({ files, cwd: root, env, patienceMs, onProgress: countSkip })
   const counts = countsIn(output)
   for (const each of counted) totals[each] += counts?.[each] ?? 0
   const ok = exitCode === 0 && counts !== undefined && counts.tests > 0
@@ -79,6 +90,10 @@ async function run({ name, files }: Group): Promise<void> {
   if (ok) return
   broken.push(name)
   console.log(`${output}\n${name}: ${problem ?? `ended with code ${exitCode}`}`)
+}
+
+function countSkip(progress: Progress): void {
+  if (progress.type === 'skipped') skips.set(progress.reason, (skips.get(progress.reason) ?? 0) + 1)
 }
 
 /** What the reporter says at the end; undefined when it did not get there. */
@@ -109,13 +124,17 @@ function isWithin(group: string, choice: string): boolean {
   return group === choice || group.startsWith(`${choice}/`)
 }
 
-/** Installs the servers that npm does not bring. Outside CI, tests over a server that is still missing are skipped with the reason. */
-function installServers(): void {
-  try {
-    execFileSync(join(root, 'scripts/install-test-servers.sh'), { stdio: ['ignore', 'inherit', 'pipe'] })
-  } catch (error) {
-    console.log(`servers for tests could not be installed: ${String((error as { stderr?: unknown }).stderr).trim()}`)
-  }
+/** Leaves out those that import a package of test/packages that is not installed. */
+function filesToRun(): string[] {
+  const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/packages/**'] })
+  const missing = missingTestPackages()
+  if (missing.length === 0) return all
+  console.log('packages that tests need are missing; to install them: npm run install-test-packages')
+  return all.filter((file) => {
+    const needed = importedPackages(file, missing)
+    if (needed.length > 0) console.log(`skipped: ${file} needs ${needed.join(', ')}`)
+    return needed.length === 0
+  })
 }
 
 /** One server of each kind for all of them, gone with this process; or why there is none. */

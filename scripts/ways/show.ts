@@ -1,5 +1,5 @@
-// npm run ways: one crew file, unchanged, executed in process, by workers, by Restate and by functions. It needs no key and nothing but what
-// `npm ci` brings: the model, PostgreSQL and Restate are servers on loopback, and gone at the end. Exits with 1 when one of the ways gave
+// npm run ways: one crew file, unchanged, executed in process, by workers, by Restate and by functions. It needs no key, but the packages of
+// tests (npm run install-test-packages): the model, PostgreSQL and Restate are servers on loopback, and gone at the end. Exits with 1 when one of the ways gave
 // another result, asked the model more often, or filed the claim more than once.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

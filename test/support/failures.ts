@@ -5,11 +5,10 @@ import { spec } from 'node:test/reporters'
 import { Readable } from 'node:stream'
 import type { TestEvent } from 'node:test/reporters'
 
-export interface Progress {
-  readonly type: 'started' | 'ended'
-  /** The file and the title. */
-  readonly test: string
-}
+/** `test`: the file and the title. */
+export type Progress =
+  | { readonly type: 'started' | 'ended'; readonly test: string }
+  | { readonly type: 'skipped'; readonly test: string; readonly reason: string }
 
 export default async function* failures(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   yield* Readable.from(wanted(events)).compose(new spec()) as AsyncIterable<string>
@@ -22,10 +21,16 @@ async function* wanted(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEve
   }
 }
 
-function report({ type, data }: TestEvent): void {
-  if (type !== 'test:dequeue' && type !== 'test:complete') return
-  if ((type === 'test:dequeue' ? data.type : data.details.type) === 'suite') return
+function report(event: TestEvent): void {
+  const progress = progressOf(event)
+  if (progress) process.send?.(progress)
+}
+
+function progressOf({ type, data }: TestEvent): Progress | undefined {
+  if (type !== 'test:dequeue' && type !== 'test:complete' && type !== 'test:pass') return undefined
+  if ((type === 'test:dequeue' ? data.type : data.details.type) === 'suite') return undefined
   const test = `${relative(process.cwd(), data.file ?? '')}: ${data.name}`
-  const progress: Progress = { type: type === 'test:dequeue' ? 'started' : 'ended', test }
-  process.send?.(progress)
+  if (type !== 'test:pass') return { type: type === 'test:dequeue' ? 'started' : 'ended', test }
+  if (data.skip === undefined || data.skip === false) return undefined
+  return { type: 'skipped', test, reason: typeof data.skip === 'string' ? data.skip : 'no reason given' }
 }

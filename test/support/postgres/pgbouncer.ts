@@ -1,13 +1,15 @@
 // PgBouncer before the server of the tests: transactions of one client go to whichever connection is free. It is
 // Debian's package (scripts/install-test-servers.sh), and is gone when this process is (kept-process.ts).
-import { execFileSync, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isCi } from '../ci.ts'
 import { quickFolder } from '../quick-folder.ts'
 import { freePort } from '../servers/free-port.ts'
+import { findProgram, programs } from '../servers/programs.ts'
 import type { Kept } from '../servers/kept-process.ts'
 import { unprivileged } from '../servers/unprivileged.ts'
 import { sharedServer } from '../servers/shared-server.ts'
@@ -26,14 +28,14 @@ export async function withoutPgBouncer(): Promise<string | false> {
     await pooledPostgres()
     return false
   } catch (error) {
-    if (process.env['CI'] === 'true') throw error
+    if (isCi) throw error
     return error instanceof Error ? error.message : String(error)
   }
 }
 
 async function start(): Promise<string> {
   const server = new URL((await sharedServer('postgres')).url)
-  const program = find()
+  const program = findProgram(programs.pgbouncer)
   const folder = await mkdtemp(join(quickFolder(), 'reprise-pgbouncer-'))
   const user = unprivileged()
   const port = await freePort()
@@ -70,15 +72,6 @@ async function start(): Promise<string> {
   await answers(port)
   server.port = String(port)
   return server.href
-}
-
-function find(): string {
-  const places = `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`
-  try {
-    return execFileSync('which', ['pgbouncer'], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
-  } catch {
-    throw new Error('PgBouncer is not installed: scripts/install-test-servers.sh does that on Debian')
-  }
 }
 
 async function answers(port: number): Promise<void> {

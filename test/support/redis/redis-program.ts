@@ -1,8 +1,8 @@
 // Redis as the tests start it: Debian's package (scripts/install-test-servers.sh), or whatever
 // REPRISE_TEST_REDIS_SERVER names: valkey-server.
-import { execFileSync } from 'node:child_process'
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { findProgram, programs } from '../servers/programs.ts'
 import type { ServerProgram } from '../servers/server-program.ts'
 
 export const program: ServerProgram = {
@@ -22,11 +22,5 @@ export const program: ServerProgram = {
 
 /** Throws where it is not installed. */
 export function find(): string {
-  const name = process.env['REPRISE_TEST_REDIS_SERVER'] ?? 'redis-server'
-  const places = `${process.env['PATH'] ?? ''}:/usr/bin:/usr/local/bin`
-  try {
-    return execFileSync('which', [name], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
-  } catch {
-    throw new Error(`${name} is not installed: scripts/install-test-servers.sh installs Redis on Debian`)
-  }
+  return findProgram(programs.redis)
 }

@@ -3,6 +3,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isCi } from '../ci.ts'
 import { freePort } from '../servers/free-port.ts'
 import { startServer, type TestServer } from '../servers/server.ts'
 
@@ -74,7 +75,7 @@ export async function withoutRestate(): Promise<string | false> {
     find()
     return false
   } catch (error) {
-    if (process.env['CI'] === 'true') throw error
+    if (isCi) throw error
     return (error as Error).message
   }
 }

@@ -27,6 +27,8 @@ export function find(): string {
     const server = createRequire(createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json'))
     return join(server.resolve(`${name}/package.json`), '../bin/restate-server')
   } catch {
-    throw new Error(`no Restate for this platform: the package ${name} is not installed`)
+    throw new Error(
+      `no Restate for this platform: the package ${name} is not installed; run npm run install-test-packages`,
+    )
   }
 }

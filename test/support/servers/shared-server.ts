@@ -1,5 +1,6 @@
 // The servers that tests share: those that `npm test` started for all of its processes, those that whoever runs the
 // tests has, or those that this process starts when they are first asked for, and that are gone with it.
+import { isCi } from '../ci.ts'
 import type { ServerKind } from './server-program.ts'
 import { startServer } from './server.ts'
 
@@ -26,7 +27,7 @@ export async function without(kind: ServerKind): Promise<string | false> {
     await sharedServer(kind)
     return false
   } catch (error) {
-    if (process.env['CI'] === 'true') throw error
+    if (isCi) throw error
     return error instanceof Error ? error.message : String(error)
   }
 }

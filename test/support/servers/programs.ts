@@ -1,0 +1,46 @@
+// The programs that tests start and npm does not bring.
+import { execFileSync } from 'node:child_process'
+
+export interface Program {
+  readonly name: string
+  /** A command, or a path. */
+  readonly command: string
+  /** What is not tested without it. */
+  readonly tests: string
+}
+
+export const programs = {
+  redis: {
+    name: 'Redis',
+    command: process.env['REPRISE_TEST_REDIS_SERVER'] ?? 'redis-server',
+    tests: 'stores and workers over Redis',
+  },
+  pgbouncer: { name: 'PgBouncer', command: 'pgbouncer', tests: 'PostgreSQL through a pool of connections' },
+  chromium: {
+    name: 'Chromium',
+    command: process.env['REPRISE_TEST_CHROMIUM'] ?? 'chromium',
+    tests: 'pages in a browser',
+  },
+} satisfies { readonly [name: string]: Program }
+
+/** The path of a program. Throws where it is not installed. */
+export function findProgram({ name, command }: Program): string {
+  // Debian puts servers where only root looks
+  const places = `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`
+  try {
+    return execFileSync('which', [command], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
+  } catch {
+    throw new Error(`${name} (${command}) is not installed: run npm run install-test-servers`)
+  }
+}
+
+export function missingPrograms(): Program[] {
+  return Object.values(programs).filter((program) => {
+    try {
+      findProgram(program)
+      return false
+    } catch {
+      return true
+    }
+  })
+}
