@@ -23,14 +23,25 @@ export function describeTaskChanges({ added = [], removed = [], renamed = {} }: 
   ].join('; ')
 }
 
-/** The resume that says of each orphaned task what it most likely became. */
-export function suggestDecision(runId: string, orphaned: readonly OrphanedTask[]): NextStep<'resume'> {
-  const renamed = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
-  const removed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
+interface EarlierDecisions {
+  readonly renamed?: { readonly [task: string]: string } | undefined
+  readonly removed?: readonly string[] | undefined
+}
+
+/** The resume that adds to earlier decisions what each orphaned task most likely became. */
+export function suggestDecision(
+  runId: string,
+  orphaned: readonly OrphanedTask[],
+  earlier: EarlierDecisions = {},
+): NextStep<'resume'> {
+  const named = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
+  const renamed = { ...earlier.renamed, ...Object.fromEntries(named) }
+  const unnamed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
+  const removed = [...(earlier.removed ?? []), ...unnamed]
   return {
     act: 'resume',
     runId,
-    ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
+    ...(Object.keys(renamed).length > 0 ? { renamed } : {}),
     ...(removed.length > 0 ? { removed } : {}),
   }
 }

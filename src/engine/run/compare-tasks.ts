@@ -13,7 +13,6 @@ import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
-import { rootRunId } from '../../journal/paths.ts'
 import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
@@ -78,6 +77,7 @@ export async function compareTasks(
   const before = new Set([...state.tasks.values()].filter((task) => !task.removed).map(({ name }) => name))
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
   const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
+  const suggested = new Set<string>()
   const byOldName = new Map([...renamed].map(([now, old]) => [old, now]))
   const used = new Set<string>()
   for (const known of state.tasks.values()) {
@@ -92,17 +92,23 @@ export async function compareTasks(
     if (removed.has(known.name)) {
       if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
+      const free = unclaimed.filter((one) => !suggested.has(one.name))
+      const meant = claimed ? undefined : nearestTask(known, free)
+      if (meant !== undefined) suggested.add(meant)
       orphaned.push({
         task: known.name,
         holds: describeRecord(state, known),
-        ...defined({ because, nearest: claimed ? undefined : nearestTask(known, unclaimed) }),
+        ...defined({ because, nearest: meant }),
       })
     } else if (task.child && row && store && row.status !== 'completed') {
       used.add(known.name)
       const inner = decisionsWithin(decisions, [known.name])
       const isDeep = task.child.crew.tasks.some((one) => one.child !== undefined)
       if (!isDeep && !isChanged(task, attempt, state) && isEmpty(inner)) continue
-      const within = await compareTasks(task.child.crew, (await readRun(store, row.run)).state, inner, store)
+      const { state: childState } = await readRun(store, row.run)
+      const within = await compareTasks(task.child.crew, childState, inner, store).catch((error: unknown) => {
+        throw withChildAddress(error, state.run, known.name)
+      })
       orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
     } else if (task.code && child) {
       // the crews that a function kicks off are known when it is called
@@ -156,9 +162,14 @@ export function pastNames({ taskChanges }: RunState, name: string): string[] {
 }
 
 /** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
-export function tasksChangedError(crew: CrewDefinition, run: string, orphaned: readonly OrphanedTask[]): RepriseError {
+export function tasksChangedError(
+  crew: CrewDefinition,
+  run: string,
+  orphaned: readonly OrphanedTask[],
+  earlier?: TaskDecisions,
+): RepriseError {
   const words = `run ${run} has recorded work that crew ${crew.name} has no task for: ${orphaned.map(describeOrphan).join('; ')}`
-  const details = { runId: run, task: orphaned[0]?.task, next: suggestDecision(run, orphaned) }
+  const details = { runId: run, task: orphaned[0]?.task, next: suggestDecision(run, orphaned, earlier) }
   return new RepriseError('TASKS_CHANGED', words, details)
 }
 
@@ -258,18 +269,25 @@ function checkAddresses(
 }
 
 /** OPTION_INVALID for a decision about a task that is not in progress in what a function has kicked off. */
-async function checkRecorded(state: RunState, address: string, store: Store | undefined, within = ''): Promise<void> {
+async function checkRecorded(
+  state: RunState,
+  address: string,
+  store: Store | undefined,
+  { run, within }: { readonly run: string; readonly within: string } = { run: state.run, within: '' },
+): Promise<void> {
   const [first = '', ...rest] = address.split('/')
   if (state.taskChanges.some(({ renamed = {} }) => Object.hasOwn(renamed, first))) return
   const children = activeChildren(state, first)
   const child = children.find(({ task }) => address.startsWith(`${task}/`))
   if (rest.length === 0 ? !isKnown(state, first) && !state.tasks.has(first) : !child) {
     const there = rest.length === 0 ? [...state.tasks.keys()] : children.map(({ task }) => task)
-    const words = `run ${rootRunId(state.run)} has no task ${within}${address} in progress`
+    const words = `run ${run} has no task ${within}${address} in progress`
     throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)
   }
   const inner = child && store && (await readStateIfExists(store, child.run))
-  if (inner) await checkRecorded(inner, address.slice(child.task.length + 1), store, `${within}${child.task}/`)
+  if (!inner) return
+  const deeper = { run, within: `${within}${child.task}/` }
+  await checkRecorded(inner, address.slice(child.task.length + 1), store, deeper)
 }
 
 function changesOf(

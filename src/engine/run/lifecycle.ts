@@ -285,7 +285,7 @@ async function recordResume(hold: Hold, crew: CrewDefinition, given: ResumeRunRe
   const orphaned = isThere ? found : [...found, { task: stop, holds: ['the run stops after it'] }]
   if (orphaned.length > 0) {
     const isChild = parentRunId(state.run) !== undefined
-    const error = tasksChangedError(crew, state.run, orphaned)
+    const error = tasksChangedError(crew, state.run, orphaned, given.decisions)
     if (!unasked && !isChild) throw error
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
     // the run that a child works for says so, with its own decision

@@ -153,6 +153,21 @@ test('an earlier name that another task has or had is refused when the crew is m
   assert.throws(() => code(twice), { code: 'CREW_INVALID', message: /task b was c, and so was task a/ })
 })
 
+test('two orphaned tasks are not both taken for the same new one', async () => {
+  const stage = ledger()
+  const before = stage.code({
+    tasks: ({ agent }) =>
+      ['post', 'posts', 'end'].map((name) => new Task({ name, description: `Note ${name}`, agent })),
+  })
+  assert.equal((await before.kickoff({ id: 'r', through: 'posts' })).status, 'suspended')
+  const now = stage.code({
+    tasks: ({ agent }) => ['posted', 'end'].map((name) => new Task({ name, description: `Note ${name}`, agent })),
+  })
+  await assert.rejects(now.resume('r'), {
+    next: { act: 'resume', runId: 'r', renamed: { post: 'posted' }, removed: ['posts'] },
+  })
+})
+
 describe('a task removed between two lives', () => {
   const without = { tasks: ({ note }: { note: Task }) => [note] }
 
@@ -412,6 +427,21 @@ describe('a changed nested crew', () => {
     await dies(stage, 'tool.returned')
     const outer = nest(stage, { book: { name: 'post', was: 'book' } }, { name: 'job', was: 'work' })
     const result = await outer.resume('r')
+    assert.equal(result.status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('renamed with a task within: each refusal names a resume with the decisions given before', async () => {
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const outer = nest(stage, renamed, { name: 'works' })
+    await assert.rejects(outer.resume('r'), {
+      next: { act: 'resume', runId: 'r', renamed: { work: 'works' } },
+    })
+    await assert.rejects(outer.resume('r', { renamed: { work: 'works' } }), {
+      next: { act: 'resume', runId: 'r', renamed: { work: 'works', 'work/book': 'post' } },
+    })
+    const result = await outer.resume('r', { renamed: { work: 'works', 'work/book': 'post' } })
     assert.equal(result.status, 'completed')
     assert.equal(stage.posted.length, 1)
   })
