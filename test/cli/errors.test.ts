@@ -79,6 +79,20 @@ const mistakes: readonly {
     next: /^error: "somewhere" cannot be opened as a store: .* postgres:\/\/user@host\/database, redis:\/\/host:6379\/0 or memory:\n$/,
   },
   {
+    what: 'a URL that is not one of PostgreSQL',
+    args: ['runs', '--store', 'postgres://me:secret@/x?port=abc'],
+    code: exitCodes.usage,
+    error: 'STORE_INVALID',
+    next: /^error: "postgres:\/\/\[redacted\]@\/x\?port=abc" cannot be .*write postgres:\/\/user@host:5432\/database\n$/,
+  },
+  {
+    what: 'a URL that is not one of Redis',
+    args: ['runs', '--store', 'redis://me:secret@host:port'],
+    code: exitCodes.usage,
+    error: 'STORE_INVALID',
+    next: /^error: "redis:\/\/\[redacted\]@host:port" cannot be .*write redis:\/\/user@host:6379\/0\n$/,
+  },
+  {
     what: 'a run of another crew',
     args: ['edit', 'claim-1', 'note', '--output', 'x', '--file', 'filing.ts'],
     code: exitCodes.notFound,

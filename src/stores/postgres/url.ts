@@ -65,7 +65,7 @@ function parse(text: string): URL {
   throw invalidUrl(
     text,
     'it is not the URL of a PostgreSQL database',
-    'write postgres://user:password@host:5432/database',
+    'write postgres://user@host:5432/database',
   )
 }
 

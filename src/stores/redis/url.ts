@@ -104,7 +104,7 @@ function parseUrl(text: string): URL {
   } catch {
     // Told below.
   }
-  throw invalidUrl(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
+  throw invalidUrl(text, 'it is not the URL of a Redis server', 'write redis://user@host:6379/0')
 }
 
 function decodePart(text: string, part: string): string | undefined {
