@@ -9,6 +9,7 @@
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
+import { taskFailures } from '../../journal/state/failures.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { isMissing } from '../../journal/state/tally.ts'
 import { conditionChange, type FieldChanges } from '../run/condition.ts'
@@ -58,10 +59,7 @@ export interface ForkPlan {
 
 /** OUTPUT_STALE when the policy is to refuse; OPTION_INVALID when there is nothing to retry. Nothing is written. */
 export async function planFork(crew: CrewDefinition, parent: RunState, request: ForkRequest): Promise<ForkPlan> {
-  if (request.retry && ![...parent.tasks.values()].some((task) => hasFailed(parent, task))) {
-    const words = `no task of run ${parent.run} failed, so there is nothing to retry; leave out retry`
-    throw new RepriseError('OPTION_INVALID', words, { runId: parent.run })
-  }
+  if (request.retry && ![...parent.tasks.values()].some((task) => hasFailed(parent, task))) throw nothingToRetry(parent)
   const missing = new Set<string>()
   const scene: ForkContext = {
     crew,
@@ -320,6 +318,18 @@ function whyForced({ crew, request: { from, only } }: ForkContext, task: TaskDef
 /** A model call that failed leaves its task as it was. */
 function hasFailed({ error }: RunState, { name, status }: TaskState): boolean {
   return status === 'failed' || error?.task === name
+}
+
+function nothingToRetry(parent: RunState): RepriseError {
+  const runId = parent.run
+  const [nested, ...more] = taskFailures(parent).map(({ task }) => task)
+  if (nested === undefined) {
+    const words = `no task of run ${runId} failed, so there is nothing to retry; leave out retry`
+    return new RepriseError('OPTION_INVALID', words, { runId })
+  }
+  const words = `in run ${runId} only ${namesWords([nested, ...more])} failed, within a nested crew whose output is kept`
+  const next = { act: 'replay', runId, task: nested.slice(0, nested.indexOf('/')) } as const
+  return new RepriseError('OPTION_INVALID', words, { runId, next })
 }
 
 function whyMissing(stored: TaskState | undefined, run: string): string {

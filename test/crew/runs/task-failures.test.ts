@@ -399,6 +399,10 @@ describe('a nested crew', () => {
     assert.equal(result.raw, 'last ')
     const [summary] = await Array.fromAsync(crew.runs())
     assert.deepEqual([summary?.done, summary?.failed, summary?.total], [3, 1, 3])
+    await assert.rejects(crew.fork({ retry: 'failed' }), {
+      code: 'OPTION_INVALID',
+      message: /only sub\/b failed, within a nested crew whose output is kept; .* crew\.run\('r'\)\.replay\('sub'\)/,
+    })
   })
 })
 
