@@ -62,11 +62,7 @@ function parse(text: string): URL {
   } catch {
     // Told below.
   }
-  throw invalidUrl(
-    text,
-    'it is not the URL of a PostgreSQL database',
-    'write postgres://user@host:5432/database',
-  )
+  throw invalidUrl(text, 'it is not the URL of a PostgreSQL database', 'write postgres://user@host:5432/database')
 }
 
 function takeParameter(url: URL, name: string): string | undefined {
