@@ -1,4 +1,4 @@
-// Nothing in the docs is untested: code compiles, tables equal their source, links lead somewhere.
+// Tests of the docs: code compiles, tables equal their source, links have targets.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 const pages = [...globSync('*.md'), 'llms.txt', ...globSync('docs/**/*.md')]
 const textOf = (file: string): string => readFileSync(file, 'utf8')
 
-test('the page of errors says what the table of codes says', () => {
+test('the errors page matches the table of codes', () => {
   const rows = [...textOf('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (.*) \| (yes|no) \|$/gm)]
   const documented = Object.fromEntries(rows.map(([, code, , again]) => [code, { retry: again === 'yes' }]))
   assert.deepEqual(documented, errorCodes)
@@ -26,13 +26,13 @@ test('the page of errors says what the table of codes says', () => {
   )
 })
 
-test('the page of errors has every act that can be next', () => {
+test('the errors page lists every next action', () => {
   const [, section = ''] = textOf('docs/reference/errors.md').split(/^## .*$/m)
   const acts = [...section.matchAll(/^\| `(\w+)` \| .*\| .+ \|$/gm)].flatMap(([, act]) => (act === 'act' ? [] : act))
   assert.deepEqual(acts, Object.keys(purposes))
 })
 
-test('the page of the library says of each status of a run and of a task what its table says', () => {
+test('the library page describes each status of a run and a task as its table does', () => {
   const page = textOf('docs/reference/library.md')
   for (const [what, table] of [['run', runViewStatuses] as const, ['task', taskViewStatuses] as const]) {
     const [, below = ''] = page.split(`\n### The status of a ${what}\n`)
@@ -41,7 +41,7 @@ test('the page of the library says of each status of a run and of a task what it
   }
 })
 
-test('the page of the library has every provider of models, with its names, its package and its variables', () => {
+test('the library page lists every model provider with its names, package and variables', () => {
   const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
   const rows = providers.map(({ name, aliases = [], package: own, keys, addresses, others = [] }) => {
     const called = aliases.filter((alias) => !alias.includes('.'))
@@ -55,12 +55,12 @@ test('the page of the library has every provider of models, with its names, its 
     for (const word of [`\`${name}/`, own, ...toSet]) assert.ok(guide.includes(word), `${name}: ${word}`)
 })
 
-test('the guide to PostgreSQL has the compose file of the examples', () => {
+test('the PostgreSQL guide has the compose file of the examples', () => {
   const file = textOf('examples/postgres/compose.yaml')
   assert.ok(textOf('docs/guides/postgres.md').includes(`\`\`\`yaml\n${file}\`\`\``))
 })
 
-test('the guide to queues has the recipes of the examples', () => {
+test('the queues guide has the recipes of the examples', () => {
   const guide = textOf('docs/guides/queues.md')
   const recipes = globSync('examples/recipes/*.ts')
   assert.ok(recipes.length > 0)
@@ -70,7 +70,7 @@ test('the guide to queues has the recipes of the examples', () => {
   )
 })
 
-test('the guides to servers show the layout that doctor prints now', () => {
+test('the server guides show the current layout of doctor', () => {
   for (const [guide, number] of [
     ['postgres', postgresFormat],
     ['redis', redisFormat],
@@ -81,7 +81,7 @@ test('the guides to servers show the layout that doctor prints now', () => {
     )
 })
 
-test('every table of the docs has the row of dashes without which it is shown as text', () => {
+test('every table in the docs has its row of dashes', () => {
   for (const page of pages) {
     const lines = textOf(page)
       .replaceAll(/^```.*?^```/gms, '')
@@ -91,7 +91,7 @@ test('every table of the docs has the row of dashes without which it is shown as
   }
 })
 
-test('every code of an error is used', () => {
+test('every error code is used', () => {
   const source = globSync('src/**/*.ts')
     .filter((file) => file !== 'src/base/errors.ts')
     .map(textOf)
@@ -102,7 +102,7 @@ test('every code of an error is used', () => {
   )
 })
 
-test('the page of the library names every export of the package', () => {
+test('the library page names every export of the package', () => {
   const page = textOf('docs/reference/library.md')
   const { exports } = JSON.parse(textOf('package.json')) as {
     exports: { [path: string]: { 'reprise-source'?: string } }
@@ -120,14 +120,14 @@ test('the page of the library names every export of the package', () => {
   )
 })
 
-test('the tables of options on the page of the library are those of the code', () => {
+test('the option tables on the library page are those of the code', () => {
   const page = textOf('docs/reference/library.md')
   assert.equal(page, withOptionTables(page), 'run node scripts/option-tables.ts')
   const there = [...page.matchAll(/<!-- options of (\w+) -->/g)].map((match) => match[1]!)
   assert.deepEqual(new Set(there), new Set(Object.keys(optionRows)))
 })
 
-test('the page of the library names every method', () => {
+test('the library page names every method', () => {
   const page = textOf('docs/reference/library.md')
   const methods = [Crew, Run].flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))
   const prose = page.replaceAll(/^```[\s\S]*?^```$/gm, '')
@@ -138,7 +138,7 @@ test('the page of the library names every method', () => {
   )
 })
 
-test('every link and every test that the docs name is there', () => {
+test('every link and every test named in the docs exists', () => {
   const broken = pages.flatMap((page) => {
     const links = [...textOf(page).matchAll(/(?:\]\((?!https?:)|<img src=")([^)#"]+)/g)].map((match) =>
       join(dirname(page), match[1] as string),
@@ -151,7 +151,7 @@ test('every link and every test that the docs name is there', () => {
   assert.deepEqual(broken, [])
 })
 
-test('every place within a page that a link names is a heading there', () => {
+test('every link within a page leads to a heading there', () => {
   const slug = (heading: string): string =>
     heading
       .toLowerCase()
@@ -168,7 +168,7 @@ test('every place within a page that a link names is a heading there', () => {
   assert.deepEqual(broken, [])
 })
 
-test('llms.txt leads to every guide and every page of the reference', () => {
+test('llms.txt links every guide and every reference page', () => {
   const page = textOf('llms.txt')
   const meant = globSync('docs/{guides,reference}/*.md')
   assert.ok(meant.length > 0)
@@ -178,7 +178,7 @@ test('llms.txt leads to every guide and every page of the reference', () => {
   )
 })
 
-test('every ts block of the docs compiles', () => {
+test('every ts block in the docs compiles', () => {
   const folder = 'test/.docs'
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { scriptedModel } from '../src/testing/scripted-model.ts'
 
-test('an uncaught error prints its message once, with its code and what it is about', async () => {
+test('an uncaught error prints its message once, with its code and its subject', async () => {
   const model = scriptedModel([{ when: 'Write', error: 'the provider is down' }])
   const agent = new Agent({ role: 'Clerk', goal: 'Answer', model })
   const crew = new Crew({

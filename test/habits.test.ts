@@ -1,5 +1,6 @@
-// Word habits that make a comment, a message or a test title read as translated. Each folder has a budget: the number of hits that
-// it had when it was last cleaned. Lower a budget after a rewrite; never raise one. Rewrite the sentence, don't swap the word.
+// Word habits that make a comment, a message or a test title read as translated. Each folder has a budget: the number
+// of hits that it had when it was last cleaned. Lower a budget after a rewrite; never raise one. Rewrite the sentence,
+// don't swap the word.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// The direction of imports: a layer uses itself and what stands before it in this list. Stores, models and tools do not
-// know one another; one file reads the environment; only the command line reads argv.
+// The direction of imports: a layer uses itself and earlier layers of this list. Stores, models and tools do not import
+// one another, one file reads the environment, and only the command line reads argv.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -80,7 +80,7 @@ function importsOf(file: string): string[] {
   return [...found].map((match) => relative('.', join(dirname(file), match[1] as string)))
 }
 
-/** What is loaded with a file: not what it imports later by `import()`, nor types. */
+/** The modules loaded with a file, without types and those that it loads later by `import()`. */
 function valuesFrom(file: string): string[] {
   const found = readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type )([^']*?) ?from '(\.[^']+)'/gm)
   return [...found]

@@ -1,4 +1,4 @@
-// The one primitive for "something happened": what wakes a wait, and what is remembered for the next one.
+// The notifier: what wakes a wait, and what is remembered for the next one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createNotifier } from '../src/base/notifier.ts'

@@ -1,4 +1,4 @@
-// The package as others meet it: an older Node, and what importing it loads.
+// The package from outside: under an older Node, and which modules an import loads.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ function run(...args: string[]): { readonly status: number | null; readonly stdo
 }
 
 for (const entry of ['reprise', 'reprise/stores', 'reprise/testing', 'reprise/yaml', 'reprise/workers']) {
-  test(`${entry} under an older Node fails with one sentence that says what to do`, () => {
+  test(`${entry} under an older Node fails with one sentence and the remedy`, () => {
     const older =
       "data:text/javascript,delete Promise.try; Object.defineProperty(process.versions,'node',{value:'22.20.0'})"
     const code = `import('${entry}').catch((error) => console.log(error.message))`
@@ -32,14 +32,14 @@ for (const entry of ['reprise', 'reprise/ui']) {
   })
 }
 
-test('importing reprise/testing loads no test runner, so that every runner can have the scripted model', () => {
+test('importing reprise/testing loads no test runner, so that every runner can use the scripted model', () => {
   const code =
     "await import('reprise/testing'); console.log(process.moduleLoadList.filter((name) => /\\b(test|test_runner)\\b/.test(name)).join())"
   const { stdout } = run('--input-type=module', '-e', code)
   assert.equal(stdout, '\n')
 })
 
-test('only what package.json says has effects when it is imported, so bundlers may leave the rest out', () => {
+test('importing a module has effects only if package.json says so, so bundlers may drop the rest', () => {
   const { sideEffects } = JSON.parse(readFileSync('package.json', 'utf8')) as { sideEffects: string[] }
   const declared = sideEffects.map((file) => file.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))
   // the page is built into files of its own
@@ -60,7 +60,7 @@ function hasEffects(file: string): boolean {
   })
 }
 
-test('the package and its lockfile have one version; tools are exact, and what users install beside others are ranges', () => {
+test("the package and its lockfile have one version, tools are exact, and users' packages are ranges", () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
     version: string
     dependencies: Record<string, string>

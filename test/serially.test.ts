@@ -1,4 +1,4 @@
-// Queues of work: order, failures, and what is kept of them.
+// Queues of work: order, failures, and what remains in memory.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defined } from '../src/base/defined.ts'
@@ -6,7 +6,7 @@ import { serially, seriallyByName } from '../src/base/serially.ts'
 
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('pieces of a queue never overlap and keep their order', async () => {
+test('the pieces of a queue never overlap and keep their order', async () => {
   const queue = serially()
   const seen: string[] = []
   const piece = (name: string) => async () => {
@@ -19,7 +19,7 @@ test('pieces of a queue never overlap and keep their order', async () => {
   assert.deepEqual(seen, ['a begins', 'a ends', 'b begins', 'b ends'])
 })
 
-test('a piece that fails fails nobody else', async () => {
+test('a failing piece fails no other', async () => {
   const queue = serially()
   const failing = queue(() => Promise.reject(new Error('broken')))
   const next = queue(async () => 'fine')

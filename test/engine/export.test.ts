@@ -1,4 +1,4 @@
-// A run leaves a store as one text and enters another as the same run: byte for byte, whole, or not at all.
+// A run is exported as one text and imported as the same run: byte for byte, as a whole or not at all.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -47,7 +47,7 @@ function sealed(lines: readonly string[]): string {
 
 for (const from of kinds) {
   for (const to of kinds) {
-    test(`a run exported from ${from} is the same run when it is imported into ${to}`, async () => {
+    test(`a run exported from ${from} is the same run after an import into ${to}`, async () => {
       await using folder = await temporaryFolder()
       await using other = await temporaryFolder()
       const source = await openKind(from, folder.path)
@@ -93,7 +93,7 @@ test('a run exported from sqlite and imported into a folder is replayed there wi
   await target.close()
 })
 
-test('the outputs of an imported run are found by what they depend on, with the age that they have', async () => {
+test('the outputs of an imported run are found by their dependencies, and keep their age', async () => {
   const { store, text } = await small()
   const entries = await entriesOf(store, 'r')
   const completed = entries.find((entry) => entry.type === 'task.completed')
@@ -120,7 +120,7 @@ test('the outputs of an imported run are found by what they depend on, with the 
   assert.equal(await target.findOutput('engine', 'job', output.fingerprint, output.completedAt + 1), undefined)
 })
 
-test('a run whose process died is abandoned where it is imported, and goes on there', async () => {
+test('a run whose process died is abandoned where it is imported, and continues there', async () => {
   const source = newStore()
   const dying = dyingStore(source, (types) => types.includes('model.replied'))
   const script = [{ when: 'Do it', reply: 'done' }]
@@ -133,7 +133,7 @@ test('a run whose process died is abandoned where it is imported, and goes on th
   assert.equal(model.calls.length, 0, 'the reply that was recorded is read back')
 })
 
-test('a run that waits for an answer takes it where it is imported', async () => {
+test('a waiting run accepts its answer where it is imported', async () => {
   const pay = payment()
   const { crew, store } = await inDoubt(pay)
   const waiting = await crew.resume('r')
@@ -147,7 +147,7 @@ test('a run that waits for an answer takes it where it is imported', async () =>
   assert.equal((await crew.run('r').view()).status, 'waiting')
 })
 
-test('an export of a run under way is a run as it was at one moment', async () => {
+test('an export of an active run is the run at one moment', async () => {
   const { store } = await small()
   const source = newStore()
   const lines = await linesOf(store, 'r')
@@ -170,7 +170,7 @@ test('an export of a run under way is a run as it was at one moment', async () =
   assert.deepEqual(await importedLines(target, 'r'), started)
 })
 
-test('an export reads a line of the store when it is asked for the next one', async () => {
+test('an export reads the store line by line, on demand', async () => {
   const { store } = await small()
   let read = 0
   const counting: Store = {
@@ -191,7 +191,7 @@ test('an export reads a line of the store when it is asked for the next one', as
 })
 
 for (const then of ['is gone', 'is another one'] as const) {
-  test(`a run that ${then} before its export is done is not exported, not even in part`, async () => {
+  test(`a run that ${then} during its export is not exported, not even in part`, async () => {
     const { store } = await small()
     const lines = await linesOf(store, 'r')
     const before = await store.row('r')
@@ -237,7 +237,7 @@ test('a run of ten thousand entries is exported and imported', async () => {
   assert.deepEqual(await importedLines(target, 'r'), await linesOf(source, 'r'))
 })
 
-test('an exported text that is cut off anywhere is refused, and nothing is written', async () => {
+test('an export cut off anywhere is refused, and nothing is written', async () => {
   const { text } = await small()
   const target = engineOn(newStore())
   // without its last newline it is whole
@@ -248,7 +248,7 @@ test('an exported text that is cut off anywhere is refused, and nothing is writt
   assert.equal((await importRun(target, [text.slice(0, -1)])).existed, false)
 })
 
-test('an exported text in which a character was changed is refused, and nothing is written', async () => {
+test('an export with a changed character is refused, and nothing is written', async () => {
   const { text } = await small()
   const target = engineOn(newStore())
   for (let index = 0; index < text.length; index++) {
@@ -308,7 +308,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'has windows newlines': [(lines) => lines.join('\r\n'), /entry \d+ of .* is not as it was written/],
 }
 for (const [what, [damage, words]] of Object.entries(damages)) {
-  test(`an exported text that ${what} is refused by saying so`, async () => {
+  test(`an export that ${what} is refused with the reason`, async () => {
     const { lines } = await small()
     const target = engineOn(newStore())
     await refused(importRun(target, [damage(lines)]), 'JOURNAL_DAMAGED', words)
@@ -316,7 +316,7 @@ for (const [what, [damage, words]] of Object.entries(damages)) {
   })
 }
 
-test('a run with entries that only newer code knows is exported, and not imported', async () => {
+test('a run with entries that only newer code knows is exported, but not imported', async () => {
   const { store } = await small()
   const source = newStore()
   const [created] = await linesOf(store, 'r')
@@ -329,14 +329,14 @@ test('a run with entries that only newer code knows is exported, and not importe
   await refused(importRun(engineOn(newStore()), exportRun(source, 'r')), 'JOURNAL_DAMAGED', /"dream\.seen".*update/)
 })
 
-test('a run that is there already with the same journal is left as it is, and said to be', async () => {
+test('an existing run with the same journal is left as it is, and the result says so', async () => {
   const { store, text } = await small()
   const before = await store.row('r')
   assert.equal((await importRun(engineOn(store), [text])).existed, true)
   assert.deepEqual(await store.row('r'), before)
 })
 
-test('a run that is there already with another journal is kept, and where they differ is said', async () => {
+test('an existing run with another journal is kept, and the refusal says where they differ', async () => {
   const { text, store } = await small()
   const lines = await linesOf(store, 'r')
   const longer = newStore()
@@ -353,7 +353,7 @@ test('a run that is there already with another journal is kept, and where they d
   assert.equal((await linesOf(other, 'r')).length, 1)
 })
 
-test('messages that nobody has recorded go with an export, but one that would have a worker continue the run is left out', async () => {
+test('an export includes unrecorded messages, except a request that a worker continue the run', async () => {
   const source = newStore()
   const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'done' }], store: source })
   await crew.enqueue({ id: 'r', inputs: {} })
@@ -369,7 +369,7 @@ test('messages that nobody has recorded go with an export, but one that would ha
   assert.deepEqual(await target.inbox('s'), [edit])
 })
 
-test('a message in an export that lacks its body is refused', async () => {
+test('a message without its body is refused in an import', async () => {
   const { lines } = await small()
   const text = sealed([...lines.slice(0, -1), '{"message":{"id":"edit:1","at":"2026-01-01"}}'])
   await refused(
@@ -379,7 +379,7 @@ test('a message in an export that lacks its body is refused', async () => {
   )
 })
 
-test('a run imported under another id is a run of its own, with the journal of the first', async () => {
+test('a run imported under another id is a run of its own, with the journal of the original', async () => {
   const { store, text } = await small()
   const imported = await importRun(engineOn(store), [text], { as: 'copy' })
   assert.equal(imported.runId, 'copy')
@@ -391,7 +391,7 @@ test('a run imported under another id is a run of its own, with the journal of t
   await refused(importRun(engineOn(store), [text], { id: 'x' } as never), 'OPTION_UNKNOWN', /"id"/)
 })
 
-test('a run whose entries a person removed is not exported, and one that a person changed only when that is recorded', async () => {
+test('a run with removed entries is not exported, and one with changed entries only once they are recorded', async () => {
   await using folder = await temporaryFolder()
   const store = await openKind('file', folder.path)
   const path = join(folder.path, 'runs', 'r.jsonl')
@@ -402,10 +402,10 @@ test('a run whose entries a person removed is not exported, and one that a perso
   await writeFile(path, [...lines.slice(0, 2), ...lines.slice(3)].join('\n'))
   await refused(textOf(store, 'r'), 'JOURNAL_DAMAGED', /entry 3 of run r is missing; replay the run/)
 
-  // as in a copy, of which nothing is noted: it just ends earlier
+  // like a copied file, which has no note of its end: the journal just ends earlier
   await rm(join(folder.path, 'runs', 'r.end'))
   const open = lines.slice(0, 3).map((line) => line.replace('"text":"done"', '"text":"dune"'))
-  // which stands by itself then
+  // the line is then a batch of its own
   open.push((lines[3] ?? '').replace(',"$more":true', ''))
   await writeFile(path, `${open.join('\n')}\n`)
   await refused(textOf(store, 'r'), 'JOURNAL_DAMAGED', /entry 3 of run r is not as it was written/)
@@ -416,7 +416,7 @@ test('a run whose entries a person removed is not exported, and one that a perso
   await store.close()
 })
 
-test('an imported run takes the edits of a person like any other: without its last lines it is not done', async () => {
+test("an imported run accepts hand edits like any other: without its last lines it isn't done", async () => {
   await using folder = await temporaryFolder()
   const store = await openKind('file', folder.path)
   const { text } = await small()
@@ -424,15 +424,15 @@ test('an imported run takes the edits of a person like any other: without its la
   const path = join(folder.path, 'runs', 'r.jsonl')
   const lines = (await readFile(path, 'utf8')).split('\n')
   await writeFile(path, `${lines.slice(0, 2).join('\n')}\n`)
-  const { crew, model } = oneTask({ script: [{ when: 'Do it', reply: 'done anew' }], store })
-  assert.equal((await crew.resume('r')).raw, 'done anew')
+  const { crew, model } = oneTask({ script: [{ when: 'Do it', reply: 'done again' }], store })
+  assert.equal((await crew.resume('r')).raw, 'done again')
   assert.equal(model.calls.length, 1)
   await store.close()
 })
 
-test('a run that is not there, or goes while it is exported, is named', async () => {
+test('an export of a run that is missing, or deleted meanwhile, names it', async () => {
   const { store } = await small()
-  await refused(textOf(store, 'nobody'), 'RUN_NOT_FOUND', /nobody/)
+  await refused(textOf(store, 'missing'), 'RUN_NOT_FOUND', /missing/)
   const lines = exportRun(store, 'r')
   await lines.next()
   await lines.next()
@@ -445,7 +445,7 @@ test('an export names a stored value that the store has lost', async () => {
   await refused(textOf({ ...store, blob: async () => undefined }, 'r'), 'BLOB_MISSING', /run r refers to/)
 })
 
-test('the last line of an export is what sha256sum says of the others', async () => {
+test('the last line of an export is the sha256sum of the others', async () => {
   const { text, lines } = await small()
   const body = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1)
   const { sha256 } = JSON.parse(lines.at(-1) ?? '') as { sha256: string }
@@ -459,7 +459,7 @@ test('the last line of an export is what sha256sum says of the others', async ()
   })
 })
 
-test("an exported file is its owner's alone, and is there whole or not at all", async () => {
+test('an exported file is readable by its owner alone, and is written whole or not at all', async () => {
   await using folder = await temporaryFolder()
   const { store, text } = await small()
   const path = join(folder.path, 'r.reprise')
@@ -471,7 +471,7 @@ test("an exported file is its owner's alone, and is there whole or not at all", 
   assert.deepEqual(await readdir(folder.path), ['r.reprise'])
 })
 
-test('a file that cannot be read or written, or is damaged, is named by its path', async () => {
+test('a file that is unreadable, unwritable or damaged is named by its path', async () => {
   await using folder = await temporaryFolder()
   const { store } = await small()
   const missing = join(folder.path, 'missing', 'r.reprise')

@@ -1,4 +1,4 @@
-// Invariant 7: what is written grows with what is new, not with the conversation.
+// Invariant 7: bytes written grow with new data, not with the conversation.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -56,8 +56,7 @@ function countingStore(inner = newStore()): { store: Store; bytes: () => number 
 }
 
 /**
- * A crew in which each task is given the outputs of all before it, each of 10 KB; all but a few guarded by a sentence
- * when told so.
+ * A crew whose tasks each see all earlier outputs of 10 KB. With `guardrails`, a model judges all outputs but a few.
  */
 function longCrew(count: number, store: Store, guardrails: string[] = []) {
   const model = scriptedModel([
@@ -72,7 +71,7 @@ function longCrew(count: number, store: Store, guardrails: string[] = []) {
   return { crew: new Crew({ name: 'long', tasks, store, logger: { info() {}, warn() {} } }), model }
 }
 
-test('ten times the steps write ten times the bytes, and less than twice the payload', async () => {
+test('a run with ten times the steps writes ten times the bytes, and less than twice the payload', async () => {
   const [ten, hundred] = [await written(10), await written(100)]
   const perStep = (hundred - ten) / 90
   assert.ok(Math.abs(ten - 10 * perStep) < 5_000, `a run has ${Math.round(ten - 10 * perStep)} bytes beside its steps`)
@@ -80,7 +79,7 @@ test('ten times the steps write ten times the bytes, and less than twice the pay
 })
 
 for (const count of [10, 20, 40, 80]) {
-  test(`${count} tasks of 10 KB that see all before them write less than twice what they produce`, async () => {
+  test(`${count} tasks of 10 KB that see all earlier ones write less than twice what they produce`, async () => {
     const { store, bytes } = countingStore()
     const { crew } = longCrew(count, store)
     const result = await crew.kickoff()
@@ -90,7 +89,7 @@ for (const count of [10, 20, 40, 80]) {
   })
 }
 
-test('a sentence that judges each of them, and a replay that restores them, write them once more and not for each other', async () => {
+test('guardrails of a model, and a replay that restores, write each output once more and not once per task', async () => {
   const judged = countingStore()
   const produced = 20 * 10_240
   await longCrew(20, judged.store, ['It is long']).crew.kickoff()
@@ -99,18 +98,18 @@ test('a sentence that judges each of them, and a replay that restores them, writ
   await longCrew(20, store).crew.kickoff({ id: 'one' })
   const replayed = countingStore(store)
   await longCrew(20, replayed.store).crew.replay('task-19', { runId: 'one' })
-  // each text as the output that is restored, and as what was said to make it
+  // each text once as the restored output, and once in its conversation
   assert.ok(replayed.bytes() < 2.5 * produced, `${(replayed.bytes() / produced).toFixed(2)} times`)
 })
 
-test('a function that is given large inputs does not write them for every task', async () => {
+test('a function with large inputs does not write them for every task', async () => {
   const { store, bytes } = countingStore()
   const tasks = Array.from({ length: 20 }, (_, n) => new Task({ name: `t${n}`, effect: 'read', run: () => n }))
   await new Crew({ name: 'functions', tasks, store }).kickoff({ inputs: { text: 'i'.repeat(20_000) } })
   assert.ok(bytes() < 60_000, `${bytes()} bytes`)
 })
 
-test('to look through the calls of an attempt, its turns are read once, however many calls it has', async () => {
+test("a lookup of an attempt's calls reads its turns once, however many calls it has", async () => {
   const store = newStore()
   const pay = tool({ name: 'pay', description: 'Pay', input: z.object({ n: z.number() }), run: () => 'paid' })
   const calls = Array.from({ length: 20 }, (_, n) => ({ tool: 'pay', input: { n: n % 5 } }))

@@ -1,4 +1,4 @@
-// Finding runs among many: which index answers which question, and how runs hang together.
+// Lookups among many runs: which index serves which query, and how runs are related.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -25,7 +25,7 @@ const filters: { readonly [name: string]: RunFilter } = {
 }
 
 for (const [name, filter] of Object.entries(filters)) {
-  test(`a sqlite store searches an index and sorts nothing when it lists by ${name}`, async () => {
+  test(`a SQLite store lists by ${name} through an index and without sorting`, async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'runs.db')
     const store = await sqliteStore(path)
@@ -48,7 +48,7 @@ for (const [name, filter] of Object.entries(filters)) {
   })
 }
 
-test('a sqlite store starts the second page of a time range where the first ended', async () => {
+test('a SQLite store starts the second page of a time range where the first ended', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
@@ -60,7 +60,7 @@ test('a sqlite store starts the second page of a time range where the first ende
   await store.close()
 })
 
-test('a sqlite store searches an index for a row and for an output', async () => {
+test('a SQLite store finds a row and an output through an index', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
@@ -73,7 +73,7 @@ test('a sqlite store searches an index for a row and for an output', async () =>
   await store.close()
 })
 
-test('a lineage names the ancestors, oldest first, and the tree of runs made from a run', async () => {
+test('a lineage names the ancestors, oldest first, and the tree of derived runs', async () => {
   const store = newStore()
   await made(store, ['root'], ['middle', 'root'], ['aunt', 'root'], ['run', 'middle'])
   await made(store, ['first', 'run'], ['second', 'run'], ['grandchild', 'first'])
@@ -88,7 +88,7 @@ test('a lineage names the ancestors, oldest first, and the tree of runs made fro
   assert.equal(run.children[0]?.status, 'abandoned')
 })
 
-test('a deleted ancestor is named as deleted, and ends the walk', async () => {
+test('a lineage names a deleted ancestor as deleted, and ends there', async () => {
   const store = newStore()
   await made(store, ['root'], ['middle', 'root'], ['run', 'middle'])
   await store.delete('middle')
@@ -96,7 +96,7 @@ test('a deleted ancestor is named as deleted, and ends the walk', async () => {
   assert.deepEqual(treeOf((await readLineage(store, 'root')).run), ['root'])
 })
 
-test('a lineage of runs that name one another as parent ends', async () => {
+test("a lineage of runs that are each other's parent ends", async () => {
   const store = newStore()
   await made(store, ['a', 'c'], ['b', 'a'], ['c', 'b'], ['own', 'own'])
   const found = await readLineage(store, 'a')
@@ -109,7 +109,7 @@ test('a lineage of runs that name one another as parent ends', async () => {
   assert.deepEqual([own.ancestors, treeOf(own.run)], [[], ['own']])
 })
 
-test('a large lineage is read in pages, and one past the limit is cut off at its farthest', async () => {
+test('a large lineage is read in pages, and cut at the farthest runs beyond the limit', async () => {
   const store = newStore()
   await made(store, ['root'])
   await made(store, ...Array.from({ length: 250 }, (_, index) => [`child ${index}`, 'root'] as const))
@@ -136,8 +136,8 @@ test('a chain of a thousand runs has a lineage', async () => {
   assert.equal((await readLineage(store, 'r0')).cut, false)
 })
 
-test('a run that is not there has no family', async () => {
-  await refused(readLineage(newStore(), 'nobody'), 'RUN_NOT_FOUND', /nobody/)
+test('a missing run has no lineage', async () => {
+  await refused(readLineage(newStore(), 'missing'), 'RUN_NOT_FOUND', /missing/)
 })
 
 let second = 0

@@ -1,5 +1,4 @@
-// Exported runs that somebody made up, with every hash in order: what they say is checked all the same before anything
-// is written.
+// Forged exports whose hashes are all correct: their contents are still checked before anything is written.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -11,7 +10,7 @@ import { newStore, oneTask, refusal } from './support.ts'
 
 type Members = Record<string, unknown>
 
-/** The text of a run whose entries, and stored values, are as `change` leaves them, chained and sealed anew. */
+/** The export of a run whose entries and stored values were changed by `change`, with correct hashes. */
 async function forged(change: (entries: Members[], blobs: string[]) => void): Promise<string> {
   const { crew, store } = oneTask({ script: [{ when: 'Do it', reply: 'done' }] })
   await crew.kickoff({ id: 'r' })
@@ -43,18 +42,18 @@ async function refusedImport(text: string): Promise<string> {
   return error.message
 }
 
-test('a forged run in which nothing was changed is imported', async () => {
+test('a forged run without a change is imported', async () => {
   const store = newStore()
   const { status } = await importRun({ store, world: realWorld() }, [await forged(() => {})])
   assert.equal(status, 'completed')
 })
 
-test('an exported run of a build with another format is refused with both numbers and what to do', async () => {
+test('an exported run of a build with another format is refused with both numbers and the remedy', async () => {
   const text = await forged((entries) => entries.forEach((entry) => Object.assign(entry, { v: 1 })))
   assert.match(await refusedImport(text), /has format 1, .* reads format \d+; finish or delete the run with the build/)
 })
 
-test('a few kilobytes of values that refer to one another twice over are refused before they grow', async () => {
+test('a few kilobytes of values that refer to one another twice are refused before they grow', async () => {
   const text = await forged(([created], blobs) => {
     let last: unknown = 'x'.repeat(100)
     for (let level = 0; level < 50; level++) {
@@ -81,7 +80,7 @@ for (const [what, change, message] of [
 }
 
 for (const type of ['constructor', '__proto__', 'toString', 'dream.seen']) {
-  test(`a forged run with an entry of the type ${type} is one of later code`, async () => {
+  test(`a forged run with an entry of the type ${type} is treated as one of later code`, async () => {
     const text = await forged((entries) => entries.splice(2, 1, { ...entries[2], type }))
     assert.match(await refusedImport(text), new RegExp(`type "${type}" of entry 3`))
   })

@@ -1,5 +1,5 @@
-// What tells a run apart from another one that had its id, or has it elsewhere: services, which know its calls by their
-// keys, must never take the one for the other.
+// The identity of a run beyond its id, which an earlier run or one in another store may share: services, which identify
+// calls by their keys, must never confuse the two.
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ class Bank {
 
 for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
   describe(`an incarnation in ${kind}`, { skip }, () => {
-    test('ends with the run: a new run of a deleted one’s id pays, although settle finds the old receipt', async () => {
+    test("ends with the run: a new run under a deleted run's id pays, although settle finds the old receipt", async () => {
       await using there = await stores(kind)
       const { store } = there
       const bank = new Bank()
@@ -79,7 +79,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
       assert.equal(new Set(states.map(({ incarnation }) => incarnation)).size, 1)
     })
 
-    test('is another one in another store: a run of the same id there makes its own payment', async () => {
+    test('differs between stores: a run of the same id in another store makes its own payment', async () => {
       await using there = await stores(kind)
       const bank = new Bank()
       await bank.crew(there.store).kickoff({ id: 'r' })
@@ -107,7 +107,7 @@ test('a run whose creation was acknowledged late is recognised, and enqueued onc
   assert.equal((await stateOf(store, 'r')).incarnation, incarnation)
 })
 
-test('a call that was approved again in a fork has another key, as one that is made again', async () => {
+test('a call approved again in a fork has another key, like a repeated call', async () => {
   const bank = new Bank()
   const crew = bank.crew(newStore())
   await crew.kickoff({ id: 'r' })
@@ -128,7 +128,7 @@ describe('a child run', () => {
     return new Crew({ name: 'outer', tasks: [settle, note], store })
   }
 
-  test('is the same one when its creation is repeated, also where its parent was imported', async () => {
+  test('is the same one when its creation is repeated, even if its parent was imported', async () => {
     await using folder = await temporaryFolder()
     const bank = new Bank()
     const store = newStore()
@@ -144,7 +144,7 @@ describe('a child run', () => {
     assert.equal(bank.paid.size, 1)
   })
 
-  test('of a run that was made again after its root was deleted is another one', async () => {
+  test('is another one if its run was made again after the root was deleted', async () => {
     const bank = new Bank()
     const store = newStore()
     for (let times = 1; times <= 2; times++) {
@@ -154,7 +154,7 @@ describe('a child run', () => {
     }
   })
 
-  test('of a fork that makes calls again makes them once, also when it is given up for another one', async () => {
+  test('of a fork that repeats calls makes them once, even if it is abandoned for another fork', async () => {
     const bank = new Bank()
     const store = newStore()
     const crew = outer(bank, store)
@@ -166,7 +166,7 @@ describe('a child run', () => {
     assert.equal(bank.paid.size, 2)
   })
 
-  test('that a deleted root left behind is not taken for that of the run which has its id now', async () => {
+  test('left behind by a deleted root does not belong to the run that has its id now', async () => {
     const bank = new Bank()
     const store = newStore()
     await outer(bank, store).kickoff({ id: 'r' })
@@ -197,7 +197,7 @@ test('a run whose deletion was cut off in a folder is made again as another one'
   assert.equal(bank.paid.size, 2)
 })
 
-describe('a run that has the id of a deleted parent', () => {
+describe('a run with the id of a deleted parent', () => {
   const withFork = async () => {
     const bank = new Bank()
     const store = newStore()
@@ -208,7 +208,7 @@ describe('a run that has the id of a deleted parent', () => {
     return { crew, store }
   }
 
-  test('is not its parent in lineages, lists and views', async () => {
+  test("isn't that parent in lineages, lists and views", async () => {
     const { crew, store } = await withFork()
     const deleted = { runId: 'parent', from: undefined, deleted: true }
     const idsOf = async () => (await Array.fromAsync(crew.runs({ parent: 'parent' }))).map(({ runId }) => runId)
@@ -226,7 +226,7 @@ describe('a run that has the id of a deleted parent', () => {
     assert.notEqual((await stateOf(store, 'other')).parent?.incarnation, undefined)
   })
 
-  test('is not what the same fork was made from', async () => {
+  test("isn't the parent of an equal fork", async () => {
     const { crew } = await withFork()
     await crew.fork({ runId: 'parent', id: 'fork' })
     await crew.kickoff({ id: 'parent' })
@@ -236,7 +236,7 @@ describe('a run that has the id of a deleted parent', () => {
     })
   })
 
-  test('is not the case of its output in a backtest', async () => {
+  test("isn't the case of its output in a backtest", async () => {
     const { crew } = await withFork()
     const before = await crew.backtest('job', { runs: ['fork'], id: 'first' })
     await crew.kickoff({ id: 'parent' })

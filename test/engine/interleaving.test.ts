@@ -24,7 +24,7 @@ function mortal(inner: Store, appends: number, written: boolean): Store {
   }
 }
 
-test('whatever order parallel tools end in and wherever lives end, the outputs are the same and no recorded call runs again', async () => {
+test('a run has the same outputs and repeats no recorded call, in any order of parallel tools and with lives that end anywhere', async () => {
   const life = fc.record({ appends: fc.nat({ max: 12 }), written: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(

@@ -1,4 +1,4 @@
-// What the engine does for a step does not grow with the number of tasks: it is counted, not timed.
+// The work of the engine per step does not grow with the number of tasks. It is counted, not timed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
@@ -76,7 +76,7 @@ async function looks(count: number, process: CrewDefinition['process'], context:
 
 for (const process of ['sequential', 'parallel'] as const) {
   for (const context of ['none', 'the one before'] as const) {
-    test(`in a ${process} crew, four times the tasks are looked at four times as often, given ${context}`, async () => {
+    test(`a ${process} crew with four times the tasks looks at four times as many, given ${context}`, async () => {
       const few = await looks(50, process, context)
       const many = await looks(200, process, context)
       for (const [part, before] of few.entries())
@@ -85,7 +85,7 @@ for (const process of ['sequential', 'parallel'] as const) {
   }
 }
 
-test('to define a crew, four times the tasks are looked at four times as often', () => {
+test('the definition of a crew with four times the tasks looks at four times as many', () => {
   const reads = (count: number): number => {
     let found = 0
     const counting: ProxyHandler<Task> = {

@@ -1,4 +1,4 @@
-// How long a process believes in its leases, by two clocks, and how it keeps them.
+// How long a process trusts its leases, by two clocks, and how it renews them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -49,7 +49,7 @@ const leaseOf = (run: string, world: World): Promise<TimedLease> =>
 
 const deaf = { lost: () => {}, waiting: () => {} }
 
-test('an effect that begins while most of the lease is left asks nobody', async () => {
+test('an effect that begins while most of the lease is left makes no store call', async () => {
   const { keeper, clocks, world, renewals } = scene()
   const kept = keeper.keep(await leaseOf('r', world), deaf)
   clocks.monotonic += 19_000
@@ -60,7 +60,7 @@ test('an effect that begins while most of the lease is left asks nobody', async 
 })
 
 for (const clock of ['monotonic', 'day'] as const) {
-  test(`nothing begins with a lease that is over by the ${clock} clock before it is renewed`, async () => {
+  test(`no effect begins under a lease that has expired by the ${clock} clock before it is renewed`, async () => {
     const { keeper, clocks, world, renewals } = scene()
     const kept = keeper.keep(await leaseOf('r', world), deaf)
     clocks[clock] += 3_600_000
@@ -71,7 +71,7 @@ for (const clock of ['monotonic', 'day'] as const) {
     kept.stop()
   })
 
-  test(`nothing begins when another process took the run over meanwhile, by the ${clock} clock`, async () => {
+  test(`no effect begins if another process has taken the run over, by the ${clock} clock`, async () => {
     const { keeper, clocks, world } = scene(async () => [])
     let lost = ''
     const hear = { ...deaf, lost: (error: RepriseError) => void (lost += error.code) }
@@ -81,7 +81,7 @@ for (const clock of ['monotonic', 'day'] as const) {
     assert.equal(lost, 'LEASE_LOST')
   })
 
-  test(`a lease is renewed past its end when the store is back, and nothing begins before that, by the ${clock} clock`, async () => {
+  test(`a lease is renewed after its end when the store is back, and no effect begins before, by the ${clock} clock`, async () => {
     let away = 3
     const { keeper, clocks, world, renewals } = scene((leases) => {
       if (away-- > 0) return Promise.reject(new RepriseError('STORE_UNAVAILABLE', 'no connection'))
@@ -94,7 +94,7 @@ for (const clock of ['monotonic', 'day'] as const) {
     kept.stop()
   })
 
-  test(`nothing begins when a store cannot renew it and its time is up by the ${clock} clock`, async () => {
+  test(`no effect begins if a store cannot renew the lease and its time is up by the ${clock} clock`, async () => {
     const { keeper, clocks, world } = scene(() => Promise.reject(new Error('the disk is gone')))
     const kept = keeper.keep(await leaseOf('r', world), deaf)
     clocks[clock] += leaseMs + 1
@@ -102,7 +102,7 @@ for (const clock of ['monotonic', 'day'] as const) {
   })
 }
 
-test('a renewal that has no answer keeps no later one from being made, and its own answer takes nothing from that', async (t) => {
+test('an unanswered renewal blocks no later one, and its late answer changes nothing in that one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const hanging = Promise.withResolvers<void>()
   const { keeper, clocks, world, renewals } = scene(async (leases) => {
@@ -128,7 +128,7 @@ test('a renewal that has no answer keeps no later one from being made, and its o
   kept.stop()
 })
 
-test('nothing begins with a lease that ran out while the machine slept, before anybody here knew of it', async () => {
+test('no effect begins under a lease that expired during sleep, even if this process has not noticed', async () => {
   const { keeper, clocks, world, renewals } = scene()
   const lease = await leaseOf('r', world)
   clocks.day += 3_600_000
@@ -138,7 +138,7 @@ test('nothing begins with a lease that ran out while the machine slept, before a
   kept.stop()
 })
 
-test('a time of day that is set back takes nothing from the other clock', async () => {
+test('a wall clock that is set back does not change the other clock', async () => {
   const { keeper, clocks, world, renewals } = scene()
   const kept = keeper.keep(await leaseOf('r', world), deaf)
   clocks.day -= 86_400_000
@@ -148,7 +148,7 @@ test('a time of day that is set back takes nothing from the other clock', async 
   kept.stop()
 })
 
-test('all leases of a process are renewed in one call, which says how many messages wait for each', async () => {
+test('all leases of a process are renewed in one call, which returns the number of waiting messages of each', async () => {
   const { keeper, clocks, world, renewals } = scene(async (leases) =>
     leases.map((lease) => ({ lease, waiting: lease.run === 'b' ? 2 : 0 })),
   )

@@ -1,4 +1,4 @@
-// The agent loop: one model call at a time, tools run by the engine, everything recorded before it is used.
+// The agent loop: one model call at a time, tools run by the engine, and every result recorded before use.
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ const echo = tool({
   run: ({ text }) => text,
 })
 
-test('gives the results of parallel calls to the model in the order of the calls, whatever order they end in', async () => {
+test('the model receives the results of parallel calls in the order of the calls, whatever order they end in', async () => {
   const first = Promise.withResolvers<string>()
   const slow = tool({
     name: 'slow',
@@ -76,7 +76,7 @@ test('the journal has the parallel calls of a turn in the order of the model, wh
   )
 })
 
-test('answers invalid input and an unknown tool to the model, which may try again', async () => {
+test('invalid input and an unknown tool are errors for the model, which may retry', async () => {
   const { crew, model } = oneTask({
     tools: [echo],
     script: [
@@ -98,7 +98,7 @@ test('answers invalid input and an unknown tool to the model, which may try agai
   assert.match(second, /ecco/)
 })
 
-test('asks for an answer without tools in the last turn, and fails when the model calls one all the same', async () => {
+test('the last turn requests an answer without tools, and the task fails if the model still calls one', async () => {
   const model = scriptedModel([{ when: 'Do it', calls: [{ tool: 'echo', input: { text: 'again' } }], repeat: true }])
   const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools: [echo], maxIterations: 3 })
   const store = newStore()
@@ -119,7 +119,7 @@ test('asks for an answer without tools in the last turn, and fails when the mode
   )
 })
 
-test('does not run a tool in the last turn, where nobody would see its result', async () => {
+test('no tool runs in the last turn, where no model call would see its result', async () => {
   const ran: string[] = []
   const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => void ran.push('paid') })
   const model = scriptedModel([{ when: 'Do it', calls: [{ tool: 'pay', input: {} }] }])
@@ -133,14 +133,14 @@ test('does not run a tool in the last turn, where nobody would see its result', 
   assert.deepEqual(ran, [])
 })
 
-test('refuses a time that no timer can keep', () => {
+test('a time limit that no timer can hold is refused', () => {
   assert.throws(() => new Agent({ role: 'W', goal: 'g', maxSeconds: 30 * 24 * 3600 }), {
     code: 'OPTION_INVALID',
     message: /maxSeconds of agent "W" is 2592000; give seconds, from 0.001 to 2147483/,
   })
 })
 
-test('fails a task that takes longer than maxSeconds', async () => {
+test('a task that takes longer than maxSeconds fails', async () => {
   const hang = tool({
     name: 'hang',
     description: 'Hang',
@@ -158,7 +158,7 @@ test('fails a task that takes longer than maxSeconds', async () => {
   await assert.rejects(crew.kickoff(), { code: 'TIME_EXHAUSTED', task: 'job' })
 })
 
-test('sends an answer that the schema refuses back with the reason, and gives up at the limit', async () => {
+test('an answer that the schema refuses goes back with the reason, up to the limit', async () => {
   const model = scriptedModel([{ when: 'Do it', reply: { total: 'many' } }])
   const agent = new Agent({ role: 'Worker', goal: 'Do the job', model })
   const job = new Task({
@@ -178,7 +178,7 @@ test('sends an answer that the schema refuses back with the reason, and gives up
   assert.equal(attempts.get('job#2')?.carries?.path, 'job#1')
 })
 
-test('takes JSON out of a fence, and a list or union out of the object that the provider wants', async () => {
+test('JSON is extracted from a fence, and a list or union from the object that the provider wants', async () => {
   const model = scriptedModel([
     { when: 'Fenced', reply: 'Here it is:\n```json\n{"total": 3}\n```' },
     { when: 'Listed', reply: { value: [1, 2] } },
@@ -198,7 +198,7 @@ test('takes JSON out of a fence, and a list or union out of the object that the 
   assert.equal(result.task(listed).raw, '[1,2]')
 })
 
-test('sends an empty answer back', async () => {
+test('an empty answer goes back to the model', async () => {
   const { crew } = oneTask({
     script: [
       { when: 'not accepted: it is empty', reply: 'something' },
@@ -208,7 +208,7 @@ test('sends an empty answer back', async () => {
   assert.equal(String(await crew.kickoff()), 'something')
 })
 
-test('runs plain AI SDK tools from a record, and labelled ones from a list', async () => {
+test('plain AI SDK tools run from a record, and labelled ones from a list', async () => {
   const plain = aiTool({
     description: 'Add',
     inputSchema: z.object({ a: z.number() }),
@@ -241,9 +241,9 @@ test('a task uses its own tools instead of its agent’s', async () => {
 })
 
 /** Invariant 8. */
-test('a live run and a resumed one see the same of a Date and of a database row', async () => {
+test('a live run and a resumed one see the same for a Date and for a database row', async () => {
   const database = new DatabaseSync(':memory:')
-  // objects without a prototype, as this client gives rows
+  // this client returns rows without a prototype
   const row = database.prepare("select 7 as id, 'Ada' as holder, null as ended").get()
   database.close()
   const given = { row, since: new Date('2020-01-01T00:00:00Z'), gone: undefined }
@@ -265,7 +265,7 @@ test('a live run and a resumed one see the same of a Date and of a database row'
   assert.ok(live.model.calls.at(-1)?.conversation.includes(seen))
 })
 
-test('a result that JSON cannot carry is told to the model as having happened, with the place', async () => {
+test('a result that JSON cannot carry is reported to the model as having happened, with the place', async () => {
   const count = tool({
     name: 'count',
     description: 'Count',
@@ -286,7 +286,7 @@ test('a result that JSON cannot carry is told to the model as having happened, w
   assert.deepEqual(returned?.type === 'tool.returned' && returned.outcome, { unreadable: 'count.rows[0].n: a bigint' })
 })
 
-test('an append that fails ends the hold: nothing more runs, and the error names what to do', async () => {
+test('a failed append ends the hold: nothing more runs, and the error names the remedy', async () => {
   const store = newStore()
   const ran: string[] = []
   const effect = tool({
@@ -324,9 +324,9 @@ const unknown = (): never => {
   throw new RepriseError('OUTCOME_UNKNOWN', 'the connection broke')
 }
 
-test('an append whose outcome is unknown is settled by reading the tail', async () => {
+test('an append with an unknown outcome is settled by reading the tail', async () => {
   const store = newStore()
-  // every third is written and every third is not, and nobody is told which
+  // every third append is written and every third is not, with the same error
   const faults: Faults = ({ name, nth }) =>
     name === 'append' ? ([undefined, 'reply lost', unknown] as const)[nth % 3] : undefined
   const flaky = faultyStore(store, faults)
@@ -365,7 +365,7 @@ test('large values are stored once beside the journal and come back whole', asyn
   assert.ok(model.calls[1]?.conversation.includes(text))
 })
 
-test('a tool that changes its input changes nothing that the run remembers', async () => {
+test('a tool that changes its input changes nothing in the record', async () => {
   const messy = tool({
     name: 'messy',
     description: 'Messy',
@@ -387,7 +387,7 @@ test('a tool that changes its input changes nothing that the run remembers', asy
   assert.match(model.calls[1]?.conversation ?? '', /"a":1/)
 })
 
-test('a transform of a schema that throws has refused the answer', async () => {
+test('a throwing transform of a schema refuses the answer', async () => {
   const model = scriptedModel([{ when: 'Do it', reply: { day: 'never' } }])
   const agent = new Agent({ role: 'W', goal: 'g', model })
   const output = z.object({ day: z.string().transform((day) => new Date(day).toISOString()) })
@@ -396,7 +396,7 @@ test('a transform of a schema that throws has refused the answer', async () => {
   await assert.rejects(crew.kickoff(), { code: 'OUTPUT_REFUSED', message: /2 tries.*Invalid time value/ })
 })
 
-test('whatever a tool throws is told to the model', async () => {
+test('an error of a tool, whatever it threw, reaches the model', async () => {
   for (const thrown of [
     Object.create(null),
     Object.assign(new Error('x'), { message: { odd: true } }),
@@ -438,7 +438,7 @@ test('an append that lands late, after its outcome was unknown, is found', async
   )
 })
 
-test('a lease is not left behind when the journal cannot be read', async () => {
+test('a lease is released if the journal cannot be read', async () => {
   const store = newStore()
   const { crew } = oneTask({ script: [], store })
   await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'MODEL_FAILED' })
@@ -447,7 +447,7 @@ test('a lease is not left behind when the journal cannot be read', async () => {
   assert.equal(await store.holder('r'), undefined)
 })
 
-test('the order of a context is part of what a task depends on', async () => {
+test('a task depends on the order of its context', async () => {
   const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
   const agent = new Agent({ role: 'W', goal: 'g', model })
   const [a, b] = ['a', 'b'].map((name) => new Task({ name, description: name, agent, context: [] })) as [Task, Task]
@@ -465,7 +465,7 @@ test('the order of a context is part of what a task depends on', async () => {
   ])
 })
 
-test('an output is found again by what it depends on only when no once call went into it', async () => {
+test('an output is found by its dependencies only if no once call contributed to it', async () => {
   const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => 'paid' })
   const script = [
     { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: {} }] },
@@ -494,7 +494,7 @@ for (const [finish, what, reason] of [
   ['length', 'was cut off at the token limit', 'cut off at the limit of output tokens; be shorter'],
   ['content-filter', 'the provider stopped', "stopped by the provider's content filter; say it in another way"],
 ] as const) {
-  test(`an answer that ${what} is sent back with the reason`, async () => {
+  test(`an answer that ${what} goes back with the reason`, async () => {
     const model = scriptedModel([
       { when: reason, reply: 'better' },
       { when: 'Do it', reply: 'half' },
@@ -513,7 +513,7 @@ for (const [finish, what, reason] of [
   })
 }
 
-test('what is too deep for JSON happened, and its result is unreadable', async () => {
+test('a result too deep for JSON is recorded as unreadable', async () => {
   let deep: unknown = 1
   for (let level = 0; level < 100_000; level++) deep = [deep]
   const dig = tool({ name: 'dig', description: 'Dig', effect: 'read', input: z.object({}), run: () => deep })

@@ -1,4 +1,4 @@
-// Invariant 3, rule by rule: a `once` call is started a second time only when `settle` or a person says so.
+// Invariant 3, rule by rule: a `once` call is started a second time only if `settle` or a person says so.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, RepriseError, Task, type Answer, type OpenQuestion, type Tool } from 'reprise'
@@ -7,8 +7,8 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { inDoubt, keyedPayment, payment, payOnce } from './payments.ts'
 import { atEveryAppend, dyingStore, entriesOf, newStore, oneTask, orDeath, stateOf } from './support.ts'
 
-describe('a once call that was found without its outcome', () => {
-  test('asks a person, who learns how to avoid the question, and suspends the run', async () => {
+describe('a once call without a recorded outcome', () => {
+  test('asks a person, explains how to avoid the question, and suspends the run', async () => {
     const pay = payment()
     const { crew } = await inDoubt(pay)
     const result = await crew.resume('r')
@@ -22,7 +22,7 @@ describe('a once call that was found without its outcome', () => {
     assert.deepEqual(pay.done, [])
   })
 
-  test('runs when a person says so', async () => {
+  test('is made when a person allows it', async () => {
     const pay = payment()
     const { crew } = await inDoubt(pay)
     await crew.resume('r')
@@ -31,7 +31,7 @@ describe('a once call that was found without its outcome', () => {
     assert.deepEqual(pay.done, [5])
   })
 
-  test('does not run when a person says that it happened; the model sees the result that the person gives', async () => {
+  test('is not made when a person says that it happened, and the model sees the result that the person gives', async () => {
     const pay = payment()
     const { crew, model } = await inDoubt(pay)
     await crew.resume('r')
@@ -53,7 +53,7 @@ describe('a once call that was found without its outcome', () => {
     assert.equal((await stateOf(store, 'r')).status, 'failed')
   })
 
-  test('is settled by the tool itself: not run again when it happened', async () => {
+  test('is settled by the tool itself: not made again if it happened', async () => {
     const pay = payment({ settle: () => ({ happened: true, result: { paid: 5 } }) })
     const { crew, store } = await inDoubt(pay)
     assert.equal((await crew.resume('r')).status, 'completed')
@@ -62,7 +62,7 @@ describe('a once call that was found without its outcome', () => {
     assert.equal(returned?.type === 'tool.returned' && returned.source, 'settled')
   })
 
-  test('is settled by the tool itself: run when it did not happen', async () => {
+  test('is settled by the tool itself: made if it did not happen', async () => {
     const pay = payment({ settle: () => ({ happened: false }) })
     const { crew } = await inDoubt(pay)
     assert.equal((await crew.resume('r')).status, 'completed')
@@ -78,7 +78,7 @@ describe('a once call that was found without its outcome', () => {
       },
     ],
   ] as const) {
-    test(`asks a person when settle ${how}`, async () => {
+    test(`asks a person if settle ${how}`, async () => {
       const pay = payment({ settle })
       const { crew } = await inDoubt(pay)
       assert.equal((await crew.resume('r')).questions[0]?.kind, 'doubt')
@@ -86,7 +86,7 @@ describe('a once call that was found without its outcome', () => {
     })
   }
 
-  test('is in doubt again when the process dies behind a call that a person allowed', async () => {
+  test('is in doubt again if the process dies after a call that a person allowed', async () => {
     const pay = payment()
     const { crew, store } = await inDoubt(pay)
     await crew.resume('r')
@@ -141,7 +141,7 @@ const cannotTell = (): never => {
   throw new RepriseError('OUTCOME_UNKNOWN', 'the bank hung up with Bearer abcdef123456')
 }
 
-test('a call whose tool cannot tell whether it happened is in doubt at once', async () => {
+test('a call whose tool cannot know whether it happened is in doubt at once', async () => {
   const { crew, store } = oneTask({ tools: [payment({ run: cannotTell })], script: payOnce })
   const result = await crew.kickoff({ id: 'r' })
   assert.equal(result.questions[0]?.kind, 'doubt')
@@ -149,20 +149,20 @@ test('a call whose tool cannot tell whether it happened is in doubt at once', as
   assert.ok((await entriesOf(store, 'r')).some((entry) => entry.type === 'tool.abandoned'))
 })
 
-test('a call whose tool cannot tell whether it happened is settled by the tool, if that can', async () => {
+test('a call whose tool cannot know whether it happened is settled by its settle, if it has one', async () => {
   const settle = () => ({ happened: true, result: 'found' }) as const
   const { crew, model } = oneTask({ tools: [payment({ run: cannotTell, settle })], script: payOnce })
   assert.equal((await crew.kickoff()).status, 'completed')
   assert.match(model.calls.at(-1)?.conversation ?? '', /found/)
 })
 
-test('a read whose tool cannot tell whether it happened is an error for the model', async () => {
+test('a read whose tool cannot know whether it happened is an error for the model', async () => {
   const { crew, model } = oneTask({ tools: [payment({ effect: 'read', run: cannotTell })], script: payOnce })
   assert.equal((await crew.kickoff()).status, 'completed')
   assert.match(model.calls.at(-1)?.conversation ?? '', /the bank hung up/)
 })
 
-test('a once call that threw goes to the model as an error, and the same call again asks first', async () => {
+test('a once call that threw is an error for the model, and an equal call asks first', async () => {
   let tries = 0
   const pay = payment({
     run: () => {
@@ -189,7 +189,7 @@ test('a once call that threw goes to the model as an error, and the same call ag
   assert.match(model.calls.at(-1)?.conversation ?? '', /the account is empty/)
 })
 
-test('two calls of one tool with different keys in one attempt both run, without a question', async () => {
+test('two calls of one tool with different keys in one attempt both run without a question', async () => {
   const pay = payment()
   const calls = [
     { tool: 'pay', input: { amount: 1 } },
@@ -206,7 +206,7 @@ test('two calls of one tool with different keys in one attempt both run, without
   assert.deepEqual(pay.done, [1, 2])
 })
 
-test('two equal calls in one reply are two occurrences with keys of their own', async () => {
+test('two equal calls in one reply are two occurrences with their own keys', async () => {
   const keys: string[] = []
   const pay = payment({
     run: (_: unknown, { idempotencyKey }: { idempotencyKey: string }) => void keys.push(idempotencyKey),
@@ -226,7 +226,7 @@ test('two equal calls in one reply are two occurrences with keys of their own', 
   assert.equal(new Set(keys).size, 2)
 })
 
-describe('a task that is sent back', () => {
+describe('a task whose answer is returned to it', () => {
   /**
    * The first answer is refused by the schema; the model then calls `pay` again with `amount` before it answers well.
    */
@@ -243,7 +243,7 @@ describe('a task that is sent back', () => {
     return { crew: new Crew({ name: 'back', tasks: [job], store }), store }
   }
 
-  test('tells services the same key for an equal call that may be repeated, whether or not the process died in between', async () => {
+  test('sends services the same key for an equal repeatable call, whether or not the process died in between', async () => {
     await atEveryAppend(async (dying) => {
       const keys = new Set<string>()
       const pay = payment({ effect: 'idempotent', run: (_, { idempotencyKey }) => void keys.add(idempotencyKey) })
@@ -258,7 +258,7 @@ describe('a task that is sent back', () => {
     })
   })
 
-  test('gets the recorded result for an equal call, without running it', async () => {
+  test('gets the recorded result for an equal call, without a new one', async () => {
     const pay = payment()
     const { crew, store } = sentBack(pay, 5)
     assert.deepEqual((await crew.kickoff({ id: 'r' })).output, { total: 5 })
@@ -285,7 +285,7 @@ describe('a task that is sent back', () => {
     assert.deepEqual(pay.done, [5, 7])
   })
 
-  test('asks again, and tells the model nothing, when the input that a person gave does not fit the tool', async () => {
+  test('asks again, and shows the model nothing, if the input that a person gave does not fit the tool', async () => {
     const pay = payment()
     const { crew, store } = sentBack(pay, 6)
     await crew.kickoff({ id: 'r' })
@@ -304,7 +304,7 @@ describe('a task that is sent back', () => {
     assert.deepEqual(errors, [])
   })
 
-  test('asks a caller no more than five times in one life about a call whose input never fits', async () => {
+  test('asks a caller at most five times in one life about a call whose input never fits', async () => {
     const pay = payment()
     const { crew } = sentBack(pay, 6)
     let asked = 0
@@ -318,7 +318,7 @@ describe('a task that is sent back', () => {
     assert.deepEqual(pay.done, [5])
   })
 
-  test('gives an idempotent tool the same key for an equal call, in the same life too', async () => {
+  test('passes an idempotent tool the same key for an equal call, in the same life too', async () => {
     const keys: string[] = []
     const pay = keyedPayment(keys)
     assert.equal((await sentBack(pay, 5).crew.kickoff({ id: 'r' })).status, 'completed')
@@ -326,7 +326,7 @@ describe('a task that is sent back', () => {
     assert.equal(keys[1], keys[0])
   })
 
-  test('takes a key of the tool as what makes two calls the same', async () => {
+  test('treats calls with the same key from the tool as equal', async () => {
     const pay = payment({ key: () => 'the one payment' })
     const { crew } = sentBack(pay, 6)
     assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
@@ -363,8 +363,8 @@ describe('a replay of a task that called a once tool', () => {
   })
 })
 
-describe('an answer', () => {
-  test('that does not fit is refused with what fits, and nothing is recorded', async () => {
+describe('an answer to a question', () => {
+  test('that does not fit is refused with those that do, and nothing is recorded', async () => {
     const { crew, store } = await inDoubt(payment())
     await crew.resume('r')
     const before = await entriesOf(store, 'r')
@@ -380,7 +380,7 @@ describe('an answer', () => {
     assert.deepEqual(await entriesOf(store, 'r'), before)
   })
 
-  test('that comes second is told that it came late, and the first one counts', async () => {
+  test('that comes second is reported as late, and the first one counts', async () => {
     const pay = payment()
     const { crew } = await inDoubt(pay)
     await crew.resume('r')
@@ -400,7 +400,7 @@ describe('an answer', () => {
   })
 })
 
-test('a cancelled run tells a running once tool to stop, and takes nothing more', async () => {
+test('a cancelled run stops a running once tool, and records nothing more', async () => {
   const started = Promise.withResolvers<AbortSignal>()
   const pay = payment({
     run: (_: unknown, { signal }: { signal: AbortSignal }) => {
@@ -423,11 +423,11 @@ test('a cancelled run tells a running once tool to stop, and takes nothing more'
 })
 
 describe('an answer or settlement', () => {
-  /** Does not end by itself, but when it is told to stop. */
+  /** Ends only when its signal aborts. */
   const hangs = ({ signal }: { signal: AbortSignal }): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
 
-  test('allows one call: behind it the call is in doubt again, whatever settle has said since', async () => {
+  test('allows one call, after which the call is in doubt again, whatever settle has said since', async () => {
     const settlements = [undefined, { happened: false } as const]
     let ran = 0
     const pay = payment({
@@ -446,10 +446,10 @@ describe('an answer or settlement', () => {
       result.questions.map(({ id }) => id),
       ['q2'],
     )
-    assert.equal(ran, 3, 'the first, the one that q1 allowed, the one that settle allowed')
+    assert.equal(ran, 3, 'the first call, the call that q1 allowed, the call that settle allowed')
   })
 
-  test('of "not happened" is not believed for ever', async () => {
+  test('of "not happened" is not trusted for ever', async () => {
     let ran = 0
     const pay = payment({
       maxSeconds: 0.01,
@@ -492,7 +492,7 @@ describe('an answer or settlement', () => {
     assert.deepEqual({ got, settled }, { got: [5, 7, 7], settled: [7] })
   })
 
-  test('comes from settle also for an equal call of an attempt that was given up', async () => {
+  test('comes from settle for an equal call of an abandoned attempt too', async () => {
     const pay = payment({ run: (_, context) => hangs(context), settle: () => ({ happened: true, result: 'ok' }) })
     const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 1, model: scriptedModel(payOnce) })
     const crew = new Crew({
@@ -504,7 +504,7 @@ describe('an answer or settlement', () => {
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
-  test('is a person’s while the call that was given up still runs: what settle says may change under it', async () => {
+  test("must come from a person while the abandoned call still runs, as settle's answer may change", async () => {
     const done = Promise.withResolvers<string>()
     let settled = 0
     const pay = payment({
@@ -530,7 +530,7 @@ describe('an answer or settlement', () => {
     }
   })
 
-  test('"use" is remembered by the next attempt', async () => {
+  test('of "use" is remembered by the next attempt', async () => {
     const pay = payment()
     const script = [
       { when: /not accepted/, after: 1, calls: [{ tool: 'pay', input: { amount: 5 } }], repeat: true },
@@ -550,7 +550,7 @@ describe('an answer or settlement', () => {
 })
 
 describe('a call in doubt', () => {
-  test('stays in doubt when the code has lost the tool or refuses the input', async () => {
+  test('stays in doubt if the code lacks the tool or refuses the input', async () => {
     const narrowed = payment({ input: z.object({ amount: z.number().max(1) }) })
     for (const tools of [[], [narrowed]]) {
       const { store } = await inDoubt(payment())
@@ -560,7 +560,7 @@ describe('a call in doubt', () => {
     }
   })
 
-  test('is not in doubt when it was stopped before the tool was started', async () => {
+  test('is settled if it was stopped before the tool started', async () => {
     const pay = payment()
     const store = newStore()
     const stop = new AbortController()
@@ -582,7 +582,7 @@ describe('a call in doubt', () => {
 })
 
 describe('a once call is remembered', () => {
-  /** Fails behind the call, since the answer never fits. */
+  /** Fails after the call, since the answer never fits. */
   function unfit(pay: Tool, store: ReturnType<typeof newStore>) {
     const agent = new Agent({
       role: 'W',
@@ -603,7 +603,7 @@ describe('a once call is remembered', () => {
     return { job, other, crew }
   }
 
-  test('when its task is taken out of the code and put back', async () => {
+  test('if its task is removed from the code and put back', async () => {
     const pay = payment()
     const { job, other, crew } = unfit(pay, newStore())
     await assert.rejects(crew([job, other]).kickoff({ id: 'r' }), { code: 'OUTPUT_REFUSED' })
@@ -615,7 +615,7 @@ describe('a once call is remembered', () => {
     assert.deepEqual(pay.done, [5])
   })
 
-  test('when an attempt was removed by hand: the next one gets a number of its own', async () => {
+  test('if an attempt was removed by hand: the next one has its own number', async () => {
     const pay = payment()
     const store = newStore()
     const { job, crew } = unfit(pay, store)
@@ -637,8 +637,8 @@ describe('a once call is remembered', () => {
   })
 })
 
-describe('the key that a tool tells services', () => {
-  test('stays the same when a person changed the input and the process died behind the call', async () => {
+describe('the key that a tool sends to services', () => {
+  test('stays the same if a person changed the input and the process died after the call', async () => {
     const told: string[] = []
     const asked: string[] = []
     const pay = payment({
@@ -672,7 +672,7 @@ describe('the key that a tool tells services', () => {
   })
 })
 
-test('settle is not believed while the call of a given-up attempt still runs in this process', async () => {
+test('settle is not trusted while the call of an abandoned attempt still runs in this process', async () => {
   const late = Promise.withResolvers<string>()
   const pay = payment({ run: () => late.promise, settle: () => ({ happened: false }) })
   const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 1, model: scriptedModel(payOnce) })
@@ -686,7 +686,7 @@ test('settle is not believed while the call of a given-up attempt still runs in 
   late.resolve('paid after all')
 })
 
-test('a question tells only of calls that were made, also in a replay of a replay', async () => {
+test('a question names only calls that were made, in a replay of a replay too', async () => {
   const pay = payment()
   let amount = 5
   const agent = new Agent({

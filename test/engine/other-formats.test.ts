@@ -1,5 +1,4 @@
-// Runs of a build whose journals have another format: listed and deleted, and refused for everything else, since
-// nothing is guessed about them.
+// Runs of a build with another journal format: they are listed and deleted, and refused for everything else.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -36,7 +35,7 @@ async function queued(store: Store, id: string, format: number): Promise<void> {
 for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
   describe(`a run of another format in ${kind}`, { skip }, () => {
     for (const format of formats) {
-      test(`is refused with both numbers and what to do: ${format}`, async () => {
+      test(`is refused with both numbers and the remedy: ${format}`, async () => {
         await using folder = await temporaryFolder()
         await using place = await storePlace(kind, folder.path)
         const store = await openStore(place.url)

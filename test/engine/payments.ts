@@ -1,4 +1,4 @@
-// A tool that must not run twice, and runs that were cut off around it: what the tests of `once` calls share.
+// Shared by the tests of `once` calls: a once tool, and runs that were cut off around it.
 import assert from 'node:assert/strict'
 import { tool, type Tool } from 'reprise'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// What people do to a run while it is executed, and around its end: nothing is lost, and nothing follows the end of a
+// People act on a run during its execution and around its end: no message is lost, and no entry follows the end of a
 // run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,7 +9,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { inDoubt, payment } from './payments.ts'
 import { entriesOf, newStore, oneTask, stateOf } from './support.ts'
 
-/** A tool that the test holds: it tells when it was called, and ends when it is told to. */
+/** A tool that the test holds: `called` resolves when it is called, and `end` lets it return. */
 function heldTool(): { held: Tool; called: Promise<void>; end: () => void } {
   const called = Promise.withResolvers<void>()
   const end = Promise.withResolvers<string>()
@@ -43,8 +43,8 @@ function twoTasks(held: Tool, store: Store = newStore()) {
 const lastTypes = async (store: Store, count: number): Promise<string[]> =>
   (await entriesOf(store, 'r')).slice(-count).map((entry) => entry.type)
 
-describe('between the last look at the inbox and the end', () => {
-  /** Calls `act` when the run is about to be completed, behind everything that could look at its inbox. */
+describe('between the last look at the inbox and the end of a run,', () => {
+  /** Calls `act` right before the run completes, after the last look at its inbox. */
   function atTheEnd(inner: Store, act: () => Promise<unknown>): Store {
     let acted = false
     return {
@@ -59,7 +59,7 @@ describe('between the last look at the inbox and the end', () => {
     }
   }
 
-  test('a cancellation is in time, and the run is never completed', async () => {
+  test('a cancellation is in time, and the run never completes', async () => {
     const store = newStore()
     const { held, end } = heldTool()
     end()
@@ -90,7 +90,7 @@ describe('between the last look at the inbox and the end', () => {
     assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
   })
 
-  test('an invalidated task is executed again before the run is completed', async () => {
+  test('an invalidated task is executed again before the run completes', async () => {
     const store = newStore()
     const { held, end } = heldTool()
     end()
@@ -101,7 +101,7 @@ describe('between the last look at the inbox and the end', () => {
   })
 })
 
-describe('while the last task runs', () => {
+describe('during the last task,', () => {
   test('an edit of an earlier output is recorded before the run completes', async () => {
     const { held, called, end } = heldTool()
     const { crew } = twoTasks(held)
@@ -130,7 +130,7 @@ describe('while the last task runs', () => {
     assert.equal(model.calls.filter((call) => /Task: First/.test(call.lastMessage)).length, 2)
   })
 
-  test('a cancellation takes an edit with it that waited for its moment, and a second cancellation: the journal says so', async () => {
+  test('a cancellation records a waiting edit as withdrawn, and a second cancellation', async () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
     const run = await crew.kickoff({ id: 'r' }).started
@@ -154,7 +154,7 @@ describe('while the last task runs', () => {
     assert.deepEqual(await store.inbox('r'), [])
   })
 
-  test('a cancellation ends the run at once, and nothing follows it', async () => {
+  test('a cancellation ends the run at once, and no entry follows it', async () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
     const run = await crew.kickoff({ id: 'r' }).started
@@ -165,7 +165,7 @@ describe('while the last task runs', () => {
     for await (const event of run.events()) assert.ok('seq' in event)
   })
 
-  test('an answer that is recorded while another call runs is used, and the run does not stop for it', async () => {
+  test('an answer recorded while another call runs is used, and the run does not stop for it', async () => {
     const { held, end } = heldTool()
     const pay = payment({ maxSeconds: 0.01, run: () => new Promise(() => {}) })
     const calls = [
@@ -187,7 +187,7 @@ describe('while the last task runs', () => {
   })
 })
 
-describe('around the end of a run', () => {
+describe('around the end of a run,', () => {
   /** A store that does something right before a batch with this type of entry is written. */
   function just(inner: Store, type: string, before: () => Promise<unknown>): Store {
     return {
@@ -238,7 +238,7 @@ describe('around the end of a run', () => {
     assert.equal((await stateOf(store, 'r')).status, 'cancelled')
   })
 
-  test('a cancellation and a stop at once leave a cancelled run', async () => {
+  test('a simultaneous cancellation and stop leave a cancelled run', async () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
     const stop = new AbortController()
@@ -251,7 +251,7 @@ describe('around the end of a run', () => {
     assert.deepEqual(await lastTypes(store, 1), ['run.cancelled'])
   })
 
-  test('cancel of a started run that is suspended by now ends it', async () => {
+  test('cancel of a started run ends it even if it is suspended by now', async () => {
     const { held } = heldTool()
     const { crew, store } = twoTasks(held)
     const run = await crew.kickoff({ id: 'r', through: 'a' }).started
@@ -260,7 +260,7 @@ describe('around the end of a run', () => {
     assert.equal((await stateOf(store, 'r')).status, 'cancelled')
   })
 
-  test('the events of a suspended run end, also behind an answer', async () => {
+  test('the events of a suspended run end, after an answer too', async () => {
     const { crew } = await inDoubt(payment())
     await crew.resume('r')
     await crew.run('r').answer('q1', { decision: 'run' })
@@ -269,7 +269,7 @@ describe('around the end of a run', () => {
     assert.equal(types.at(-1), 'question.answered')
   })
 
-  test('a lease that cannot be given back does not undo a completed run', async () => {
+  test('a lease that cannot be released does not undo a completed run', async () => {
     const store = newStore()
     const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'done' }], store })
     const stuck = { ...store, release: () => Promise.reject(new Error('no connection')) }
@@ -278,7 +278,7 @@ describe('around the end of a run', () => {
 })
 
 describe('the inbox', () => {
-  test('with a message that nobody understands does not stop the run, and is emptied', async () => {
+  test('with an unknown message does not stop the run, and is emptied', async () => {
     const { held, end } = heldTool()
     end()
     const { crew, store } = twoTasks(held)
@@ -313,7 +313,7 @@ describe('the inbox', () => {
     assert.ok(broken > 1)
   })
 
-  test('of another crew’s run, or of one that only newer code understands, takes nothing', async () => {
+  test('of a run of another crew, or of newer code, is left alone', async () => {
     const { crew, store } = oneTask({ script: [{ when: 'Do it', reply: 'done' }] })
     const stranger = new Crew({ name: 'stranger', tasks: crew.tasks, store })
     await crew.kickoff({ id: 'r' }).started.then((run) => run.result())
@@ -337,7 +337,7 @@ test('a cancellation does not wait for an inline answer', async () => {
   assert.equal((await stateOf(store, 'r')).status, 'cancelled')
 })
 
-test('an edited task needs no answers any more', async () => {
+test('an edited task no longer needs answers', async () => {
   const { crew } = await inDoubt(payment())
   await crew.resume('r')
   await crew.run('r').edit('job', 'done by hand')
@@ -346,7 +346,7 @@ test('an edited task needs no answers any more', async () => {
   assert.deepEqual(result.questions, [])
 })
 
-test('a task that was sent back and is invalidated starts afresh', async () => {
+test('a task with a returned answer starts over if it is invalidated', async () => {
   const model = scriptedModel([{ when: 'Do it', reply: 'no JSON' }])
   const agent = new Agent({ role: 'W', goal: 'g', model })
   const job = new Task({ name: 'job', description: 'Do it', agent, output: z.object({ n: z.number() }), retries: 1 })
@@ -368,14 +368,14 @@ test('a task that was sent back and is invalidated starts afresh', async () => {
   assert.deepEqual(attempts, [undefined, undefined, 'job#2'])
 })
 
-test('polling a run that waits for an answer does not count as taking it up in vain', async () => {
+test('polling a waiting run does not count as a life without progress', async () => {
   const { crew } = await inDoubt(payment())
   for (let poll = 0; poll < 7; poll++) assert.equal((await crew.kickoff({ id: 'r' })).questions.length, 1)
   await crew.run('r').answer('q1', { decision: 'run' })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'paid')
 })
 
-test('a task that is executed anew withdraws its questions, and says so to whoever answers', async () => {
+test('a task that is executed again withdraws its questions, and a later answer is refused with that reason', async () => {
   const { crew, store } = await inDoubt(payment())
   await crew.resume('r')
   await crew.run('r').invalidate('job')
@@ -404,7 +404,7 @@ test('a cancellation that the store could not record is not reported as one', as
   await assert.rejects(run.result(), { code: 'STORE_FAILED', message: /no connection/ })
 })
 
-test('a schema that never answers is cut off by a cancellation', async () => {
+test('a schema that never resolves is cut off by a cancellation', async () => {
   const asked = Promise.withResolvers<void>()
   const slow = z.object({ n: z.number() }).refine(() => {
     asked.resolve()
@@ -422,7 +422,7 @@ test('a schema that never answers is cut off by a cancellation', async () => {
   await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
 })
 
-test('two people at the same moment are both recorded', async () => {
+test('messages of two people at the same moment are both recorded', async () => {
   const { held } = heldTool()
   const { crew, store } = twoTasks(held)
   await crew.kickoff({ id: 'r', through: 'a' })
@@ -434,10 +434,10 @@ test('two people at the same moment are both recorded', async () => {
   assert.deepEqual(await store.inbox('r'), [])
 })
 
-test('who cancelled a run is not told that it was too late, though somebody else was', async () => {
+test('the person whose cancellation was recorded by another is not told that it was too late', async () => {
   const { crew, store } = await inDoubt(payment())
   await crew.resume('r')
-  // Bob comes right behind Ada, and records what both have left
+  // Bob comes right after Ada, and records both messages
   const adas: Store = {
     ...store,
     async post(run, message) {

@@ -1,5 +1,5 @@
-// A process that prunes a store and is killed while it deletes the third run: `turns` turns of the event loop behind
-// its beginning, so that one kill hits before the deletion, another in its middle, another behind it.
+// A process that prunes a store and is killed during the deletion of the third run, `turns` turns of the event loop
+// after the start, so that kills hit before, inside and after the deletion.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { prune } from '../../src/runs/prune.ts'
 import { realWorld } from '../../src/engine/world.ts'

@@ -1,4 +1,4 @@
-// A run that somebody has a worker continue, without the code: whatever is killed when, it is continued, and once.
+// A request, without the code, that a worker continue a run: whatever is killed when, the run is continued once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, type Store } from 'reprise/stores'
@@ -9,11 +9,11 @@ import { entriesOf } from './support.ts'
 
 const inputs = { notes: 'x' }
 
-test('a request whose sender is killed before it is recorded is recorded by the worker that it wakes', async () => {
+test('a request whose sender is killed before recording it is recorded by the worker that it wakes', async () => {
   const store = memoryStore()
   const crew = claims(store)
   await crew.kickoff({ id: 'r', inputs, through: 'one' })
-  // the message is there, and nobody takes the lease to record it
+  // the message is stored, but its sender dies before it can record it
   const killed: Store = {
     ...store,
     acquire: () => Promise.reject(new Error('killed')),
@@ -26,7 +26,7 @@ test('a request whose sender is killed before it is recorded is recorded by the 
   assert.equal(types.filter((type) => type === 'run.requeued').length, 1)
 })
 
-test('two requests continue a run once, and the second says why it had no effect', async () => {
+test('two requests continue a run once, and the second reports why it had no effect', async () => {
   const store = memoryStore()
   const crew = claims(store)
   await crew.kickoff({ id: 'r', inputs, through: 'one' })
@@ -42,7 +42,7 @@ test('two requests continue a run once, and the second says why it had no effect
   assert.equal((await crew.run('r').view()).status, 'completed')
 })
 
-test('a run that is queued, ended or not there is not put into the queue again', async () => {
+test('a run that is queued, ended or missing is not put into the queue again', async () => {
   const store = memoryStore()
   const crew = claims(store)
   await crew.enqueue({ id: 'queued', inputs })
@@ -53,7 +53,7 @@ test('a run that is queued, ended or not there is not put into the queue again',
   await assert.rejects(requeue(engine, 'none', {}), { code: 'RUN_NOT_FOUND' })
 })
 
-test('the handle of a run puts it into the queue, tells the dispatcher, and refuses what a worker takes by itself', async () => {
+test('a handle queues its run, notifies the dispatcher, and refuses a run that workers continue anyway', async () => {
   const store = memoryStore()
   const told: string[] = []
   const wake = async ({ runId }: { readonly runId: string }): Promise<void> => void told.push(runId)

@@ -1,4 +1,4 @@
-// Runs are taken out of a store whole or not at all, never while somebody executes them, and nothing else misses them.
+// Runs are deleted as a whole or not at all, never during their execution, and without an effect on other runs.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -35,7 +35,7 @@ async function left({ store }: Engine): Promise<string[]> {
   return rows.map(({ run }) => run).toSorted()
 }
 
-test('a run is deleted with all that belongs to it; one that is not there is named', async () => {
+test('a run is deleted with all its data, and a missing run is named', async () => {
   const engine = await storeWith({ run: 'a', day: 1 }, { run: 'b', day: 2 })
   await deleteRun(engine, 'a')
   assert.deepEqual(await left(engine), ['b'])
@@ -50,7 +50,7 @@ test('a run that another process executes is not deleted', async () => {
   assert.deepEqual(await left(engine), ['r'])
 })
 
-test('a run that this process executes is not deleted, and goes on', async () => {
+test('a run that this process executes is not deleted, and continues', async () => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
   const { promise: answer, resolve } = Promise.withResolvers<void>()
   const { crew, store, model } = oneTask({ script: [{ when: 'Do it', reply: 'done' }] })
@@ -76,14 +76,14 @@ test('a run whose file is damaged can be deleted', async () => {
   await using folder = await temporaryFolder()
   const store = await openStore(`file:${folder.path}`)
   await store.create(row('r'), batch(1))
-  await writeFile(join(folder.path, 'r.jsonl'), 'this is no entry\n')
+  await writeFile(join(folder.path, 'r.jsonl'), 'not an entry\n')
   await refused(store.row('r'), 'JOURNAL_DAMAGED')
   await deleteRun(engineOn(store), 'r')
   assert.equal(await store.row('r'), undefined)
   await store.close()
 })
 
-test('pruning by age counts from when a run was last touched', async () => {
+test('pruning by age counts from the last change of a run', async () => {
   const engine = await storeWith(
     { run: 'old', day: 1 },
     { run: 'edge', day: 5 },
@@ -100,7 +100,7 @@ test('pruning by age counts from when a run was last touched', async () => {
   assert.deepEqual(await left(engine), ['touched'])
 })
 
-test('pruning takes ended and failed runs, and unfinished ones only when they are named', async () => {
+test('pruning takes ended and failed runs, and unfinished ones only on request', async () => {
   const statuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
   const engine = await storeWith(...statuses.map((status) => ({ run: status, status, day: 1 })))
   await prune(engine, {}, { olderThan: day(2) })
@@ -109,7 +109,7 @@ test('pruning takes ended and failed runs, and unfinished ones only when they ar
   assert.deepEqual(await left(engine), ['running'])
 })
 
-test('pruning tells runs apart by their status as it is shown: one that is abandoned is not running', async () => {
+test('pruning uses the displayed status: an abandoned run is not running', async () => {
   const engine = await storeWith(
     { run: 'gone', status: 'running', day: 1 },
     { run: 'stopped', status: 'suspended', day: 1 },
@@ -122,7 +122,7 @@ test('pruning tells runs apart by their status as it is shown: one that is aband
   })
 })
 
-test('pruning spares the newest runs of each crew, whatever their status and whatever else is asked for', async () => {
+test('pruning keeps the newest runs of each crew, whatever their status and the other limits', async () => {
   const engine = await storeWith(
     { run: 'a1', day: 1 },
     { run: 'a2', day: 2 },
@@ -142,7 +142,7 @@ test('pruning spares the newest runs of each crew, whatever their status and wha
   assert.deepEqual(await left(engine), ['a2', 'a3', 'c1'])
 })
 
-test('pruning deletes what fits all limits and the filter', async () => {
+test('pruning deletes the runs within all limits and the filter', async () => {
   const engine = await storeWith(
     { run: 'fits', day: 2, status: 'failed' },
     { run: 'other status', day: 2 },
@@ -161,7 +161,7 @@ test('pruning deletes what fits all limits and the filter', async () => {
   )
 })
 
-test('a dry run names what would go, and deletes nothing', async () => {
+test('a dry run lists what would be deleted, and deletes nothing', async () => {
   const engine = await storeWith({ run: 'a', day: 1 }, { run: 'b', day: 2, status: 'failed' })
   await engine.store.acquire('b', elsewhere('box'), 30_000)
   const pruned = await prune(engine, {}, { keep: 0, dryRun: true })
@@ -169,7 +169,7 @@ test('a dry run names what would go, and deletes nothing', async () => {
   assert.deepEqual(await left(engine), ['a', 'b'])
 })
 
-test('a run that somebody resumed and touched since it was listed is left alone', async () => {
+test('a run that was resumed since it was listed is left alone', async () => {
   const engine = await storeWith({ run: 'a', day: 1, status: 'failed' }, { run: 'b', day: 2, status: 'failed' })
   const { store } = engine
   const busy: Store = {
@@ -199,7 +199,7 @@ for (const [what, limits, message] of [
   ['no limit', {}, /olderThan, keep or status/],
   ['only dryRun', { dryRun: true }, /olderThan, keep or status/],
   ['an unknown limit', { older: day(1) }, /"older"/],
-  ['an age that is no time', { olderThan: 'yesterday' }, /olderThan is "yesterday"/],
+  ["an age that isn't a time", { olderThan: 'yesterday' }, /olderThan is "yesterday"/],
   ['an age that is a wrong Date', { olderThan: new Date('no') }, /olderThan is a Date without a time/],
   ['half a run', { keep: 1.5 }, /keep is 1\.5/],
   ['less than no run', { keep: -1 }, /keep is -1/],
@@ -244,7 +244,7 @@ for (const kind of ['sqlite', 'file']) {
 }
 
 for (const kind of ['memory', 'sqlite', 'file']) {
-  test(`a replay from a grandchild gives the same outputs on ${kind} when its ancestors are deleted`, async () => {
+  test(`a replay from a grandchild has the same outputs on ${kind} after its ancestors are deleted`, async () => {
     await using folder = await temporaryFolder()
     const url = { memory: 'memory:', sqlite: `sqlite:${join(folder.path, 'runs.db')}`, file: `file:${folder.path}` }
     const store = await openStore(url[kind as keyof typeof url])

@@ -1,4 +1,4 @@
-// What is started next, held against the plain rule: the first task of which everything that it waits for is done.
+// The choice of the next task, compared with the plain rule: the first task whose dependencies are all done.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -54,7 +54,7 @@ function runOf(crew: CrewDefinition): { state: RunState; add: (entry: NewEntry) 
 const often = ['begin', 'begin', 'complete', 'complete', 'look'] as const
 const rare = ['suspend', 'answer', 'skip', 'edit', 'invalidate'] as const
 
-test('whatever happens to the tasks of a crew, the next one is the first of which everything that it waits for is done', () => {
+test('the next task is always the first one whose dependencies are all done (property)', () => {
   const act = fc.tuple(fc.constantFrom(...often, ...often, ...rare), fc.nat({ max: 7 }))
   fc.assert(
     fc.property(shape, fc.array(act, { maxLength: 40, size: 'max' }), (given, happens) => {
@@ -120,7 +120,7 @@ test('whatever happens to the tasks of a crew, the next one is the first of whic
   )
 })
 
-test('a run whose task waits for an answer is completed when a person gives its output instead', async () => {
+test('a run whose task waits for an answer completes when a person gives its output instead', async () => {
   const asked = Promise.withResolvers<void>()
   const agent = new Agent({ role: 'A', goal: 'G', model: scriptedModel([{ when: 'Draft', reply: 'mine' }]) })
   const draft = new Task({ name: 'draft', description: 'Draft', agent, humanInput: true, async: true })

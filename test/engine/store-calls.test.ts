@@ -1,4 +1,4 @@
-// How often a run calls its store, and what waits for that: on a server each call is a round trip.
+// How often a run calls its store, and what waits for those calls: on a server each is a round trip.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -12,8 +12,8 @@ import type { Batch, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
 
 /**
- * The calls of a run, each append by what it writes. Hints are no calls. However busy the machine is, nothing takes so
- * long that entries which wait for the next append would go before it.
+ * The store calls of a run, with the entry types of each append and without hints. The clock is frozen, so that
+ * entries which may wait for the next append always do, however busy the machine is.
  */
 async function callsOf(
   context: TestContext,
@@ -60,7 +60,7 @@ test('three tasks of one model call each make five writes in a row, and no read'
   ])
 })
 
-test('a turn with a tool that reads makes one write, and no read', async (context) => {
+test('a turn with a read tool makes one write, and no read', async (context) => {
   const model = scriptedModel([
     { when: '', after: 0, calls: [{ tool: 'look', input: {} }] },
     { when: '', after: 1, calls: [{ tool: 'look', input: {} }] },
@@ -78,7 +78,7 @@ test('a turn with a tool that reads makes one write, and no read', async (contex
   ])
 })
 
-test('a function that reads makes one write, and no read: what it is given of others is on disk before it is called', async (context) => {
+test('a read function makes one write, and no read: its inputs are on disk before it is called', async (context) => {
   const tasks = ['a', 'b'].map((name) => new Task({ name, effect: 'read', run: () => name }))
   assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
     'create',
@@ -89,7 +89,7 @@ test('a function that reads makes one write, and no read: what it is given of ot
   ])
 })
 
-test('a call that must not be repeated waits for two writes of its own: before it is made, and after', async (context) => {
+test('a once call waits for two writes of its own: before it is made, and after', async (context) => {
   const pay = tool({ name: 'pay', description: 'Pay', effect: 'once', input: z.object({}), run: () => 'paid' })
   const model = scriptedModel([
     { when: '', after: 0, calls: [{ tool: 'pay', input: {} }] },
@@ -108,7 +108,7 @@ test('a call that must not be repeated waits for two writes of its own: before i
   ])
 })
 
-test('a run that was claimed is looked up once, read once, and given back once', async (context) => {
+test('a claimed run is looked up once, read once, and released once', async (context) => {
   const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: '', reply: 'done' }]) })
   const tasks = [new Task({ name: 'a', description: 'a', agent })]
   const calls = await callsOf(

@@ -1,4 +1,4 @@
-// What the engine's tests share: a crew of one task on a scripted model, and a store that dies like a process does.
+// Shared by the engine's tests: a crew of one task on a scripted model, and a store that dies like a process.
 import { createHash } from 'node:crypto'
 import assert from 'node:assert/strict'
 import { Agent, Crew, RepriseError, Task, type Tool } from 'reprise'
@@ -24,8 +24,8 @@ export function dyingStore(inner: Store, dies: (types: readonly string[]) => boo
 }
 
 /**
- * The same, but after the first entry of that type: those that happen to go together may also go apart, when something
- * takes longer.
+ * The same, but right after the first entry of that type: entries that share an append may also be appended apart,
+ * depending on timing.
  */
 export function dyingRightAfter(inner: Store, type: string): Store {
   return dyingWith(inner, (batch) => {
@@ -34,7 +34,7 @@ export function dyingRightAfter(inner: Store, type: string): Store {
   })
 }
 
-/** The store as a process of this machine used it that is gone: its leases are those of a process that died. */
+/** The store as used by a process of this machine that has died: its leases belong to that process. */
 export function ofGoneProcess(inner: Store): Store {
   const owner = { ...currentOwner(), start: 'ended', instance: crypto.randomUUID() }
   return {
@@ -74,7 +74,7 @@ function dyingWith(inner: Store, lastOf: (batch: Batch) => Batch | undefined): S
   }
 }
 
-/** What of a batch would have been written by itself. The row is that of its end. */
+/** The beginning of a batch, as if it had been appended alone. Has the row of the whole batch. */
 function upTo({ run, lines, blobs = [], taken = [] }: Batch, last: number): Batch {
   return { ...(run === undefined ? {} : { run }), lines: lines.slice(0, last + 1), blobs, taken }
 }
@@ -100,7 +100,7 @@ export async function atEveryAppend(live: (dying: Dying) => Promise<void>): Prom
   }
 }
 
-/** The work of a process that may die on the way. Whatever else goes wrong is no death. */
+/** Awaits work that a death may interrupt. Any other error is rethrown. */
 export async function orDeath(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => assert.match(String(error), /the process is dead/))
 }
@@ -127,7 +127,9 @@ export function oneTask({ tools = [], script, store = newStore() }: Scene): {
   return { crew: new Crew({ name: 'engine', tasks: [job], store }), model, store }
 }
 
-/** Three tasks; what each says depends on all that it was given, and the first two say more than a line holds. */
+/**
+ * Three tasks whose answers depend on everything in their prompts. The first two answers are longer than a line may be.
+ */
 export function longTexts(store: Store): Crew {
   const said = (conversation: string): string => createHash('sha256').update(conversation).digest('hex')
   const model = scriptedModel([

@@ -14,7 +14,7 @@ const skip = await noChromium()
 
 describe('the chat in Chromium', () => {
   test(
-    'shows tasks, tools and an approval, and after a reload in the middle has everything, each once',
+    'shows tasks, tools and an approval, and after a reload in the middle has everything once',
     { skip },
     async () => {
       const [go, store] = [gate(), newStore()]
@@ -74,7 +74,7 @@ describe('the chat in Chromium', () => {
     },
   )
 
-  test('a denial is told to the agent, and the page says so', { skip }, async () => {
+  test('passes a denial to the agent, and shows it', { skip }, async () => {
     const model = slowly(script, async () => undefined)
     await using chat = await openChat(crew.with({ store: newStore(), model }))
     await chat.page.getByRole('button', { name: 'Report' }).click()

@@ -1,5 +1,4 @@
-// The first seed (CrewAI's page on Crew.replay), sentence by sentence. What was asked is taken from the model server's
-// own journal.
+// CrewAI's page on Crew.replay, sentence by sentence. Requests are counted in the model server's own journal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
@@ -12,7 +11,7 @@ const research = 'Task: Conduct thorough research about AI.'
 const writing = 'Task: Write a comprehensive article about AI.'
 const article = 'Why your agent should keep a journal: nothing that is done is ever lost.'
 
-test('kickoff stores outputs by itself, and a replay in another process executes only from the writing task on', async () => {
+test('kickoff stores outputs automatically, and a replay in another process executes only from the writing task on', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const first = await runBundled(example, [], folder.path, model.environment)
@@ -28,7 +27,7 @@ test('kickoff stores outputs by itself, and a replay in another process executes
   )
 })
 
-test('the replayed task is given the stored output of the one before it', async () => {
+test('the replayed task receives the stored output of the previous one', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   await runBundled(example, [], folder.path, model.environment)
@@ -50,7 +49,7 @@ test('printing the result prints its text', async () => {
   assert.equal(stdout.split('\n')[0], article)
 })
 
-test('an unknown id is refused with the tasks that there are, and asks the model nothing', async () => {
+test('an unknown id is refused with the list of tasks, without a model call', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const first = await runBundled(example, [], folder.path, model.environment)
@@ -71,7 +70,7 @@ test('a replay before any kickoff says to kick off first', async () => {
   assert.match(stderr, /start one with crew\.kickoff\(\)/)
 })
 
-test('an id works in every process, any number of times, and the first run stays as it is, byte for byte', async () => {
+test('an id works in every process, any number of times, and the first run stays the same byte for byte', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const first = await runBundled(example, [], folder.path, model.environment)
@@ -89,7 +88,7 @@ test('an id works in every process, any number of times, and the first run stays
   assert.deepEqual(await linesOf(store, runId), before)
 })
 
-test('outputs before the task come back with their structure, transforms included', async () => {
+test('earlier outputs come back with their structure, transforms included', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
   const first = report(await runBundled(variant, ['kickoff'], folder.path, model.environment))
@@ -99,7 +98,7 @@ test('outputs before the task come back with their structure, transforms include
   assert.equal(model.asked().length, 3)
 })
 
-test('new inputs reach the templates, and what they made stale is kept and reported', async () => {
+test('new inputs reach the templates, and stale outputs are kept and reported', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
   const first = report(await runBundled(variant, ['kickoff'], folder.path, model.environment))
@@ -124,7 +123,7 @@ test('without new inputs a replay uses those of the run', async () => {
   assert.deepEqual(model.asked().slice(2), ['Task: Write a comprehensive article about AI.'])
 })
 
-test('ids can be read off the task objects and the verbose log, before anything is done', async () => {
+test('ids are on the task objects and in the verbose log, before anything is executed', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
   const { stdout, stderr } = await runBundled(variant, ['kickoff'], folder.path, model.environment)

@@ -15,17 +15,17 @@ describe('the demo', () => {
   })
   after(() => folder[Symbol.asyncDispose]())
 
-  test('ends well, and says nothing on the error output', () => {
+  test('succeeds, and prints nothing to stderr', () => {
     assert.equal(ended.stderr, '')
     assert.equal(ended.code, 0)
   })
 
-  test('tells its four chapters in order', () => {
+  test('prints its four chapters in order', () => {
     const chapters = ended.stdout.match(/^\d\. \w+/gm)
     assert.deepEqual(chapters, ['1. Kick', '2. kill', '3. Resume', '4. Replay'])
   })
 
-  test('says for each task of each process whether it was executed, restored or inherited, and what that took', () => {
+  test('prints for each task of each process whether it was executed, restored or inherited, and its cost', () => {
     assert.deepEqual(rows(ended.stdout), [
       ['kick off', 'facts', 'executed', '1', '353', '0'],
       ['', 'assessment', 'executed, cut off by the kill', '2', '992', '0'],
@@ -51,7 +51,7 @@ describe('the demo', () => {
     assert.match(ledger, /^CL-0001 P-77 [^\n]*\n$/)
   })
 
-  test('leaves the runs in a folder of its own, to be looked at with the commands that it prints', async () => {
+  test('leaves the runs in a folder of its own, and prints the commands that show them', async () => {
     const files = await readdir(join(folder.path, 'demo/1/runs'))
     assert.equal(files.filter((file) => file.endsWith('.jsonl')).length, 2)
     assert.ok(ended.stdout.includes('export REPRISE_STORE=file:demo/1/runs\n'))
@@ -59,7 +59,7 @@ describe('the demo', () => {
     assert.ok(ended.stdout.includes('npx node --conditions=reprise-source examples/claims-triage/crew.ts'))
   })
 
-  test('fits 80 columns and has no colours where there is no terminal', () => {
+  test('fits 80 columns and has no colors without a terminal', () => {
     assert.ok(!ended.stdout.includes('\u001B'))
     for (const line of ended.stdout.split('\n')) assert.ok(line.length <= 80, line)
   })

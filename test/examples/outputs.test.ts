@@ -1,4 +1,4 @@
-// Every example is what it says: it type-checks, and prints what stands behind its `// Output:`.
+// Every example type-checks, and prints the text after its `// Output:`.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { glob, readFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ const fixtures: { readonly [example: string]: string } = {
   'persisting-state.ts': 'fixtures/persisting-state.json',
 }
 
-/** Those that do not end by themselves: a test of their own drives them. */
+/** Examples that keep running. Each has its own test. */
 const driven = ['chat/crew.ts', 'service/crew.ts']
 
 for (const [example, file] of Object.entries(fixtures)) {
@@ -52,7 +52,7 @@ test('the examples type-check', async () => {
   )
 })
 
-test('the program of the design runs as printed, given a key and a base URL, and replays only the note', async () => {
+test('the program of the design runs as printed, with a key and a base URL, and replays only the note', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel('fixtures/claims.json')
   const { code, stdout, stderr } = await run('examples/claims.ts', [], folder.path, model.environment)

@@ -1,5 +1,5 @@
-// The second seed (persisting agent state), a test for each of its steps. What was asked is taken from the model
-// server's own journal; every start of the script is a process of its own.
+// The tutorial "persisting agent state", a test for each of its steps. Requests are counted in the model server's own
+// journal. Every start of the script is a process of its own.
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ function stateFile(folder: string): string {
   return join(folder, '.reprise/crew-state/case-1.jsonl')
 }
 
-test('what a step gave is on disk before the next one begins, and that its task is done a moment later', async () => {
+test('the output of a step is on disk before the next one begins, and the completion of its task a moment later', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const held = model.hold(draft)
@@ -55,7 +55,7 @@ test('what a step gave is on disk before the next one begins, and that its task 
   held.release()
 })
 
-test('a second start of the same script skips what is done', async () => {
+test('a second start of the same script skips finished tasks', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const first = await runBundled(script, [], folder.path, model.environment)
@@ -67,7 +67,7 @@ test('a second start of the same script skips what is done', async () => {
   assert.equal(await readFile(stateFile(folder.path), 'utf8'), before)
 })
 
-test('tasks can be run one at a time, each start going on behind the last', async () => {
+test('tasks can be run one at a time, each start continuing after the last', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   using _ = environmentOf(model.environment)
@@ -84,7 +84,7 @@ test('tasks can be run one at a time, each start going on behind the last', asyn
   assert.deepEqual(model.asked(), [analyze, draft])
 })
 
-test('a script that was killed goes on after a restart, and pays again only for the call in flight', async () => {
+test('a killed script continues after a restart, and repeats only the paid call in flight', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const held = model.hold(draft)
@@ -100,7 +100,7 @@ test('a script that was killed goes on after a restart, and pays again only for 
   assert.deepEqual(model.asked(), [analyze, draft, draft])
 })
 
-test('a script whose second task failed goes on with that task', async () => {
+test('a script whose second task failed continues with that task', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   using _ = environmentOf(model.environment)
@@ -122,7 +122,7 @@ test('a script whose second task failed goes on with that task', async () => {
   assert.equal(model.asked().filter((text) => text === analyze).length, 1)
 })
 
-test('an outage that outlasts the retries fails the run, and the next start goes on', async () => {
+test('an outage that outlasts the retries fails the run, and the next start continues', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   for (let tries = 0; tries < 3; tries++) model.fail(500, 'down')
@@ -133,7 +133,7 @@ test('an outage that outlasts the retries fails the run, and the next start goes
   assert.deepEqual(model.asked().slice(-2), [analyze, draft])
 })
 
-test('a manual edit is recorded with who made it, and the next start goes on from it', async () => {
+test('a manual edit is recorded with its author, and the next start continues from it', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   using _ = environmentOf(model.environment)
@@ -149,7 +149,7 @@ test('a manual edit is recorded with who made it, and the next start goes on fro
   assert.match(await readFile(stateFile(folder.path), 'utf8'), /"type":"task\.edited".*"by":"ada"/)
 })
 
-test('a run tells its status, timestamps, ids and how many lives it has had', async () => {
+test('a run has status, timestamps, ids and its number of lives', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   await runBundled(script, [], folder.path, model.environment)
@@ -172,7 +172,7 @@ test('a run tells its status, timestamps, ids and how many lives it has had', as
   )
 })
 
-test('with the last completion taken out of the state file, only that task runs again', async () => {
+test('a state file without its last completion executes only that task again', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   await runBundled(script, [], folder.path, model.environment)
@@ -183,7 +183,7 @@ test('with the last completion taken out of the state file, only that task runs 
   assert.match(second.stdout, /Next: send an assessor\./)
 })
 
-test('with an earlier completion taken out, only that task runs again, and later ones are reported as stale', async () => {
+test('a state file without an earlier completion executes only that task again, and reports later ones as stale', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const first = await runBundled(script, [], folder.path, model.environment)

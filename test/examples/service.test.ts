@@ -1,5 +1,5 @@
-// The service of the guide, as a process that is killed and started again. What was filed is counted in a file outside,
-// what was asked by the model server.
+// The service of the guide, as a process that is killed and started again. Claims are counted in a file, requests by
+// the model server.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile, watch } from 'node:fs/promises'
@@ -81,7 +81,7 @@ async function filed(folder: string): Promise<number> {
   return text.split('\n').length - 1
 }
 
-test('killed within a call that must not be made twice, and within a model call, it continues by itself and repeats nothing', async () => {
+test('a service killed inside a once call, and inside a model call, continues automatically and repeats nothing', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const changes = watch(folder.path)[Symbol.asyncIterator]()
@@ -140,7 +140,7 @@ test('killed within a call that must not be made twice, and within a model call,
   assert.deepEqual(model.asked(), [facts, filing, filing, note, note], 'only what the kill cut off is asked again')
 })
 
-test('told to stop, it takes nothing on, lets the runs under way get to their end, and continues what is answered meanwhile', async () => {
+test('a service told to stop accepts nothing new, finishes its active runs, and continues those answered meanwhile', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   const writing = model.hold(note)
@@ -168,18 +168,18 @@ test('told to stop, it takes nothing on, lets the runs under way get to their en
   while (!(await again.eventsUntil('run.completed')).some(({ event }) => event === 'run.completed'));
 })
 
-test('what a request gets wrong is said to it', async () => {
+test('a service explains a wrong request', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   await using service = await startService(folder.path, model)
   const codes = await Promise.all([
-    service.get('/runs/nobody').then(({ http }) => http),
+    service.get('/runs/missing').then(({ http }) => http),
     service.get('/elsewhere').then(({ http }) => http),
     service.get('/runs/%E0%A4%A').then(({ http }) => http),
     service.post('/runs', { id: 'claim-1' }).then(({ status }) => status),
     service.post('/runs', { ...claim, id: 'a\nb' }).then(({ status }) => status),
     service
-      .post('/runs/nobody/answers', { question: 'q1', answer: { decision: 'approve' }, by: 'Ada' })
+      .post('/runs/missing/answers', { question: 'q1', answer: { decision: 'approve' }, by: 'Ada' })
       .then(({ status }) => status),
   ])
   assert.deepEqual(codes, [404, 404, 400, 400, 400, 404])

@@ -1,4 +1,4 @@
-// What the tests of the examples share: a model server on loopback that counts what it is asked, and real processes.
+// Shared by the tests of the examples: a model server on loopback that counts requests, and real processes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { openStore } from '../../src/stores/open-store.ts'
 export const root = join(import.meta.dirname, '../..')
 
 export interface Model extends AsyncDisposable {
-  /** All that a process is told about it: a key and a base URL. */
+  /** The settings of a process that uses the model: a key and a base URL. */
   readonly environment: { readonly OPENAI_API_KEY: string; readonly OPENAI_BASE_URL: string }
   /** The first line of what each request asks, oldest first, by the server's own journal: "Task: Write a note". */
   asked(): string[]
@@ -24,7 +24,7 @@ export interface Model extends AsyncDisposable {
   hold(userMessage: string): { readonly arrived: Promise<void>; release(): void }
 }
 
-/** Answers from fixtures of an example (`claims.json`) or from those given. */
+/** Answers from fixtures of an example (`claims.json`) or from the given ones. */
 export async function openModel(fixtures: string | FixtureFileEntry[]): Promise<Model> {
   const mock = new LLMock({ host: '127.0.0.1', port: 0 })
   if (typeof fixtures === 'string') mock.loadFixtureFile(join(root, 'examples', fixtures))

@@ -1,4 +1,5 @@
-// The first seed's crew with what its page only speaks of: a placeholder, an output with structure, the verbose log.
+// The crew of CrewAI's replay page with what the page only mentions: a placeholder, a structured output, the verbose
+// log.
 //
 //   topic-crew.ts kickoff | topic-crew.ts replay <task id> [inputs as JSON]
 import { Agent, Crew, Task } from 'reprise'

@@ -1,4 +1,4 @@
-// `npm run ways`, as somebody runs it who wants to see the four ways side by side.
+// `npm run ways`, which shows the four ways side by side.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
@@ -12,24 +12,28 @@ const skip =
   (await without('postgres')) ||
   (await withoutRestate())
 
-test('one crew file gives the same in process, in workers, by Restate and by functions', { skip }, async () => {
-  await using folder = await temporaryFolder()
-  const { code, stdout, stderr } = await run('scripts/ways/show.ts', [], folder.path, {})
-  assert.equal(stderr, '')
-  assert.equal(code, 0, stdout)
-  const [, table = ''] = /─\n([^]*?)\n\n/.exec(stdout) ?? []
-  const rows = table.split('\n').map((line) => line.trim().split(/ {2,}/))
-  const ways = rows.filter((cells) => cells.length > 1)
-  assert.deepEqual(
-    ways.map(([way, result, calls, filed]) => [way, result, calls, filed]),
-    [
-      ['in process', 'as above', '5', '1'],
-      ['workers', 'the same', '5', '1'],
-      ['Restate', 'the same', '5', '1'],
-      ['HTTP functions', 'the same', '5', '1'],
-    ],
-  )
-  assert.equal(rows.filter((cells) => cells.at(-1)?.endsWith(', killed')).length, 3)
-  assert.equal(stdout.match(/^ {3}yes /gm)?.length, 4)
-  for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line)
-})
+test(
+  'one crew file has the same result in process, in workers, through Restate and through functions',
+  { skip },
+  async () => {
+    await using folder = await temporaryFolder()
+    const { code, stdout, stderr } = await run('scripts/ways/show.ts', [], folder.path, {})
+    assert.equal(stderr, '')
+    assert.equal(code, 0, stdout)
+    const [, table = ''] = /─\n([^]*?)\n\n/.exec(stdout) ?? []
+    const rows = table.split('\n').map((line) => line.trim().split(/ {2,}/))
+    const ways = rows.filter((cells) => cells.length > 1)
+    assert.deepEqual(
+      ways.map(([way, result, calls, filed]) => [way, result, calls, filed]),
+      [
+        ['in process', 'as above', '5', '1'],
+        ['workers', 'the same', '5', '1'],
+        ['Restate', 'the same', '5', '1'],
+        ['HTTP functions', 'the same', '5', '1'],
+      ],
+    )
+    assert.equal(rows.filter((cells) => cells.at(-1)?.endsWith(', killed')).length, 3)
+    assert.equal(stdout.match(/^ {3}yes /gm)?.length, 4)
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line)
+  },
+)

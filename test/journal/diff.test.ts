@@ -1,4 +1,4 @@
-// What differs between two runs, as data and as the text that a person reads.
+// The diff of two runs, as data and as text.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { build } from 'esbuild'
@@ -82,7 +82,7 @@ function claims({
   return new Crew({ name: 'claims', tasks: [one, two, three], store, logger: { info: () => {}, warn: () => {} } })
 }
 
-/** Kicks off, and gives the state of the run, also of one that failed. */
+/** Kicks off, and returns the state of the run even if it failed. */
 async function run(given: Given = {}, inputs = { notes: 'water' }): Promise<RunState> {
   const { runId } = await claims(given)
     .kickoff({ inputs })
@@ -142,8 +142,8 @@ function taskOf(diff: RunDiff, name: string): TaskDiff {
   return found
 }
 
-describe('two runs', () => {
-  test('stand as everything else says that runs stand', () => {
+describe('the diff of two runs', () => {
+  test('has the statuses that other views show', () => {
     const stopped: NewEntry = { type: 'run.suspended', reason: 'stopped' }
     const asked: NewEntry = {
       type: 'question.asked',
@@ -156,7 +156,7 @@ describe('two runs', () => {
     assert.equal(diffRuns(folded([]), folded([]), { b: { status: 'abandoned' } }).b.status, 'abandoned')
   })
 
-  test('of the same crew, inputs and answers are the same, whatever their ids, times and tokens', async () => {
+  test('of the same crew, inputs and answers is empty, whatever their ids, times and tokens', async () => {
     const cheaper = standard.map((entry) => ({ ...entry, usage: { input: 1, output: 1 } }))
     const [a, b] = [await run(), await run({ script: cheaper })]
     const diff = diffRuns(a, b)
@@ -170,7 +170,7 @@ describe('two runs', () => {
     )
   })
 
-  test('with another input name it by path, and the first task that it reaches', async () => {
+  test('with different inputs names the input by path, and the first task that it reaches', async () => {
     const diff = diffRuns(await run(), await run({ script: [facts('P-9'), notes, logs] }, { notes: 'fire' }))
     assert.deepEqual(diff.inputs, [{ path: 'inputs.notes', kind: 'changed', a: 'water', b: 'fire' }])
     assert.equal(diff.first, 'facts')
@@ -184,14 +184,14 @@ describe('two runs', () => {
     assert.match(String(diff), /\nThe same in both: log$/)
   })
 
-  test('differ by an input that no task uses, and then no task differs', () => {
+  test('with different unused inputs names no task', () => {
     const diff = diffRuns(folded([], ['job'], { a: 1 }), folded([], ['job'], { a: 2 }))
     assert.equal(diff.same, false)
     assert.equal(diff.first, undefined)
     assert.match(String(diff), /No task differs, only the inputs\./)
   })
 
-  test('of which one failed differ in status and error, and in what was not done any more', async () => {
+  test('with one failed run has status, error and the tasks that were not reached', async () => {
     const diff = diffRuns(
       await run(),
       await run({ script: [lookup, facts('P-77'), { when: 'Note', error: 'no luck' }] }),
@@ -213,14 +213,14 @@ describe('two runs', () => {
     assert.match(String(diff), /Task log: status and output differ\n {2}- executed .*\n {2}\+ pending\n/)
   })
 
-  test('that failed alike but for the message differ', () => {
+  test('of failures with different messages has the error', () => {
     const failed = (message: string): RunState =>
       folded([{ type: 'run.failed', error: { code: 'STORE_FAILED', message } }])
     assert.equal(diffRuns(failed('one'), failed('one')).same, true)
     assert.equal(diffRuns(failed('one'), failed('two')).same, false)
   })
 
-  test('give what each spent and how long it took', async () => {
+  test('has cost and duration of each', async () => {
     const model = scriptedModel([{ when: 'Task', reply: 'x', usage: { input: 7, output: 3 } }])
     const task = new Task({ name: 'job', description: 'Do it', agent: new Agent({ role: 'A', goal: 'g', model }) })
     const { runId } = await new Crew({ name: 'c', tasks: [task], store }).kickoff()
@@ -232,11 +232,11 @@ describe('two runs', () => {
   })
 })
 
-describe('a list of tasks', () => {
+describe('the diff of two lists of tasks', () => {
   const done = (...tasks: readonly string[]): RunState =>
     folded([...tasks.flatMap((name) => executed(name, `output of ${name}`)), completed], tasks)
 
-  test('with one inserted differs in that one alone', () => {
+  test('has only an inserted task', () => {
     const diff = diffRuns(done('one', 'two'), done('one', 'new', 'two'))
     assert.deepEqual(differing(diff), [['new', ['presence']]])
     assert.equal(taskOf(diff, 'new').a, undefined)
@@ -247,7 +247,7 @@ describe('a list of tasks', () => {
     )
   })
 
-  test('with one removed names it behind those of the second run', () => {
+  test('has a removed task after those of the second run', () => {
     const diff = diffRuns(done('old', 'one'), done('one'))
     assert.deepEqual(
       diff.tasks.map((task) => task.name),
@@ -257,7 +257,7 @@ describe('a list of tasks', () => {
     assert.match(String(diff), /Task old: only in the first run/)
   })
 
-  test('with one renamed has the old and the new', async () => {
+  test('has the old and the new name of a renamed task', async () => {
     const diff = diffRuns(await run(), await run({ name: 'archive' }))
     assert.deepEqual(differing(diff), [
       ['archive', ['presence']],
@@ -265,7 +265,7 @@ describe('a list of tasks', () => {
     ])
   })
 
-  test('in another order differs, though no task of it does', () => {
+  test('has a changed order, without a change of a task', () => {
     const diff = diffRuns(done('one', 'two', 'old'), done('two', 'new', 'one'))
     assert.deepEqual(diff.order, { a: ['one', 'two'], b: ['two', 'one'] })
     const swapped = diffRuns(done('one', 'two'), done('two', 'one'))
@@ -275,7 +275,7 @@ describe('a list of tasks', () => {
     assert.equal(diffRuns(done('one', 'two'), done('new', 'one', 'two')).order, undefined)
   })
 
-  test('leaves out a task that was taken out of the crew before a resume', () => {
+  test('leaves out a task that was removed from the crew before a resume', () => {
     const tasks = [{ name: 'one', id: 'one', description: 'Do one' }]
     const resumed = folded(
       [...executed('one', 'x'), ...executed('gone', 'y'), { type: 'run.resumed', owner, tasks }, completed],
@@ -285,8 +285,8 @@ describe('a list of tasks', () => {
   })
 })
 
-describe('a replay', () => {
-  test('that inherits and gives the same again is the same as its parent', async () => {
+describe('the diff of a replay with its parent', () => {
+  test('is empty if it inherits and computes the same again', async () => {
     const parent = await run()
     const { runId } = await claims().replay('note', { runId: parent.run })
     const diff = diffRuns(parent, await stateOf(store, runId))
@@ -298,7 +298,7 @@ describe('a replay', () => {
     assert.equal(diff.b.usage.calls, 2)
   })
 
-  test('with a changed prompt shows what was sent, before and after', async () => {
+  test('with a changed prompt has the messages before and after', async () => {
     const parent = await run()
     const changed = claims({ goal: 'Handle claims fast', description: 'Note for Bob', settings: { temperature: 0.5 } })
     const { runId } = await changed.replay('note', { runId: parent.run })
@@ -351,7 +351,7 @@ describe('a replay', () => {
     assert.deepEqual(prompt.schema, [{ path: 'schema', kind: 'removed', a: { type: 'object' } }])
   })
 
-  test('of an edited output says that nobody was asked for it', () => {
+  test('of an edited output says that no model made it', () => {
     const edit: NewEntry = { type: 'task.edited', path: 'job', raw: 'by hand', structured: false, by: 'Ada' }
     const diff = diffRuns(folded([...executed('job', 'by model'), completed]), folded([edit, completed]))
     assert.deepEqual(differing(diff), [['job', ['output']]])
@@ -361,8 +361,8 @@ describe('a replay', () => {
   })
 })
 
-describe('steps', () => {
-  test('part at the first tool call with another input, named by its path on both sides', async () => {
+describe('the diff of steps', () => {
+  test('begins at the first tool call with another input, named by its path on both sides', async () => {
     const again: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: { number: 'P-78' } }] }
     const diff = diffRuns(await run(), await run({ script: [lookup, again, facts('P-77'), notes, logs] }))
     const { steps, differences } = taskOf(diff, 'facts')
@@ -378,14 +378,14 @@ describe('steps', () => {
     )
   })
 
-  test('part at a call that failed where the other gave a result', async () => {
+  test('begins at a call that failed where the other returned a result', async () => {
     const { parting } = taskOf(diffRuns(await run(), await run({ since: 'broken' })), 'facts').steps
     assert.deepEqual([parting?.a?.path, parting?.b?.path], ['facts#1/1.0', 'facts#1/1.0'])
     assert.equal(parting?.a?.kind === 'tool' && parting.a.outcome, 'result')
     assert.equal(parting?.b?.kind === 'tool' && parting.b.outcome, 'error')
   })
 
-  test('do not part when the same call gave something else, which is told all the same', async () => {
+  test('does not begin at an equal call with another result, which is listed still', async () => {
     const diff = diffRuns(await run(), await run({ since: '2021' }))
     assert.equal(diff.same, true)
     assert.deepEqual(taskOf(diff, 'facts').steps.results, [
@@ -399,7 +399,7 @@ describe('steps', () => {
     ])
   })
 
-  test('of a refused attempt belong to the one that carries it on', async () => {
+  test('puts those of a refused attempt into the attempt that continues it', async () => {
     const { reply } = facts('P-77') as { reply: Json }
     const refused: ScriptEntry[] = [
       lookup,
@@ -414,8 +414,8 @@ describe('steps', () => {
   })
 })
 
-describe('outputs', () => {
-  test('that are structured are compared by path, and lists are lined up', () => {
+describe('the diff of outputs', () => {
+  test('that are structured compares by path, and lines up lists', () => {
     const a = { policy: 'P-77', issues: ['water', 'mould'], gone: 1 }
     const b = { issues: ['smoke', 'water', 'mould'], policy: 'P-78' }
     const { output } = taskOf(outputs(JSON.stringify(a), JSON.stringify(b), true), 'job')
@@ -426,13 +426,13 @@ describe('outputs', () => {
     ])
   })
 
-  test('with the same values, written otherwise, differ in nothing but their text', () => {
+  test('with equal values in another notation has only their text', () => {
     const diff = outputs('{"a":1,"b":2}', '{ "b": 2, "a": 1 }', true)
     assert.deepEqual(taskOf(diff, 'job').output?.changes, [])
     assert.match(String(diff), /the same values, written otherwise/)
   })
 
-  test('of several lines show what changed, with three equal lines around it unless told', () => {
+  test('of several lines shows the changes with three equal lines around them, unless configured', () => {
     const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`)
     const diff = outputs(lines.join('\n'), lines.with(15, 'another').join('\n'))
     const shown = `  output
@@ -450,7 +450,7 @@ describe('outputs', () => {
     assert.ok(diffText(diff, { context: 0 }).endsWith('⋮ 15 equal lines\n  - line 15\n  + another\n  ⋮ 14 equal lines'))
   })
 
-  test('of one long line show the words that changed and those around them', () => {
+  test('of one long line shows the changed words and those around them', () => {
     const long = (word: string): string =>
       `${'The beginning is the same. '.repeat(20)}Send ${word} today. ${'So is the end. '.repeat(20)}`
     const text = String(outputs(long('Ada'), long('Bob')))
@@ -459,11 +459,11 @@ describe('outputs', () => {
     assert.ok(text.length < 800, text)
   })
 
-  test('that differ in a space at the end of a line show it', () => {
+  test('that differ in a space at the end of a line shows it', () => {
     assert.match(String(outputs('same\nend', 'same\nend ')), / {2}- end\n {2}\+ end·$/)
   })
 
-  test('in any script are cut between characters and never wider than 80 columns', () => {
+  test('in any script cuts between characters, and is never wider than 80 columns', () => {
     const a = `${'東京都の天気は晴れです。'.repeat(30)}👩‍👩‍👧‍👦 終わり`
     const b = `${'東京都の天気は晴れです。'.repeat(30)}👩‍👩‍👧‍👦👩‍👩‍👧‍👦 終わりました`
     const diff = outputs(a, b)
@@ -474,7 +474,7 @@ describe('outputs', () => {
     assert.match(text, /\+ .*👩‍👩‍👧‍👦👩‍👩‍👧‍👦 終わりました/)
   })
 
-  test('of a megabyte that share nothing are replaced as a whole, and soon', () => {
+  test('of a megabyte without common parts replaces the whole, and ends soon', () => {
     const text = (word: string): string =>
       Array.from({ length: 60_000 }, (_, index) => `${word} number ${index}`).join('\n')
     const [a, b] = [`begin\n${text('apple')}\nend`, `begin\n${text('stone')}\nend`]
@@ -501,8 +501,8 @@ describe('outputs', () => {
   })
 })
 
-describe('the text', () => {
-  test('shows what would steer a terminal instead of sending it there', () => {
+describe('the text of a diff', () => {
+  test('shows terminal escapes instead of sending them', () => {
     const evil = '\u001b]0;owned\u0007 \u001b[2J \u009b31m \u202etxt \u2066 \ud800 \u007f\ttab\r'
     const diff = diffRuns(
       folded(
@@ -521,7 +521,7 @@ describe('the text', () => {
     assert.match(text, /\+ ␛\]0;owned␇ ␛\[2J \\u009b31m \\u202etxt \\u2066 \\ud800 ␡→ {3}tab␍/)
   })
 
-  test('has a kind for every line, for those who print in colours', () => {
+  test('has a type for every line, for colored output', () => {
     const diff = outputs('one\ntwo', 'one\nzwei')
     const lines = diffLines(diff)
     assert.equal(lines.map((line) => line.text).join('\n'), String(diff))
@@ -532,7 +532,7 @@ describe('the text', () => {
     ])
   })
 
-  test('is made from the data alone: JSON carries a diff to a page that prints the same', async () => {
+  test('is made from the data alone: a page that gets a diff as JSON prints the same', async () => {
     const diff = diffRuns(
       await run(),
       await run({ goal: 'Other', script: [facts('P-1'), notes, logs] }, { notes: 'x' }),
@@ -555,8 +555,8 @@ const json = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value
 
-describe('for all values', () => {
-  test('the changes of a JSON value make the second one of the first', () => {
+describe('for all values,', () => {
+  test('the changes of a JSON value turn the first one into the second', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         assert.deepEqual(applied(a, jsonChanges(a, b, 'root')), { root: b })
@@ -591,7 +591,7 @@ describe('for all values', () => {
     )
   })
 
-  test('a run is the same as itself', () => {
+  test('a run equals itself', () => {
     const task = fc.constantFrom('one', 'two', 'three')
     const entry = fc.oneof(
       fc.tuple(task, fc.string()).map(([name, raw]) => executed(name, raw)),
@@ -636,7 +636,7 @@ describe('for all values', () => {
   })
 })
 
-test('the journal and the diff bundle for a browser, with nothing of Node in them', async () => {
+test('the journal and the diff are bundled for a browser without any module of Node', async () => {
   const { outputFiles, metafile } = await build({
     stdin: {
       contents: "export * from './src/journal/index.ts'; export * from './src/runs/diff/index.ts'",

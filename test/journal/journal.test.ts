@@ -1,4 +1,4 @@
-// The journal's own parts: JSON, codec, paths, fold.
+// The parts of the journal: JSON, codec, paths, fold.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -41,7 +41,7 @@ const json = fc.letrec<{ value: Json }>((tie) => ({
 })).value
 
 describe('the codec', () => {
-  test('gives back every value, whatever its members are called and however large it is', async () => {
+  test('returns every value, whatever its members are called and however large it is', async () => {
     await fc.assert(
       fc.asyncProperty(json, fc.boolean(), async (value, large) => {
         const result: Json = large ? { value, filler: 'x'.repeat(70_000) } : value
@@ -60,7 +60,7 @@ describe('the codec', () => {
     )
   })
 
-  test('names an entry that is no JSON, and a stored value that is gone', async () => {
+  test("names an entry that isn't JSON, and a missing stored value", async () => {
     const none = () => Promise.resolve(undefined)
     await assert.rejects(decodeEntry(Buffer.from('{"torn'), none, 'entry 3 of run r'), {
       code: 'JOURNAL_DAMAGED',
@@ -75,7 +75,7 @@ describe('the codec', () => {
 })
 
 describe('canonical JSON', () => {
-  test('is the same for equal values, in whatever order their members came', () => {
+  test('is the same for equal values, in any order of their members', () => {
     fc.assert(
       fc.property(json, (value) => {
         assert.equal(canonicalJson(shuffled(value)), canonicalJson(value))
@@ -91,7 +91,7 @@ describe('canonical JSON', () => {
 })
 
 describe('strict JSON', () => {
-  test('takes what JSON gives back unchanged', () => {
+  test('accepts unchanged what JSON returns unchanged', () => {
     fc.assert(
       fc.property(json, (value) => {
         assert.deepEqual(strictJson(value, 'inputs'), { ok: true, value })
@@ -117,13 +117,13 @@ describe('strict JSON', () => {
     })
   }
 
-  test('lets the same object stand twice', () => {
+  test('accepts the same object twice', () => {
     const same = { a: 1 }
     assert.deepEqual(strictJson([same, same], 'inputs'), { ok: true, value: [{ a: 1 }, { a: 1 }] })
   })
 })
 
-test('what JSON makes of a value is kept, and what it cannot is named with its place', () => {
+test('a value is kept as JSON makes it, and what JSON cannot carry is named with its place', () => {
   assert.deepEqual(throughJson({ at: new Date(0), gone: undefined }, 't'), {
     ok: true,
     value: { at: '1970-01-01T00:00:00.000Z' },
@@ -132,7 +132,7 @@ test('what JSON makes of a value is kept, and what it cannot is named with its p
   assert.deepEqual(throughJson({ a: [{ b: 1n }] }, 't'), { ok: false, path: 't.a[0].b', found: 'a bigint' })
 })
 
-test('what JSON makes of a value is exactly what JSON.stringify and JSON.parse make of it', () => {
+test('the kept form of a value is exactly what JSON.stringify and JSON.parse make of it', () => {
   class Point {
     x = 1
     y = undefined
@@ -169,15 +169,15 @@ for (const [what, value] of [
   ['an URLSearchParams', new URLSearchParams('a=1')],
   ['a Map', { toJSON: () => new Map() }],
 ] as const) {
-  test(`of ${what}, JSON would silently make nothing, so its place is named instead`, () => {
+  test(`${what}, which JSON would silently drop, is named with its place`, () => {
     assert.deepEqual(throughJson({ rows: [value] }, 't'), { ok: false, path: 't.rows[0]', found: what })
   })
 }
 
-describe('a value that is nested too deeply', () => {
+describe('a value nested too deeply', () => {
   const nested = (levels: number): Json => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as Json
 
-  test('is refused from the level behind the limit on, however deep it is', () => {
+  test('is refused from the level after the limit on, however deep it is', () => {
     for (const check of [strictJson, throughJson]) {
       assert.equal(check(nested(nestingLimit), 'v').ok, true)
       for (const levels of [nestingLimit + 1, 2_000, 100_000]) {
@@ -190,7 +190,7 @@ describe('a value that is nested too deeply', () => {
     }
   })
 
-  test('is told from one that is not', () => {
+  test("is distinguished from one that isn't", () => {
     assert.equal(isNestedDeeper(nested(10), 10), false)
     assert.equal(isNestedDeeper(nested(11), 10), true)
     assert.equal(isNestedDeeper({ a: [nested(100_000)] }, 10), true)
@@ -198,7 +198,7 @@ describe('a value that is nested too deeply', () => {
   })
 })
 
-test('paths nest and lead back', () => {
+test('paths nest and parse back', () => {
   const nested = attemptPath('analyst', 1, callPath(turnPath(attemptPath('note 1.2', 2), 3), 0))
   assert.equal(nested, 'note 1.2#2/3.0/analyst#1')
   assert.equal(parentPath(nested), 'note 1.2#2/3.0')
@@ -242,13 +242,13 @@ describe('the fold', () => {
     assert.deepEqual(state.tasks.get('a')?.output?.usage, { calls: 1, input: 2, output: 3 })
   })
 
-  test('counts no time in which the run lay in a file before it was imported as work', () => {
+  test('does not count the time of a run in a file before its import as work', () => {
     const later = new Date(Date.parse(stamp.at) + 86_400_000).toISOString()
     const imported = { ...stamped([{ type: 'run.imported' }])[0], seq: 4, at: later } as Entry
     assert.equal(fold([...stamped(whole).slice(0, 3), imported]).activeMs, 0)
   })
 
-  test('counts a task without its completion as not done, even in a completed run', () => {
+  test('treats a task without its completion as not done, even in a completed run', () => {
     const state = fold(stamped(whole).filter((entry) => entry.seq !== 4))
     assert.deepEqual(state.missing, [4])
     assert.equal(state.status, 'suspended')
@@ -257,7 +257,7 @@ describe('the fold', () => {
     assert.equal(state.tasks.get('b')?.status, 'completed')
   })
 
-  test('keeps work inside of a step apart from the task’s own attempts', () => {
+  test('keeps work inside a step apart from the task’s own attempts', () => {
     const nested = { ...stamped(whole)[1], seq: 4, path: 'a#1/1.0/helper#1' } as Entry
     const state = fold([...stamped(whole).slice(0, 3), nested])
     assert.equal(state.unknown, undefined)
@@ -266,7 +266,7 @@ describe('the fold', () => {
     assert.equal(state.attempts.get('a#1')?.status, 'open')
   })
 
-  test('takes no output that is to be JSON and is none, or is nested too deeply, whoever gave it', () => {
+  test("accepts no structured output that isn't JSON or is nested too deeply, whatever its source", () => {
     for (const raw of ['{"torn', '['.repeat(2_000) + ']'.repeat(2_000)]) {
       const output = { raw, structured: true, usage: reply.usage, startedAt: stamp.at, completedAt: stamp.at }
       const from = { run: 'p', incarnation: 'p', seq: 1 }

@@ -1,5 +1,5 @@
-// Entries that a person edited, or somebody made up: each is read as it is or refused with its number and field, and
-// nothing that works with what was read stumbles over it.
+// Edited or forged entries: each is read as it is or refused with its number and field, and no later code fails on an
+// entry that was read.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { conversation } from '../../src/engine/model/conversation.ts'
@@ -226,7 +226,7 @@ const decode = (line: object, seq: number): Entry =>
 
 const whole = lines.map((line, index) => decode(line, index + 1))
 
-/** All that is made of a journal without the code of its crew. */
+/** Runs everything that works on a journal without the code of its crew. */
 function use(entries: readonly Entry[]): void {
   const state = fold(entries)
   listingRow(state)
@@ -256,12 +256,12 @@ function put(target: unknown, names: readonly string[], value: unknown): void {
   else (holder as Record<string, unknown>)[last] = value
 }
 
-test('every type of entry is taken as it is written', () => {
+test('every entry type is read as it is written', () => {
   assert.equal(new Set(every.map((entry) => entry.type)).size, 30)
   use(whole)
 })
 
-describe('an entry in which one thing was changed', () => {
+describe('an entry with one change', () => {
   const others: unknown[] = [
     undefined,
     null,
@@ -309,7 +309,7 @@ for (const [change, message] of [
   [{ owner: { ...owner, pid: 'x' } }, 'owner.pid is "x", not a number from 0 on'],
   [{ effects: 'constructor' }, 'effects is "constructor", not ask or again or never'],
 ] as const) {
-  test(`says what is wrong: ${message}`, () => {
+  test(`is refused with the reason: ${message}`, () => {
     assert.throws(() => decode({ ...lines[0], ...change }, 1), {
       code: 'JOURNAL_DAMAGED',
       message: `entry 1 of run r is a "run.created" whose ${message}; fix that line, or restore the journal from a copy`,
@@ -317,13 +317,13 @@ for (const [change, message] of [
   })
 }
 
-test('what is added to an entry is let through, and so are types of later code', () => {
+test('added fields of an entry are ignored, and so are types of later code', () => {
   const [created] = lines
   decode({ ...created, extra: { deep: 1 } }, 1)
   decode({ v: journalVersion, seq: 2, type: 'dream.seen', inputs: null }, 2)
 })
 
-test('an entry of another format is refused with both numbers and what to do', () => {
+test('an entry of another format is refused with both numbers and the remedy', () => {
   for (const v of [journalVersion - 1, journalVersion + 1, undefined]) {
     assert.throws(() => decode({ ...lines[0], v }, 1), {
       code: 'JOURNAL_DAMAGED',

@@ -1,4 +1,4 @@
-// Values that are stored apart from their lines, when somebody has been at them.
+// Values stored apart from their lines, after changes by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { blobReferences, decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
@@ -30,7 +30,7 @@ const lineOf = (result: Json): Buffer => {
   return Buffer.from(JSON.stringify({ v, ...entry }))
 }
 
-test('a stored value whose bytes were changed is named with its entry and what to do', async () => {
+test('a stored value with changed bytes is named with its entry and the remedy', async () => {
   const { bytes, blobs } = encodeEntry({ type: 'tool.returned', outcome: { result: 'x'.repeat(70_000) } }, stamp)
   const hash = blobs[0]?.hash ?? ''
   for (const changed of [`"${'y'.repeat(70_000)}"`, '"torn', '']) {
@@ -44,7 +44,7 @@ test('a stored value whose bytes were changed is named with its entry and what t
   }
 })
 
-test('a stored value that is no JSON, or nested too deeply, is named', async () => {
+test("a stored value that isn't JSON, or is nested too deeply, is named", async () => {
   const { put, read } = values()
   for (const [text, what] of [
     ['{"torn', /is not JSON; restore/],
@@ -54,7 +54,7 @@ test('a stored value that is no JSON, or nested too deeply, is named', async () 
   }
 })
 
-test('a line that is nested too deeply is named', async () => {
+test('a line nested too deeply is named', async () => {
   const deep = Buffer.from(
     `{"v":${journalVersion},"seq":3,"type":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
   )
@@ -65,7 +65,7 @@ test('a line that is nested too deeply is named', async () => {
   })
 })
 
-test('values that refer to one another twice over are read once each, and refused where they grow without bounds', async () => {
+test('values that refer to one another twice are read once each, and refused if they grow without bounds', async () => {
   const twice = (levels: number) => {
     const store = values()
     let last = store.put(JSON.stringify('x'.repeat(100)))
@@ -85,7 +85,7 @@ test('values that refer to one another twice over are read once each, and refuse
   assert.equal(bomb.reads(), 61)
 })
 
-test('a chain of references is followed as far as an entry is deep, whether it adds levels or not', async () => {
+test('a chain of references is followed as far as an entry may be deep, whether it adds levels or not', async () => {
   for (const wrap of [(value: Json) => [value], (value: Json) => value]) {
     const { put, read } = values()
     let last = put('1')
@@ -97,7 +97,7 @@ test('a chain of references is followed as far as an entry is deep, whether it a
   }
 })
 
-test('looking for references copes with what is no JSON, and with any depth', () => {
+test('the search for references copes with text other than JSON, and with any depth', () => {
   assert.deepEqual(blobReferences('{"$blob"'), [])
   const deep = `${'['.repeat(100_000)}{"$blob":"h"}${']'.repeat(100_000)}`
   assert.deepEqual(blobReferences(deep), ['h'])

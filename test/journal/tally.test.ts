@@ -1,4 +1,4 @@
-// What the fold counts on the way is what looking at all tasks and questions would give.
+// The counts that the fold keeps equal a full count of tasks and questions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -79,7 +79,7 @@ function stateAfter(entries: readonly NewEntry[], check: (state: RunState) => vo
   return state
 }
 
-test('after every entry, the tally of a run is what counting its tasks and questions gives', () => {
+test('after every entry, the tally of a run equals a count of its tasks and questions', () => {
   const journal = fc.array(fc.oneof({ weight: 9, arbitrary: within }, { weight: 1, arbitrary: resumed }), {
     maxLength: 40,
   })

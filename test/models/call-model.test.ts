@@ -4,7 +4,7 @@ import type { ToolRequest } from '../../src/journal/entries.ts'
 import { callModel } from '../../src/models/call-model.ts'
 import { chatReply, environmentOf, lookup, openMock, openServer, requestOf, sendJson } from './support.ts'
 
-test('gives the text, the usage and the reason to stop of a plain reply', async () => {
+test('a model call returns the text, the usage and the stop reason of a plain reply', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { content: 'Hi.', usage: { prompt_tokens: 11, completion_tokens: 2 }, model: 'gpt-test' })
@@ -18,14 +18,14 @@ test('gives the text, the usage and the reason to stop of a plain reply', async 
   })
 })
 
-test('names the model that really answered when it is another than the one asked for', async () => {
+test("a model call names the model that answered if it isn't the requested one", async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { content: 'Hi.', model: 'gpt-test-2030-01-01' })
   assert.equal((await callModel(requestOf())).model, 'gpt-test-2030-01-01')
 })
 
-test('gives two parallel tool calls in their order without making them', async () => {
+test('a model call returns two parallel tool calls in order without executing them', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', {
@@ -41,7 +41,7 @@ test('gives two parallel tool calls in their order without making them', async (
   ])
 })
 
-test('tells two calls apart to which a server gave the same id', async () => {
+test('a model call distinguishes two tool calls to which a server gave the same id', async () => {
   await using server = await openServer((response) =>
     sendJson(response, 200, chatReply({ tool_calls: [wireCall('x', 'P-1'), wireCall('x', 'P-2')] })),
   )
@@ -53,7 +53,7 @@ test('tells two calls apart to which a server gave the same id', async () => {
   ])
 })
 
-test('marks a call whose arguments are broken JSON and keeps what they were', async () => {
+test('a model call marks a tool call whose arguments are broken JSON and keeps them', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { toolCalls: [{ id: 'a', name: 'lookup', arguments: '{"number":' }] })
@@ -63,7 +63,7 @@ test('marks a call whose arguments are broken JSON and keeps what they were', as
   assert.match(part.invalid ?? '', /lookup is not valid JSON.*\{"number":/)
 })
 
-test('marks a call of a tool that does not exist and names those that do', async () => {
+test('a model call marks a call of an unknown tool and names the known ones', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { toolCalls: [{ id: 'a', name: 'destroy', arguments: '{}' }] })
@@ -72,7 +72,7 @@ test('marks a call of a tool that does not exist and names those that do', async
   assert.equal(part.invalid, 'There is no tool called "destroy". The tools are: lookup.')
 })
 
-test('keeps a call that a model makes although it was told to make none', async () => {
+test('a model call keeps a tool call that the model makes although it must not', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { toolCalls: [{ id: 'a', name: 'lookup', arguments: '{"number":"P-1"}' }] })
@@ -81,7 +81,7 @@ test('keeps a call that a model makes although it was told to make none', async 
   assert.equal(body(mock.getLastRequest())['tool_choice'], 'none')
 })
 
-test('sends the schema of the answer, and gives a reply that does not fit it as it came', async () => {
+test('a model call sends the schema of the answer, and returns a reply that does not fit it unchanged', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { content: 'not JSON at all' })
@@ -92,7 +92,7 @@ test('sends the schema of the answer, and gives a reply that does not fit it as 
   assert.equal(format.json_schema.strict, true)
 })
 
-test('leaves strict mode for a schema with optional members, which strict mode refuses', async () => {
+test('a model call leaves strict mode for a schema with optional members, which strict mode refuses', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { content: '{}' })
@@ -101,7 +101,7 @@ test('leaves strict mode for a schema with optional members, which strict mode r
   assert.equal(format.json_schema.strict, false)
 })
 
-test('sends the settings that it knows', async () => {
+test('a model call sends the settings that it knows', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.onMessage('hello', { content: 'Hi.' })
@@ -111,7 +111,7 @@ test('sends the settings that it knows', async () => {
   assert.equal(sent['max_tokens'], 50)
 })
 
-test('carries a conversation on with tool results in the order of the calls', async () => {
+test('a model call continues a conversation with tool results in the order of the calls', async () => {
   await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: 'Done.' })))
   using _ = environmentOf({ OPENAI_BASE_URL: server.url })
   await callModel(

@@ -1,4 +1,4 @@
-// What a run has spent is kept in parts, and their price is that of the calls. The numbers come from the package's own
+// The spending of a run is kept in parts whose price is that of the calls. The numbers come from the package's own
 // table.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const at = '2026-10-01T09:00:00.000Z'
 const long = 'google/gemini-2.5-pro'
 const one = (fields: Partial<Usage> = {}): Usage => ({ calls: 1, input: 1000, output: 100, ...fields })
 
-test('what a run has spent costs what its calls cost, whatever their model, length and time', async () => {
+test('the spending of a run costs what its calls cost, whatever their model, length and time', async () => {
   using _ = environmentOf({})
   const models = await namesOf((model) => stepsOf(model).length > 0 || JSON.stringify(model).includes('time_of_date'))
   const lengths = [128_000, 128_001, 199_999, 200_000, 200_001, 271_999, 272_000, 272_001, 600_000]
@@ -47,7 +47,7 @@ test('what a run has spent costs what its calls cost, whatever their model, leng
   assert.ok(priced > 50, `only ${priced} of these have a price`)
 })
 
-test('the parts of a run that lasts for days stay few, and have the price of its calls where that is one all day', async () => {
+test('the spending of a run that lasts for days stays compact, and costs what its calls do if the price is constant', async () => {
   using _ = environmentOf({})
   const run = emptyState('r')
   let sum = 0
@@ -61,7 +61,7 @@ test('the parts of a run that lasts for days stay few, and have the price of its
   near(await costOfSpending(run.spending.values(), {}), sum)
   const kept = JSON.parse(JSON.stringify([...run.spending.values()])) as Spending[]
   assert.deepEqual([...restoreSpending(kept)], [...run.spending])
-  // of a model that costs less at night, nobody knows any more when it was asked
+  // for a model that is cheaper at night, the time of the calls is no longer known
   const [night = ''] = await namesOf((model) => JSON.stringify(model).includes('time_of_date'))
   const asked = emptyState('r')
   for (let hour = 0; hour < 100; hour++)
@@ -69,7 +69,7 @@ test('the parts of a run that lasts for days stay few, and have the price of its
   assert.equal(await costOfSpending(asked.spending.values(), {}), undefined)
 })
 
-test('crews without number within one run make no parts without number', () => {
+test('the spending of a run with countless nested crews stays compact', () => {
   const run = emptyState('r')
   for (let crew = 0; crew < 1_000; crew++) addSpending(run, at, long, one({ calls: 3, input: 150_000 }))
   assert.ok(run.spending.size <= 97, `${run.spending.size} parts`)
@@ -78,14 +78,14 @@ test('crews without number within one run make no parts without number', () => {
   assert.equal(run.spent.calls, 3_000)
 })
 
-test('every length from which on a known model costs more is one by which calls are told apart', async () => {
+test('calls are separated at every length from which a known model costs more', async () => {
   const known = new Set<number>()
   for (let step = nextPriceStep(0); step < Number.POSITIVE_INFINITY; step = nextPriceStep(step)) known.add(step)
   const unknown = await namesOf((model) => stepsOf(model).some((step) => !known.has(step)))
   assert.deepEqual(unknown, [])
 })
 
-test('a call that the server did not count makes the cost unknown, however many others it did count', async () => {
+test('one call without a token count makes the cost unknown, however many others have one', async () => {
   using _ = environmentOf({})
   const run = emptyState('r')
   for (let call = 0; call < 3; call++) addSpending(run, at, long, one())
@@ -95,7 +95,7 @@ test('a call that the server did not count makes the cost unknown, however many 
   assert.equal(await costOfSpending(run.spending.values(), {}), undefined)
 })
 
-test('what a crew has spent has no price where only the sum of calls is known that may have been long', async () => {
+test('the spending of a crew has no price if only the sum of possibly long calls is known', async () => {
   using _ = environmentOf({})
   const run = emptyState('r')
   const short = one({ calls: 3, input: 150_000 })
@@ -112,7 +112,7 @@ function near(cost: number | undefined, expected: number | undefined): void {
 
 const packageIds = { openai: 'openai', anthropic: 'anthropic', google: 'google', deepseek: 'deepseek', xai: 'x-ai' }
 
-/** Of the models for which it holds. */
+/** The names of the models for which `holds` returns true. */
 async function namesOf(holds: (model: ModelInfo) => boolean): Promise<string[]> {
   const providers = (await waitForUpdate()) ?? []
   const names = Object.entries(packageIds).flatMap(([name, id]) =>

@@ -1,5 +1,5 @@
-// Nothing here knows a price of the package by heart, so that newer data does not break a test: numbers are those of a
-// user's own prices, or are compared with one another, or come from the package's own table.
+// No test contains a price of the package, so that newer data does not break it: numbers are a user's own prices, are
+// compared with one another, or come from the package's own table.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -19,14 +19,14 @@ const known = defaultModel
 const one = (fields: Partial<Usage> = {}): Usage => ({ calls: 1, input: 1000, output: 100, ...fields })
 const price = { input: 2, output: 8, cacheRead: 0.5, cacheWrite: 4 }
 
-test("a user's price is dollars per million tokens, with cached tokens at their own rates", async () => {
+test("a user's price is in dollars per million tokens, with cached tokens at their own rates", async () => {
   const prices = { 'acme/large': price }
   assert.equal(await costOf('acme/large', one({ input: 1_000_000, output: 500_000 }), { prices }), 6)
   const cached = one({ input: 1_000_000, output: 0, cacheRead: 500_000, cacheWrite: 250_000 })
   assert.equal(await costOf('acme/large', cached, { prices }), 0.5 + 0.25 + 1)
 })
 
-test('cached tokens without a price of their own cost what other input costs', async () => {
+test('cached tokens without their own price cost what other input costs', async () => {
   const prices = { 'acme/large': { input: 2, output: 8 } }
   const cached = one({ input: 1_000_000, output: 0, cacheRead: 500_000, cacheWrite: 250_000 })
   assert.equal(await costOf('acme/large', cached, { prices }), 2)
@@ -57,7 +57,7 @@ test('a reply of a real server counts cached tokens within its input, and reason
   assert.equal(cost, (200 * 2 + 800 * 0.5 + 100 * 8) / 1e6)
 })
 
-test("a user's price wins over the built-in one, for the name as written and for a model object", async () => {
+test("a user's price overrides the built-in one, for the name as written and for a model object", async () => {
   using _ = environmentOf({})
   const prices = { [known]: { input: 1000, output: 0 } }
   assert.equal(await costOf(known, one(), { prices }), 1)
@@ -72,7 +72,7 @@ test('a price may be given under any name of the provider', async () => {
   assert.equal(await costOf(modelName('gemini/house'), one(), { prices }), 1)
 })
 
-test('models of hosts of many models have the price of that host, unless an address leads elsewhere', async () => {
+test('models of hosts of many models have the price of that host, unless they have another address', async () => {
   const hosted = [
     'bedrock/amazon.nova-lite-v1:0',
     'openrouter/openai/gpt-4o',
@@ -99,7 +99,7 @@ test('a deployment of Azure, which may be of any model, and Claude on Vertex, wh
   assert.equal(await costOf('vertex/claude-sonnet-4@20250514', one()), undefined)
 })
 
-test('a price for a model without its provider holds for that model of every provider, after the whole name', async () => {
+test('a price for a model without a provider applies to that model of every provider, after the full name', async () => {
   const prices = { 'qwen-3': { input: 1000, output: 0 }, 'local/qwen-3': { input: 3000, output: 0 } }
   assert.equal(await costOf('ollama/qwen-3', one(), { prices }), 1)
   assert.equal(await costOf('local/qwen-3', one(), { prices }), 3)
@@ -107,7 +107,7 @@ test('a price for a model without its provider holds for that model of every pro
   assert.equal(await costOf('together/org/qwen', one(), { prices: { 'org/qwen': price } }), 0.0028)
 })
 
-test("a price of OpenAI's own model is not that of the same model at a gateway", async () => {
+test("a price of OpenAI's own model isn't that of the same model at a gateway", async () => {
   assert.equal(await costOf('gateway/openai/gpt-5-mini', one(), { prices: { 'openai/gpt-5-mini': price } }), undefined)
 })
 
@@ -120,7 +120,7 @@ test('the default model has a price, and more tokens cost more', async () => {
   assert.ok((await costOf(known, one({ cacheRead: 900 })))! < cost)
 })
 
-test('what Anthropic writes into its cache costs more than other input, what it reads from there less', async () => {
+test("a token written into Anthropic's cache costs more than other input, and one read from it less", async () => {
   using _ = environmentOf({})
   const [plain, written, read] = await Promise.all(
     [{}, { cacheWrite: 900 }, { cacheRead: 900 }].map((fields) => costOf('anthropic/claude-sonnet-4-5', one(fields))),
@@ -128,7 +128,7 @@ test('what Anthropic writes into its cache costs more than other input, what it 
   assert.ok(written! > plain! && read! < plain!, `${plain}, ${written}, ${read}`)
 })
 
-test('every provider with a built-in price is found by the name that its model objects have', async () => {
+test('every provider with a built-in price is found by the name in its model objects', async () => {
   using _ = environmentOf({})
   for (const [name, id] of Object.entries(packageIds)) {
     const priced = (await modelsOf(id)).filter((model) => pricesOf(model).every(hasTokenPrices))
@@ -137,7 +137,7 @@ test('every provider with a built-in price is found by the name that its model o
   }
 })
 
-test('what is not known is undefined, never 0', async () => {
+test('an unknown cost is undefined, never 0', async () => {
   using _ = environmentOf({})
   const names = ['openai/llama-3', 'openai/no-such-model', 'ollama/llama3', `ollama/${known}`, 'local/gpt-5-mini']
   names.push('my-openai-proxy/gpt-5-mini', 'azure/gpt-5-mini', 'gpt-5-mini', 'openai/', 'openai', '/', '', 'openai/(((')
@@ -148,7 +148,7 @@ test('what is not known is undefined, never 0', async () => {
   }
 })
 
-test('a model that the data lists without a price of its tokens is unknown, not free', async () => {
+test('a model listed without a price of its tokens has an unknown cost, not 0', async () => {
   using _ = environmentOf({})
   let seen = 0
   for (const [name, id] of Object.entries(packageIds)) {
@@ -161,7 +161,7 @@ test('a model that the data lists without a price of its tokens is unknown, not 
   assert.ok(seen > 0, 'there are such models')
 })
 
-test('a version that the data does not have is not priced as the version before it', async () => {
+test('a version missing from the data is not priced as the previous version', async () => {
   using _ = environmentOf({})
   assert.ok((await costOf('anthropic/claude-sonnet-4-5', one())) !== undefined)
   assert.ok((await costOf('anthropic/claude-sonnet-4-5-20250929', one())) !== undefined)
@@ -169,7 +169,7 @@ test('a version that the data does not have is not priced as the version before 
   assert.equal(await costOf('anthropic/claude-sonnet-4-5-77-20300101', one()), undefined)
 })
 
-test('a server of one’s own under the name of a provider has no built-in price', async () => {
+test('a custom server under the name of a provider has no built-in price', async () => {
   const oss = 'openai/gpt-oss-120b'
   {
     using _ = environmentOf({ OPENAI_BASE_URL: 'http://127.0.0.1:8000/v1', ANTHROPIC_BASE_URL: 'not a URL' })
@@ -182,7 +182,7 @@ test('a server of one’s own under the name of a provider has no built-in price
   assert.ok((await costOf(known, one())) !== undefined)
 })
 
-test('no call costs 0 where the price is known; a call that the server did not count is unknown unless it is free', async () => {
+test('no call costs 0 if the price is known, and an uncounted call is unknown unless the model is free', async () => {
   using _ = environmentOf({})
   for (const prices of [{ [known]: price }, {}]) {
     assert.equal(await costOf(known, noUsage, { prices }), 0)
@@ -193,7 +193,7 @@ test('no call costs 0 where the price is known; a call that the server did not c
   assert.equal(await costOf('ollama/llama3', one(), { prices: free }), 0)
 })
 
-test('counts that cannot be true have no cost and throw nothing', async () => {
+test('impossible counts have no cost and throw nothing', async () => {
   using _ = environmentOf({})
   const wrong = [{ input: -1 }, { output: Number.NaN }, { cacheRead: 1001 }, { cacheRead: 600, cacheWrite: 600 }]
   for (const prices of [{ [known]: price }, {}]) {
@@ -203,7 +203,7 @@ test('counts that cannot be true have no cost and throw nothing', async () => {
   }
 })
 
-test('tokens cost what they cost on their day', async () => {
+test('tokens have the price of their day', async () => {
   using _ = environmentOf({})
   const [name, model] = await find((candidate) => datesOf(candidate).length > 0)
   const change = new Date(datesOf(model)[0]!)
@@ -212,7 +212,7 @@ test('tokens cost what they cost on their day', async () => {
   assert.ok(before !== undefined && after !== undefined && before !== after, `${name}: ${before} and ${after}`)
 })
 
-test('a sum of calls above the limit of a dearer tier is unknown, since one long call would cost more', async () => {
+test('a sum of calls above the limit of a higher tier is unknown, since one long call would cost more', async () => {
   using _ = environmentOf({})
   const [name, model] = await find((candidate) => tierOf(candidate) !== undefined)
   const start = tierOf(model)!
@@ -241,7 +241,7 @@ test('the package of prices is loaded when a built-in price is first needed, not
   assert.equal(stdout, '[false,true,true]\n', stderr)
 })
 
-test('no price is asked of the network, now or later', () => {
+test('no price is fetched from the network, now or later', () => {
   // Every connection of Node's own clients is one of these sockets, as the last two lines of the child show.
   const { stdout, stderr } = child(`
     import http from 'node:http'
@@ -261,7 +261,7 @@ test('no price is asked of the network, now or later', () => {
   assert.equal(stdout, '[0,true]\n', stderr)
 })
 
-test('prices that are none are refused with the model, the value and what to do', () => {
+test('invalid prices are refused with the model, the value and the remedy', () => {
   assert.match(refusal([]), /^prices is a list; give an object of models, such as /)
   assert.match(refusal(undefined), /^prices is undefined; give an object/)
   assert.match(refusal({ ' ': price }), /empty name; give a model/)
@@ -272,7 +272,7 @@ test('prices that are none are refused with the model, the value and what to do'
 })
 
 for (const value of [-1, Number.NaN, Infinity, '0.25', null, true, 1n]) {
-  test(`a price of ${typeof value} ${String(value)} is refused wherever it stands`, () => {
+  test(`a price of ${typeof value} ${String(value)} is refused everywhere`, () => {
     for (const key of Object.keys(price)) {
       const message = refusal({ 'ok/ok': price, 'acme/large': { ...price, [key]: value } })
       assert.ok(
@@ -283,7 +283,7 @@ for (const value of [-1, Number.NaN, Infinity, '0.25', null, true, 1n]) {
   })
 }
 
-test('good prices come back as a copy that the caller cannot change any more', () => {
+test('valid prices are returned as a copy that the caller can no longer change', () => {
   const given = { 'acme/large': { ...price }, free: { input: 0, output: 0 } }
   const checked = pricesCheck.read('prices', given)
   assert.deepEqual(checked, given)
@@ -291,7 +291,7 @@ test('good prices come back as a copy that the caller cannot change any more', (
   assert.equal(checked['acme/large']?.input, 2)
 })
 
-test('a sum of which one part is unknown is unknown', () => {
+test('a sum with an unknown part is unknown', () => {
   assert.equal(addCost(1, 2), 3)
   assert.equal(addCost(0, undefined), undefined)
   assert.equal(addCost(undefined, 0), undefined)

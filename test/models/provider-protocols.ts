@@ -1,4 +1,4 @@
-// What OpenAI, Anthropic and Google answer over the wire when they search the web themselves, in one piece and
+// The replies of OpenAI, Anthropic and Google over the wire when they search the web themselves, in one piece and
 // streamed.
 import type { ServerResponse } from 'node:http'
 import { sendJson } from './support.ts'

@@ -1,4 +1,5 @@
-// What providers do themselves within a reply, over their own protocols: it is kept, and goes back as they want it.
+// Tools that providers execute within a reply, over their own protocols: the parts are kept, and sent back as each
+// provider wants.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
@@ -29,8 +30,8 @@ const anthropic = (url: string) => createAnthropic({ apiKey: 'k', baseURL: url }
 const google = (url: string) => createGoogle({ apiKey: 'k', baseURL: url })('gemini-2.5-flash')
 const claudeTool = providerTool('web', 'anthropic.web_search_20250305', { deferred: true })
 
-describe('what the provider does itself', () => {
-  test('OpenAI: a search and its sources are kept and sent back', async () => {
+describe('a tool that the provider executes:', () => {
+  test("OpenAI's search and its sources are kept and sent back", async () => {
     const tools = [providerTool('web', 'openai.web_search'), lookup]
     const { parts, next, asked } = await twice(openai, openaiReply({ call: true }), tools)
     assert.deepEqual(parts.map(kindOf), ['provider-call web', 'provider-result web', 'text', 'call lookup', 'source'])
@@ -46,7 +47,7 @@ describe('what the provider does itself', () => {
     assert.match(JSON.stringify(search), /floods/)
   })
 
-  test('Anthropic: a search goes back with what is encrypted in it, and a thought with its signature', async () => {
+  test("Anthropic's search goes back with its encrypted content, and a thought with its signature", async () => {
     const call = { type: 'tool_use', id: 'tu_1', name: 'lookup', input: { number: 'P-1' } }
     const { parts, next, asked } = await twice(anthropic, claudeReply([...claudeSearch, call], 'tool_use'), [
       claudeTool,
@@ -65,7 +66,7 @@ describe('what the provider does itself', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(said?.content)), JSON.parse(JSON.stringify([...claudeSearch, call])))
   })
 
-  test('Google: code that it ran and a picture with its signature go back, and the pages are sources', async () => {
+  test("Google's executed code and a picture with its signature go back, and the pages are sources", async () => {
     const tools = [providerTool('code', 'google.code_execution'), providerTool('web', 'google.google_search')]
     const { parts, next } = await twice(google, geminiReply(), tools)
     assert.deepEqual(parts.map(kindOf), ['provider-call code', 'provider-result code', 'text', 'file', 'source'])
@@ -77,7 +78,7 @@ describe('what the provider does itself', () => {
     )
   })
 
-  test('a reply that Anthropic pauses is marked, and continued from what it has said', async () => {
+  test('a reply that Anthropic pauses is marked, and continued from its text so far', async () => {
     const paused = claudeReply(claudeSearch.slice(0, 2), 'pause_turn')
     const { reply, next } = await twice(anthropic, paused, [claudeTool])
     assert.equal(reply.paused, true)
@@ -88,14 +89,14 @@ describe('what the provider does itself', () => {
     )
   })
 
-  test('a result that comes a reply later than its call is kept', async () => {
+  test('a result that arrives a reply later than its call is kept', async () => {
     const late = claudeReply(claudeSearch.slice(2))
     const { parts, reply } = await twice(anthropic, late, [claudeTool])
     assert.deepEqual(parts.map(kindOf), ['provider-result web', 'text', 'source'])
     assert.equal(reply.paused, undefined)
   })
 
-  test('a result whose call nobody knows, of a tool that nobody gave, does not lose the reply', async () => {
+  test('a result of an unknown call of an unknown tool does not lose the reply', async () => {
     const { parts } = await twice(anthropic, claudeReply(claudeSearch.slice(2)), [])
     assert.deepEqual(parts.map(kindOf), ['provider-result web_search', 'text', 'source'])
   })
@@ -127,7 +128,7 @@ describe('an image in the result of a tool', () => {
     assert.match(third ?? '', /"functionResponse".*The screen:.*"inlineData":\{"mimeType":"image\/png"/)
   })
 
-  test('follows the result as a message of the user where results are texts', async () => {
+  test('follows the result as a user message if results are texts', async () => {
     using _ = environmentOf({})
     const body = await sentTo(
       (url) => createOpenAI({ apiKey: 'k', baseURL: url }).chat('gpt-4o'),
@@ -167,7 +168,7 @@ describe('an image in the result of a tool', () => {
   }
 })
 
-/** The same reply in one piece and streamed, which must be the same; and what is sent behind it. */
+/** The reply in one piece and streamed, which must be equal, and the next request. */
 async function twice(
   model: (url: string) => LanguageModel,
   answer: Reply,
@@ -203,7 +204,7 @@ function isStream(received: Received | undefined): boolean {
   return received?.body['stream'] === true || /streamGenerateContent/.test(received?.path ?? '')
 }
 
-/** Packages make up ids where servers give none. */
+/** Removes the ids that packages make up if servers send none. */
 function withoutMadeIds({ parts, ...reply }: ModelReply): object {
   return {
     ...reply,

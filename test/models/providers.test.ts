@@ -1,4 +1,4 @@
-// What every provider of the table needs before it can be asked, and where it is asked.
+// The requirements of every provider of the table, and the address of its requests.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -10,13 +10,13 @@ import { findProvider, providers, type Provider } from '../../src/models/resolve
 import { checkModel, resolveModel } from '../../src/models/resolve/resolve-model.ts'
 import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
 
-test('every provider is found by each of its names, and no two have one', () => {
+test('every provider is found by each of its names, and no two share one', () => {
   const names = providers.flatMap((provider) => [provider.name, ...(provider.aliases ?? [])])
   assert.deepEqual(names, [...new Set(names)])
   for (const name of names) assert.equal(readModelName(`${name}/m`)?.name, `${findProvider(name)?.name}/m`)
 })
 
-test('every package of a provider is an optional peer of Reprise, and one that the tests run with', () => {
+test('every package of a provider is an optional peer of Reprise, and installed for the tests', () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
   for (const name of providers.flatMap((provider) => provider.package ?? [])) {
     assert.match(manifest.peerDependencies[name] ?? '', /^\^\d+\.0\.0$/, name)
@@ -38,7 +38,7 @@ for (const provider of providers) {
   }
 
   if (provider.name !== 'ollama') {
-    test(`${provider.name} says which variables to set, and is content with those`, () => {
+    test(`${provider.name} says which variables to set, and needs no others`, () => {
       using _ = environmentOf({})
       const toSet = provider.toSet ?? provider.keys.slice(0, 1)
       for (const variable of toSet) {
@@ -63,7 +63,7 @@ for (const provider of providers) {
   }
 
   for (const variable of provider.addresses) {
-    test(`${provider.name} refuses an address in ${variable} that is none`, () => {
+    test(`${provider.name} refuses an invalid address in ${variable}`, () => {
       const settings = { ...everything(provider), ...Object.fromEntries(provider.keys.map((key) => [key, 'given'])) }
       using _ = environmentOf({ ...settings, [variable]: 'host/v1' })
       assert.throws(() => check(provider), { code: 'MODEL_INVALID', message: new RegExp(`: ${variable} is "host/v1"`) })
@@ -71,12 +71,12 @@ for (const provider of providers) {
   }
 }
 
-test('what is set first counts, and the other variable of a key is not looked at', () => {
+test('the first set variable of a key counts, and the other is ignored', () => {
   using _ = environmentOf({ GOOGLE_GENERATIVE_AI_API_KEY: 'fine', GEMINI_API_KEY: 'half\nother' })
   checkModel('google/m')
 })
 
-test('Bedrock takes an access key for its own key, and needs both halves of it and a region', () => {
+test('Bedrock accepts an access key instead of its own key, and needs both halves of it and a region', () => {
   {
     using _ = environmentOf({ AWS_ACCESS_KEY_ID: 'id', AWS_REGION: 'eu-west-1' })
     assert.throws(() => checkModel('bedrock/m'), { message: /needs credentials: .* AWS_SECRET_ACCESS_KEY/ })
@@ -87,7 +87,7 @@ test('Bedrock takes an access key for its own key, and needs both halves of it a
   checkModel('bedrock/m')
 })
 
-test('Vertex takes a key for a project, but not for Claude', () => {
+test('Vertex accepts a key instead of a project, but not for Claude', () => {
   using _ = environmentOf({ GOOGLE_VERTEX_API_KEY: 'k' })
   checkModel('vertex/gemini-2.5-pro')
   assert.throws(() => checkModel('vertex/claude-sonnet-4-5'), {
@@ -100,7 +100,7 @@ for (const [model, published] of [
   ['vertex/gemini-2.5-pro', 'google'],
   ['vertex/claude-sonnet-4-5', 'anthropic'],
 ] as const) {
-  test(`${model} is asked with a token of Google Cloud, which is fetched once`, async () => {
+  test(`${model} is called with a token of Google Cloud, which is fetched once`, async () => {
     const token = { access_token: 'ya29.none', expires_in: 3600, token_type: 'Bearer' }
     await using server = await openServer((response, _count, { path }) =>
       path.includes('/publishers/')
@@ -126,7 +126,7 @@ for (const [model, published] of [
   })
 }
 
-test('refuses a resource of Azure that would send the key to another host', () => {
+test('Azure is refused a resource name that would send the key to another host', () => {
   using _ = environmentOf({ AZURE_API_KEY: 'k', AZURE_RESOURCE_NAME: 'x@evil.example/#' })
   assert.throws(() => checkModel('azure/m'), {
     message: /AZURE_RESOURCE_NAME is "x@evil\.example\/#"; set it to letters/,
@@ -162,7 +162,7 @@ const paths: readonly (readonly [variable: string, model: string, given: string,
 ]
 
 for (const [variable, model, given, path] of paths) {
-  test(`${model} with ${variable}=http://host${given} is asked at ${path}`, async () => {
+  test(`${model} with ${variable}=http://host${given} is called at ${path}`, async () => {
     await using server = await openServer((response) => sendJson(response, 400, { error: { message: 'no' } }))
     const keys = Object.fromEntries(providers.flatMap((provider) => provider.keys.map((key) => [key, 'given'])))
     using _ = environmentOf({ ...keys, AWS_REGION: 'eu-west-1', [variable]: server.url.replace('/v1', given) })
@@ -186,7 +186,7 @@ test('a dated version of the API of Azure means the deployment in the address, a
   assert.equal(server.received[0]?.headers['api-key'], 'k')
 })
 
-test('keeps nothing at xAI either', async () => {
+test('xAI is told to store nothing', async () => {
   await using server = await openServer((response) => sendJson(response, 400, {}))
   using _ = environmentOf({ XAI_API_KEY: 'k', XAI_BASE_URL: server.url })
   await assert.rejects(callModel(requestOf({ model: 'xai/grok-4', maxRetries: 0 })))
@@ -194,7 +194,7 @@ test('keeps nothing at xAI either', async () => {
 })
 
 for (const model of ['groq/m', 'xai/m', 'deepseek/m', 'cohere/m']) {
-  test(`${model} refuses a file that is neither a text nor a picture before anything is sent`, async () => {
+  test(`${model} refuses a file other than text and pictures before anything is sent`, async () => {
     await using server = await openServer((response) => sendJson(response, 400, {}))
     const [name = ''] = model.split('/')
     const prefix = name.toUpperCase()
@@ -215,7 +215,7 @@ for (const model of ['groq/m', 'xai/m', 'deepseek/m', 'cohere/m']) {
   })
 }
 
-test('is not strict at OpenRouter about a schema with optional members', async () => {
+test('OpenRouter gets a schema with optional members without strict mode', async () => {
   await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: '{}' })))
   using _ = environmentOf({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: server.url })
   const output = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false }
@@ -229,7 +229,7 @@ test('is not strict at OpenRouter about a schema with optional members', async (
   )
 })
 
-test('a model object names the variable of its provider, whatever its package calls that', async () => {
+test('a model object names the variable of its provider, whatever its package calls it', async () => {
   using _ = environmentOf({})
   const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock')
   const { keyVariable } = await resolveModel(createAmazonBedrock({ region: 'eu-west-1', apiKey: 'k' })('m'))
@@ -246,7 +246,7 @@ function check(provider: Provider): void {
   checkProvider({ name: `${provider.name}/m`, id: 'm', provider })
 }
 
-/** All that it needs but the key. */
+/** Every variable of the provider except the key. */
 function everything({ toSet = [], keys }: Provider): { readonly [name: string]: string } {
   return Object.fromEntries(toSet.filter((name) => !keys.includes(name)).map((name) => [name, 'given']))
 }

@@ -7,7 +7,7 @@ import { callModel } from '../../src/models/call-model.ts'
 import { checkModel, defaultModel, modelName, resolveModel } from '../../src/models/resolve/resolve-model.ts'
 import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
 
-test('means the documented default when nothing is named, and REPRISE_MODEL before it', () => {
+test('an unnamed model is REPRISE_MODEL, or else the documented default', () => {
   {
     using _ = environmentOf({})
     assert.equal(modelName(undefined), defaultModel)
@@ -17,12 +17,12 @@ test('means the documented default when nothing is named, and REPRISE_MODEL befo
   assert.equal(modelName(undefined), 'ollama/llama3')
 })
 
-test('names a model object by its provider, without the API that it speaks, and its id', () => {
+test('a model object is named by its provider, without the API, and its id', () => {
   assert.equal(modelName(createOpenAI({ apiKey: 'x' })('gpt-5-mini')), 'openai/gpt-5-mini')
   assert.equal(modelName(createOpenAICompatible({ name: 'local', baseURL: 'http://x/v1' })('qwen')), 'local/qwen')
 })
 
-test('asks OpenAI itself through responses, and any other base URL through chat completions', async () => {
+test('OpenAI itself is called through responses, and any other base URL through chat completions', async () => {
   {
     using _ = environmentOf({ OPENAI_API_KEY: 'k' })
     assert.equal((await resolveModel('openai/gpt-5-mini')).model.provider, 'openai.responses')
@@ -34,7 +34,7 @@ test('asks OpenAI itself through responses, and any other base URL through chat 
   assert.equal(server.received[0]?.headers.authorization, undefined)
 })
 
-test('asks Ollama at its base URL without a key', async () => {
+test('Ollama is called at its base URL without a key', async () => {
   await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: 'Hi.' })))
   using _ = environmentOf({ OLLAMA_BASE_URL: server.url, OPENAI_API_KEY: 'not for ollama' })
   await callModel(requestOf({ model: 'ollama/llama3' }))
@@ -42,7 +42,7 @@ test('asks Ollama at its base URL without a key', async () => {
   assert.equal(server.received[0]?.headers.authorization, undefined)
 })
 
-test('takes a name without a provider, and one with another name of it, as CrewAI does', () => {
+test('a model name without a provider, or with an alias of one, works as in CrewAI', () => {
   using _ = environmentOf({ OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', GEMINI_API_KEY: 'k' })
   for (const [written, name] of [
     ['gpt-4o', 'openai/gpt-4o'],
@@ -60,7 +60,7 @@ test('takes a name without a provider, and one with another name of it, as CrewA
   assert.equal(modelName('openrouter/openai/gpt-4o'), 'openrouter/openai/gpt-4o')
 })
 
-test('refuses an unknown provider and names those that there are', () => {
+test('an unknown provider is refused with the known ones', () => {
   using _ = environmentOf({})
   const error = refusal('acme/gpt-9000')
   assert.equal(error.code, 'MODEL_INVALID')
@@ -71,7 +71,7 @@ test('refuses an unknown provider and names those that there are', () => {
   assert.match(refusal('antropic/claude-x').message, /did you mean "anthropic\/claude-x"/)
 })
 
-test('refuses a name without a provider that several may serve, and suggests only what is sure', () => {
+test('a name without a provider that several may serve is refused, with suggestions only if certain', () => {
   using _ = environmentOf({})
   assert.match(refusal('mistral-large').message, /did you mean "mistral\/mistral-large"/)
   assert.match(refusal('deepseek-chat').message, /did you mean "deepseek\/deepseek-chat"/)
@@ -84,12 +84,12 @@ test('refuses a name without a provider that several may serve, and suggests onl
   assert.equal(refusal('/x').code, 'MODEL_INVALID')
 })
 
-test('says that a wrong name came from REPRISE_MODEL', () => {
+test('a wrong name from REPRISE_MODEL is refused with the variable', () => {
   using _ = environmentOf({ REPRISE_MODEL: 'house-model' })
   assert.match(refusal(undefined).message, /from REPRISE_MODEL/)
 })
 
-test('refuses a missing key before anything is sent, naming the variable', async () => {
+test('a missing key is refused before anything is sent, with the variable', async () => {
   using _ = environmentOf({ OPENAI_API_KEY: '' })
   const error = refusal('openai/gpt-5-mini')
   assert.equal(error.code, 'MODEL_KEY_MISSING')
@@ -97,17 +97,17 @@ test('refuses a missing key before anything is sent, naming the variable', async
   await assert.rejects(callModel(requestOf({ model: 'openai/gpt-5-mini' })), { code: 'MODEL_KEY_MISSING' })
 })
 
-test('shows nothing of a password in an address that is none, though a line break stands before it', () => {
+test('an invalid address is refused without its password, even after a line break', () => {
   using _ = environmentOf({ OPENAI_BASE_URL: 'ftp://name:\nsecret@here' })
   assert.match(refusal('openai/m').message, /OPENAI_BASE_URL is "here"/)
 })
 
-test('refuses an object that is no model', () => {
+test('an object other than a model is refused', () => {
   assert.throws(() => checkModel({} as never), { code: 'MODEL_INVALID' })
   assert.throws(() => checkModel(null as never), { code: 'MODEL_INVALID' })
 })
 
-test('takes a key that a model object misses for a missing key', async () => {
+test('a key that a model object lacks is a missing key', async () => {
   using _ = environmentOf({})
   await assert.rejects(callModel(requestOf({ model: createOpenAI({})('gpt-5-mini') })), { code: 'MODEL_KEY_MISSING' })
 })

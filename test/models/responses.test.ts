@@ -29,7 +29,7 @@ function responsesReply(output: readonly object[]): object {
   }
 }
 
-test('speaks the responses API with a model object of OpenAI', async () => {
+test('a model object of OpenAI uses the responses API', async () => {
   await using mock = await openMock()
   mock.onMessage('hello', { content: 'Hi.' })
   const model = createOpenAI({ apiKey: 'k', baseURL: `${mock.url}/v1` })('gpt-5-mini')
@@ -39,7 +39,7 @@ test('speaks the responses API with a model object of OpenAI', async () => {
   assert.equal(mock.getLastRequest()?.path, '/v1/responses')
 })
 
-test('keeps nothing at OpenAI, and asks for the reasoning in its encrypted form instead', async () => {
+test('OpenAI is told to store nothing, and to return reasoning encrypted', async () => {
   await using server = await openServer((response) => sendJson(response, 200, responsesReply([reasoning, call])))
   const model = createOpenAI({ apiKey: 'k', baseURL: server.url })('gpt-5-mini')
   const reply = await callModel(requestOf({ model, tools: [lookup] }))
@@ -48,7 +48,7 @@ test('keeps nothing at OpenAI, and asks for the reasoning in its encrypted form 
   assert.deepEqual(reply.usage, { calls: 1, input: 20, output: 9, cacheRead: 4, reasoning: 5 })
 })
 
-test('makes the next request from a reply that went through JSON: reasoning, remarks and calls go back whole', async () => {
+test('the next request from a reply that went through JSON has its reasoning, remarks and calls unchanged', async () => {
   await using server = await openServer((response) =>
     sendJson(response, 200, responsesReply([reasoning, remark, call])),
   )
@@ -82,7 +82,7 @@ test('makes the next request from a reply that went through JSON: reasoning, rem
   )
 })
 
-test('lets the user store at OpenAI after all', async () => {
+test('a user may store at OpenAI after all', async () => {
   await using server = await openServer((response) => sendJson(response, 200, responsesReply([call])))
   const model = createOpenAI({ apiKey: 'k', baseURL: server.url })('gpt-5-mini')
   const settings = { providerOptions: { openai: { store: true } } }
@@ -90,7 +90,7 @@ test('lets the user store at OpenAI after all', async () => {
   assert.equal(server.received[0]?.body['store'], true)
 })
 
-test('hands on what the provider cannot do, and prints nothing', async () => {
+test('warnings about what a provider cannot do are returned, not printed', async () => {
   await using server = await openServer((response) => sendJson(response, 200, responsesReply([call])))
   const model = createOpenAI({ apiKey: 'k', baseURL: server.url })('gpt-5-mini')
   const warnings: string[] = []

@@ -6,7 +6,7 @@ import { isModelFailure } from '../../src/models/model-failure.ts'
 import { backoff, retryAfter } from '../../src/models/retry-after.ts'
 import { chatReply, environmentOf, openMock, openServer, requestOf, sendJson } from './support.ts'
 
-test('tries again after a 429, waiting as long as the server asks', async () => {
+test('a call is retried after a 429, after the wait that the server requests', async () => {
   await using mock = await openMock()
   using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
   mock.on({ userMessage: 'hello', sequenceIndex: 0 }, { error: { message: 'slow down' }, status: 429, retryAfter: 7 })
@@ -18,7 +18,7 @@ test('tries again after a 429, waiting as long as the server asks', async () => 
   assert.deepEqual(reply.tries, [{ at: '2030-01-01T00:00:00.000Z', error: 'HTTP 429: slow down' }])
 })
 
-test('records each failed try and waits longer before each', async () => {
+test('a failed try is recorded, and the wait grows', async () => {
   await using server = await openServer((response, count) =>
     count < 3
       ? sendJson(response, 500, { error: { message: `broken ${count}` } })
@@ -34,7 +34,7 @@ test('records each failed try and waits longer before each', async () => {
   assert.deepEqual(request.waits, [1000, 2000])
 })
 
-test('fails after the last try, naming the model, the status and what the server said', async () => {
+test("a call fails after the last try, with the model, the status and the server's message", async () => {
   await using server = await openServer((response) => sendJson(response, 503, { error: { message: 'out of order' } }))
   using _ = environmentOf({ OPENAI_BASE_URL: server.url })
   const error = await rejection(callModel(requestOf({ maxRetries: 1 })))
@@ -44,7 +44,7 @@ test('fails after the last try, naming the model, the status and what the server
   assert.equal(error.startedAt, '2030-01-01T00:00:00.000Z')
 })
 
-test('does not try again after a 401, names the variable of the key and shows no key', async () => {
+test('a 401 is not retried, and the error names the variable of the key without the key', async () => {
   const key = 'secret-value-1234'
   await using server = await openServer((response) =>
     sendJson(response, 401, { error: { message: `Incorrect API key provided: ${key} or sk-abcdefghij****` } }),
@@ -61,7 +61,7 @@ test('does not try again after a 401, names the variable of the key and shows no
   assert.ok(!printed.includes(key) && !printed.includes('abcdefghij'))
 })
 
-test('gives up when the server asks for more than a minute, and says for how long it asked', async () => {
+test('a server that requests a wait of more than a minute fails the call, with that time', async () => {
   await using server = await openServer((response) =>
     sendJson(response, 429, { error: { message: 'daily limit' } }, { 'retry-after': '120' }),
   )
@@ -73,7 +73,7 @@ test('gives up when the server asks for more than a minute, and says for how lon
   assert.match(error.message, /HTTP 429: daily limit; the server asks to wait 120 s/)
 })
 
-test('tries again after a reply that is no JSON', async () => {
+test("a reply that isn't JSON is retried", async () => {
   await using server = await openServer((response, count) => {
     if (count > 1) return sendJson(response, 200, chatReply({ content: 'Hi.' }))
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -84,7 +84,7 @@ test('tries again after a reply that is no JSON', async () => {
   assert.match(reply.tries[0]?.error ?? '', /^HTTP 200 with a reply that cannot be read .*\{"choices": \[/)
 })
 
-test('tries again after a connection that was cut', async () => {
+test('a cut connection is retried', async () => {
   await using server = await openServer((response, count) =>
     count === 1 ? void response.socket?.destroy() : sendJson(response, 200, chatReply({ content: 'Hi.' })),
   )
@@ -93,7 +93,7 @@ test('tries again after a connection that was cut', async () => {
   assert.match(reply.tries[0]?.error ?? '', /^Cannot connect to API/)
 })
 
-test('gives one try only its own time, and says so', async () => {
+test('a try has its own time limit, which the error names', async () => {
   await using server = await openServer(() => undefined)
   using _ = environmentOf({ OPENAI_BASE_URL: server.url })
   const error = await rejection(callModel(requestOf({ settings: { timeoutSeconds: 0.05 }, maxRetries: 1 })))
@@ -102,7 +102,7 @@ test('gives one try only its own time, and says so', async () => {
   assert.match(error.message, /after 2 tries: no reply within 0\.05 s, the timeout of one try/)
 })
 
-test('stops at once when its signal aborts, with the reason that was given', async () => {
+test('an aborted signal stops a call at once with its reason', async () => {
   await using server = await openServer(() => undefined)
   using _ = environmentOf({ OPENAI_BASE_URL: server.url })
   const controller = new AbortController()
@@ -115,7 +115,7 @@ test('stops at once when its signal aborts, with the reason that was given', asy
   assert.equal(server.received.length, 1)
 })
 
-test('stops while it waits for the next try', async () => {
+test('an aborted signal stops the wait for the next try', async () => {
   await using server = await openServer((response) => sendJson(response, 500, { error: { message: 'broken' } }))
   using _ = environmentOf({ OPENAI_BASE_URL: server.url })
   const controller = new AbortController()
@@ -129,7 +129,7 @@ test('stops while it waits for the next try', async () => {
   assert.equal(server.received.length, 1)
 })
 
-test('sends nothing when its signal has aborted before', async () => {
+test('a call whose signal has aborted before sends nothing', async () => {
   await using server = await openServer(() => undefined)
   using _ = environmentOf({ OPENAI_BASE_URL: server.url })
   const reason = new Error('too late')
@@ -137,7 +137,7 @@ test('sends nothing when its signal has aborted before', async () => {
   assert.equal(server.received.length, 0)
 })
 
-test('shortens what a server says at length', async () => {
+test('a long message of a server is shortened', async () => {
   await using server = await openServer((response) =>
     sendJson(response, 400, { error: { message: 'long '.repeat(500) } }),
   )
@@ -147,7 +147,7 @@ test('shortens what a server says at length', async () => {
   assert.equal(server.received.length, 1)
 })
 
-test('reads Retry-After as milliseconds, seconds or a date', () => {
+test('Retry-After is read as milliseconds, seconds or a date', () => {
   const now = Date.UTC(2030, 0, 1)
   const asked = (responseHeaders: Record<string, string>) => retryAfter({ responseHeaders }, now)
   assert.equal(asked({ 'retry-after-ms': '250', 'retry-after': '9' }), 250)
@@ -160,7 +160,7 @@ test('reads Retry-After as milliseconds, seconds or a date', () => {
   assert.equal(asked({}), undefined)
 })
 
-test('doubles the wait up to half a minute, of which chance decides the second half', () => {
+test('the wait doubles up to half a minute, its second half random', () => {
   assert.deepEqual([backoff(1, 0), backoff(1, 1), backoff(3, 0.5), backoff(20, 1)], [500, 1000, 3000, 30_000])
 })
 

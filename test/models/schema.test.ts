@@ -11,7 +11,7 @@ import { parseValue } from '../../src/schema/parse-value.ts'
 
 const claim = z.object({ policy: z.string(), lossDate: z.string().transform((text) => new Date(text)) })
 
-test('shows the model what comes before the transforms, in closed objects', () => {
+test('the model sees the schema before transforms, with closed objects', () => {
   const { json } = asAnswerSchema(claim, 'the output of task facts')
   assert.deepEqual(json, {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -22,12 +22,12 @@ test('shows the model what comes before the transforms, in closed objects', () =
   })
 })
 
-test('parses to what comes after the transforms', async () => {
+test('parsing returns the value after transforms', async () => {
   const parsed = await parseValue(asAnswerSchema(claim, 'x'), { policy: 'P-77', lossDate: '2030-05-03' })
   assert.deepEqual(parsed, { ok: true, value: { policy: 'P-77', lossDate: new Date('2030-05-03') } })
 })
 
-test('refuses a value with the place of every mistake', async () => {
+test('a value is refused with the place of every mistake', async () => {
   const schema = z.object({ lossDate: z.string(), parts: z.array(z.object({ issue: z.string() })) })
   const parsed = await parseValue(asAnswerSchema(schema, 'x'), { lossDate: 3, parts: [{ issue: 'a' }, {}] })
   assert.deepEqual(parsed, {
@@ -38,12 +38,12 @@ test('refuses a value with the place of every mistake', async () => {
   })
 })
 
-test('refuses a value that is wrong as a whole without a place', async () => {
+test('a value that is wrong as a whole is refused without a place', async () => {
   const parsed = await parseValue(asAnswerSchema(claim, 'x'), 'text')
   assert.deepEqual(parsed, { ok: false, reason: 'Invalid input: expected object, received string' })
 })
 
-test('waits for a schema that checks asynchronously', async () => {
+test('a schema that checks asynchronously is awaited', async () => {
   const schema = z.object({ policy: z.string().refine((text) => Promise.resolve(text === 'P-77'), 'no such policy') })
   assert.deepEqual(await parseValue(asAnswerSchema(schema, 'x'), { policy: 'P-1' }), {
     ok: false,
@@ -51,7 +51,7 @@ test('waits for a schema that checks asynchronously', async () => {
   })
 })
 
-test('closes the objects inside arrays, unions and definitions, and leaves what is open on purpose', () => {
+test('objects inside arrays, unions and definitions are closed, and deliberately open ones stay open', () => {
   interface Node {
     readonly name: string
     readonly children: readonly Node[]
@@ -67,7 +67,7 @@ test('closes the objects inside arrays, unions and definitions, and leaves what 
   assert.match(text, /"additionalProperties":\{"type":"number"\}/)
 })
 
-test('shows the model a date that the schema coerces as a text, and parses it, live and on restore', async () => {
+test('a date that the schema coerces is text for the model, and parsed live and on restore', async () => {
   const schema = asAnswerSchema(z.object({ when: z.coerce.date(), more: z.array(z.coerce.date().optional()) }), 'x')
   const { properties } = schema.json as { properties: { when: unknown; more: { items: unknown } } }
   assert.deepEqual(properties.when, { type: 'string', format: 'date-time' })
@@ -78,7 +78,7 @@ test('shows the model a date that the schema coerces as a text, and parses it, l
   assert.equal((await parseValue(schema, { when: 'soon', more: [] })).ok, false)
 })
 
-test('says of what no model can write that it is that, and not that zod is too old', () => {
+test('a type that no model can write is refused as such, and not as an old zod', () => {
   for (const [type, named] of [
     [z.date(), 'Date'],
     [z.map(z.string(), z.string()), 'Map'],
@@ -94,7 +94,7 @@ test('says of what no model can write that it is that, and not that zod is too o
   assert.throws(() => asAnswerSchema(z.object({ when: z.date() }), 'x'), { message: /z\.coerce\.date\(\) for a date$/ })
 })
 
-test('tells which schemas the strict mode of OpenAI takes', () => {
+test('strict schemas of OpenAI are recognised', () => {
   assert.equal(fits(z.object({ a: z.string(), b: z.nullable(z.number()) })), true)
   assert.equal(fits(z.object({ a: z.string().optional() })), false)
   assert.equal(fits(z.object({ list: z.array(z.object({ a: z.string().default('x') })) })), false)
@@ -102,14 +102,14 @@ test('tells which schemas the strict mode of OpenAI takes', () => {
   assert.equal(fitsStrictMode({ allOf: [{ type: 'object' }] }), false)
 })
 
-test('takes zod/mini, which gives no JSON Schema by itself', async () => {
+test('zod/mini works, though it makes no JSON Schema on its own', async () => {
   const schema = asAnswerSchema(mini.object({ policy: mini.string() }), 'x')
   assert.deepEqual((schema.json as { required: unknown }).required, ['policy'])
   assert.equal((await parseValue(schema, { policy: 1 })).ok, false)
 })
 
 for (const [which, zod] of Object.entries({ 'zod 3.25': z3, 'zod/v4 of zod 3.25': z4of3 as unknown as typeof z3 })) {
-  test(`takes ${which}: the model is shown what comes before the transforms, in closed objects`, async () => {
+  test(`${which} works: the model sees what comes before the transforms, in closed objects`, async () => {
     const schema = asAnswerSchema(
       zod.object({
         policy: zod.string(),
@@ -144,7 +144,7 @@ for (const [which, zod] of Object.entries({ 'zod 3.25': z3, 'zod/v4 of zod 3.25'
   })
 }
 
-test('refuses at once what zod 3 asks for and no JSON gives, wherever it is, and takes what is made from JSON', () => {
+test('types of zod 3 that JSON lacks are refused at once anywhere, and those made from JSON accepted', () => {
   interface Node {
     readonly at?: Date | undefined
     readonly next?: Node | undefined
@@ -187,7 +187,7 @@ test('refuses at once what zod 3 asks for and no JSON gives, wherever it is, and
   )
 })
 
-test('takes a schema of another library that gives JSON Schema', async () => {
+test('a schema of another library with JSON Schema is accepted', async () => {
   const schema = {
     '~standard': {
       version: 1,
@@ -203,7 +203,7 @@ test('takes a schema of another library that gives JSON Schema', async () => {
   assert.deepEqual(await parseValue(answer, 'no'), { ok: false, reason: 'deep[0]: not yes' })
 })
 
-test('takes a schema of the AI SDK, with and without a check of its own', async () => {
+test('a schema of the AI SDK is accepted, with and without its own check', async () => {
   const json = { type: 'object', properties: { a: { type: 'string' } } } as const
   const checked = jsonSchema<{ a: string }>(json, {
     validate: () => ({ success: false, error: new Error('a is too short') }),
@@ -213,7 +213,7 @@ test('takes a schema of the AI SDK, with and without a check of its own', async 
   assert.deepEqual(asAnswerSchema(jsonSchema(json), 'x').json, { ...json, additionalProperties: false })
 })
 
-test('refuses at once a Standard Schema without JSON Schema, naming whose it is and what to use', () => {
+test('a Standard Schema without JSON Schema is refused at once, with its vendor and an alternative', () => {
   const schema = { '~standard': { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) } }
   assert.throws(() => asAnswerSchema(schema, 'the output of task facts'), {
     code: 'SCHEMA_INVALID',
@@ -221,7 +221,7 @@ test('refuses at once a Standard Schema without JSON Schema, naming whose it is 
   })
 })
 
-test('refuses at once what no JSON Schema can say, and what is no schema', () => {
+test('a type without JSON Schema, and a value other than a schema, are refused at once', () => {
   assert.throws(() => asAnswerSchema(z.object({ at: z.date() }), 'the input of tool file'), {
     code: 'SCHEMA_INVALID',
     message: /^the input of tool file gives no JSON Schema \(Date cannot be represented/,
@@ -231,7 +231,7 @@ test('refuses at once what no JSON Schema can say, and what is no schema', () =>
   }
 })
 
-test('types a value before and after the transforms', () => {
+test('a schema types a value before and after the transforms', () => {
   const before: InferInput<typeof claim> = { policy: 'P-77', lossDate: '2030-05-03' }
   const after: InferOutput<typeof claim> = { policy: 'P-77', lossDate: new Date(before.lossDate) }
   const three = z3.object({ at: z3.string().transform((text) => new Date(text)) })
@@ -242,7 +242,7 @@ test('types a value before and after the transforms', () => {
   assert.ok(after.lossDate.getTime() > 0 && other.a)
 })
 
-test('leaves the parts of an allOf open, since each of them sees all members', () => {
+test('the parts of an allOf stay open, since each sees all members', () => {
   const both = {
     allOf: [
       { type: 'object', properties: { a: {} } },

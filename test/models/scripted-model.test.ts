@@ -13,7 +13,7 @@ const script: readonly ScriptEntry[] = [
   { when: 'triage note', reply: (conversation) => `Note on ${conversation.length > 0 ? 'it' : 'nothing'}.` },
 ]
 
-test('makes the calls of an entry once, and then goes on to the next entry that matches', async () => {
+test('a scripted model makes the calls of an entry once, and then continues with the next matching entry', async () => {
   const model = scriptedModel(script)
   const first = await callModel(
     requestOf({ model, tools: [lookup], messages: [{ role: 'user', text: 'Facts from: x' }] }),
@@ -35,7 +35,7 @@ test('makes the calls of an entry once, and then goes on to the next entry that 
   assert.deepEqual(second.parts, [{ type: 'text', text: '{"policy":"P-77"}' }])
 })
 
-test('answers a conversation alike, also with the same ids, however often and wherever it is asked', async () => {
+test('a scripted model answers a conversation with the same text and ids, however often and wherever', async () => {
   const request = { tools: [lookup], messages: [{ role: 'user', text: 'Facts from: x' }] as const }
   const model = scriptedModel(script)
   const first = await callModel(requestOf({ ...request, model }))
@@ -43,7 +43,7 @@ test('answers a conversation alike, also with the same ids, however often and wh
   assert.deepEqual(await callModel(requestOf({ ...request, model: scriptedModel(script) })), first)
 })
 
-test('narrows by the number of tool results or by the last message', async () => {
+test('a script entry can match the number of tool results or the last message', async () => {
   const model = scriptedModel([
     { when: 'hello', after: 1, reply: 'one result' },
     { when: 'hello', after: /again$/, reply: 'asked again' },
@@ -54,18 +54,18 @@ test('narrows by the number of tool results or by the last message', async () =>
   assert.deepEqual(await say('hello again'), [{ type: 'text', text: 'asked again' }])
 })
 
-test('matches the instructions too, and decides by a function when it is given one', async () => {
+test('a script entry can match the instructions, or use a function', async () => {
   const model = scriptedModel([{ when: (conversation) => conversation.includes('You are brief'), reply: 'Yes.' }])
   assert.deepEqual((await callModel(requestOf({ model }))).parts, [{ type: 'text', text: 'Yes.' }])
 })
 
-test('matches the same with a global pattern', async () => {
+test('a script entry with a global pattern matches every time', async () => {
   const model = scriptedModel([{ when: /hello/g, reply: 'Yes.' }])
   await callModel(requestOf({ model }))
   assert.equal((await callModel(requestOf({ model }))).parts.length, 1)
 })
 
-test('fails without another try when nothing matches, showing the last message and the script', async () => {
+test('a scripted model fails without a retry if no entry matches, and shows the last message and the script', async () => {
   const model = scriptedModel(script)
   const request = requestOf({ model })
   await assert.rejects(callModel(request), {
@@ -75,7 +75,7 @@ test('fails without another try when nothing matches, showing the last message a
   assert.deepEqual(request.waits, [])
 })
 
-test('fails as a server does', async () => {
+test('a scripted model can fail like a server', async () => {
   const model = scriptedModel([{ when: 'hello', error: { status: 429, message: 'slow down', retryAfter: 3 } }])
   const request = requestOf({ model, maxRetries: 1 })
   await assert.rejects(callModel(request), {
@@ -84,7 +84,7 @@ test('fails as a server does', async () => {
   assert.deepEqual(request.waits, [3000])
 })
 
-test('keeps what it was asked', async () => {
+test('a scripted model keeps its requests', async () => {
   const model = scriptedModel([{ when: 'hello', reply: 'Hi.', usage: { input: 5, output: 1 } }], { name: 'greeter' })
   const reply = await callModel(requestOf({ model, tools: [lookup], output: lookup.schema }))
   assert.deepEqual(reply.usage, { calls: 1, input: 5, output: 1 })
@@ -102,7 +102,7 @@ test('keeps what it was asked', async () => {
   assert.equal(modelName(model), 'scripted/greeter')
 })
 
-test('streams the same answer in pieces', async () => {
+test('a scripted model streams the same answer in pieces', async () => {
   const model = scriptedModel([{ when: 'hello', reply: 'One two  three' }])
   const pieces: string[] = []
   for await (const piece of streamText({ model, prompt: 'hello' }).textStream) pieces.push(piece)
@@ -110,6 +110,6 @@ test('streams the same answer in pieces', async () => {
   assert.equal(pieces.length > 1, true)
 })
 
-test('refuses an entry that answers nothing', () => {
+test('a script entry without an answer is refused', () => {
   assert.throws(() => scriptedModel([{ when: 'hello' }]), { code: 'OPTION_INVALID', message: /entry 0/ })
 })

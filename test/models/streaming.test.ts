@@ -1,5 +1,5 @@
-// What a model call gives is the same whether somebody listens to it or not: shown over the wire, both ways, with the
-// same server.
+// The result of a model call is the same with and without a listener: tested over the wire, both ways, with the same
+// server.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import { isModelFailure } from '../../src/models/model-failure.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { chatReply, environmentOf, lookup, openMock, openServer, requestOf, sendJson } from './support.ts'
 
-describe('streamed and in one piece, a call gives the same', () => {
+describe('a call has the same result streamed and in one piece', () => {
   const replies: { readonly [what: string]: { response: FixtureResponse; fields?: Partial<ModelRequest> } } = {
     'text, usage and model': {
       response: {
@@ -37,7 +37,7 @@ describe('streamed and in one piece, a call gives the same', () => {
       response: { toolCalls: [{ id: 'a', name: 'destroy', arguments: '{}' }] },
       fields: { tools: [lookup] },
     },
-    'a call that the model was told not to make': {
+    'a call that the model must not make': {
       response: { toolCalls: [{ id: 'a', name: 'lookup', arguments: '{"number":"P-1"}' }] },
       fields: { tools: [lookup], toolChoice: 'none' },
     },
@@ -88,7 +88,7 @@ describe('streamed and in one piece, a call gives the same', () => {
     assert.deepEqual(heard, ['Once', reset, 'Hi', '.'])
   })
 
-  test('with a reply that stops coming, until its time is up', async () => {
+  test('with a reply that stalls until its time is up', async () => {
     const { whole, streamed, heard } = await bothWaysServed(
       (response, _count, stream) => {
         response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
@@ -101,7 +101,7 @@ describe('streamed and in one piece, a call gives the same', () => {
     assert.deepEqual(heard, ['Once', reset])
   })
 
-  test('with a refusal behind an answer, which a server sends as two texts', async () => {
+  test('with a refusal after an answer, which a server sends as two texts', async () => {
     const message = { content: 'The policy is P-1. ', refusal: 'I say no more.' }
     const { whole, streamed } = await bothWaysServed((response, _count, stream) =>
       stream
@@ -127,15 +127,15 @@ describe('streamed and in one piece, a call gives the same', () => {
   })
 })
 
-describe('a listener', () => {
-  test('hears thoughts and texts apart, in the pieces in which they come', async () => {
+describe('a listener of a model call', () => {
+  test('receives thoughts and texts apart, piece by piece', async () => {
     const { heard } = await bothWays((mock) =>
       mock.onMessage('hello', { content: 'Forty-two.', reasoning: 'Hm.' }, { chunkSize: 5 }),
     )
     assert.deepEqual(heard, ['<Hm.>', 'Forty', '-two.'])
   })
 
-  test('who is not there when the request is sent has it sent without streaming', async () => {
+  test('who is missing when the request is sent leaves it unstreamed', async () => {
     await using mock = await openMock()
     using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
     mock.onMessage('hello', { content: 'Hi.' })
@@ -143,7 +143,7 @@ describe('a listener', () => {
     assert.equal((mock.getLastRequest()?.body as { stream?: boolean } | undefined)?.stream, undefined)
   })
 
-  test('does not fail a call on a server that refuses to stream, even one that has a single try', async () => {
+  test('does not fail a call on a server that refuses to stream, even with a single try', async () => {
     const words = 'Your organization must be verified to stream this model.'
     const { streamed, heard, streams } = await bothWaysServed(
       (response, _count, stream) =>
@@ -158,7 +158,7 @@ describe('a listener', () => {
     assert.deepEqual([streams, streamed.waits, heard], [[true, false], [], []])
   })
 
-  test('leaves a call all its tries after one that was lost to streaming', async () => {
+  test('leaves a call all its tries after one lost to streaming', async () => {
     const { streamed } = await bothWaysServed(
       (response, count, stream) => {
         if (stream) return sendJson(response, 400, { error: { message: 'stream is not supported' } })
@@ -171,7 +171,7 @@ describe('a listener', () => {
     assert.deepEqual([streamed.outcome.tries.length, streamed.waits], [2, [1000]])
   })
 
-  test('gets no half reply recorded from a stream that ends without saying that it is at its end', async () => {
+  test('leaves no record of a half reply if a stream ends without an end marker', async () => {
     const { streamed, heard, streams } = await bothWaysServed((response, _count, stream) =>
       stream ? sendEvents(response, [chunk({ content: 'Once' })]) : sendJson(response, 200, said('Once upon a time.')),
     )
@@ -186,13 +186,13 @@ describe('a listener', () => {
     )
   })
 
-  test('costs a server that answers a streaming request in one piece a second request, and no more', async () => {
+  test('costs a server that answers a streaming request in one piece only one more request', async () => {
     const { streamed, streams } = await bothWaysServed((response) => sendJson(response, 200, said('Hi.')))
     assert.ok('parts' in streamed.outcome, JSON.stringify(streamed.outcome))
     assert.deepEqual(streams, [true, false])
   })
 
-  test('hears of an error that the server sends in the middle, and the call is tried again', async () => {
+  test('receives a retraction for an error that the server sends in the middle, and the call is retried', async () => {
     const { streamed, heard } = await bothWaysServed((response, count, stream) => {
       if (!stream) return sendJson(response, 200, said('Hi.'))
       if (count > 1) return sendStream(response, ['Hi.'])
@@ -203,7 +203,7 @@ describe('a listener', () => {
     assert.deepEqual(heard, ['Once', reset, 'Hi.'])
   })
 
-  test('hears nothing any more of a model that speaks on although the call was stopped', async () => {
+  test('receives nothing more from a model that keeps streaming after a stop', async () => {
     const heard: string[] = []
     const stop = new AbortController()
     const over = Promise.withResolvers<void>()
@@ -225,14 +225,14 @@ describe('a listener', () => {
     assert.deepEqual(heard, ['Once', reset])
   })
 
-  test('is not there for a model that cannot stream: it is asked for the whole', async () => {
+  test('is skipped for a model that cannot stream, which is called for the whole', async () => {
     const script = scriptedModel([{ when: 'hello', reply: 'Hi.' }])
     const model = { ...script, doStream: undefined } as unknown as typeof script
     const { parts } = await callModel(requestOf({ model, listener: recorder([]) }))
     assert.deepEqual(parts, [{ type: 'text', text: 'Hi.' }])
   })
 
-  test('changes nothing about a model whose doStream is only a word: its reply, or how it fails, is as without one', async () => {
+  test('changes nothing for a model whose doStream does not work: its reply or failure is the same as without one', async () => {
     const doStream = (): never => {
       throw new Error('not implemented')
     }
@@ -275,7 +275,7 @@ describe('a listener', () => {
     'ends without its end': { parts: [], tries: /the stream ended before the reply did/ },
   }
   for (const [what, { parts, error, tries }] of Object.entries(odd)) {
-    test(`takes back what it heard of a stream that ${what}, and the reply is asked for in one piece`, async () => {
+    test(`receives a retraction for a stream that ${what}, and the reply is requested in one piece`, async () => {
       const heard: string[] = []
       const { model, asked } = speaking([{ parts: [...beginning, ...parts], ...(error ? { error } : {}) }])
       const request = requestOf({ model, maxRetries: 0 })
@@ -287,7 +287,7 @@ describe('a listener', () => {
     })
   }
 
-  test('has a stream counted that was paid for and could not be used, where its provider says what it took', async () => {
+  test('has a paid but unusable stream counted, if its provider reports the usage', async () => {
     const usage = { inputTokens: { total: 7, noCache: 5, cacheRead: 2 }, outputTokens: { total: 3 } }
     const { model } = speaking([
       { parts: [...beginning, { type: 'finish', usage, finishReason: { unified: 'other' } }] },
@@ -297,7 +297,7 @@ describe('a listener', () => {
     assert.doesNotMatch(tries[0]?.error ?? '', /not known/)
   })
 
-  test('hears a connection that breaks in a model object of its own as an ordinary try: it is streamed again', async () => {
+  test('sees a broken connection in a custom model object as an ordinary try, which streams again', async () => {
     const heard: string[] = []
     const gone = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
     const { model, asked } = speaking([{ parts: beginning, error: gone }, { parts: [...beginning, ...ending] }])
@@ -307,7 +307,7 @@ describe('a listener', () => {
     assert.deepEqual([heard, request.waits], [['Once', reset, 'Once'], [1000]])
   })
 
-  test('gets a whole reply from a stream that breaks behind its end: it is not paid for again', async () => {
+  test('receives a whole reply from a stream that breaks after its end, and it is not paid again', async () => {
     const { model, asked } = speaking([{ parts: [...beginning, ...ending], error: new TypeError('terminated') }])
     const { parts, tries } = await callModel(requestOf({ model, listener: recorder([]) }))
     assert.deepEqual([parts, tries, asked], [[{ type: 'text', text: 'Once' }], [], ['stream']])
@@ -324,7 +324,7 @@ const ending = [
   { type: 'finish', usage: { inputTokens: {}, outputTokens: {} }, finishReason: { unified: 'stop', raw: 'stop' } },
 ]
 
-/** A model object that streams these, one behind the other, and says Hi. in one piece; and how it was asked. */
+/** A model object that streams these in turn, answers "Hi." in one piece, and records how it was called. */
 function speaking(streams: readonly { readonly parts: readonly object[]; readonly error?: Error }[]) {
   const asked: string[] = []
   const script = scriptedModel([{ when: 'hello', reply: 'Hi.' }])
@@ -382,8 +382,8 @@ async function bothWays(arrange: (mock: LLMock) => unknown, fields: Partial<Mode
 }
 
 /**
- * The same with a server of one's own, which is told whether it is asked to stream. `streams`: how it was asked by a
- * listener.
+ * The same with a custom server that knows whether a request asks for a stream. `streams` has that for each request
+ * with a listener.
  */
 async function bothWaysServed(
   answer: (response: ServerResponse, count: number, stream: boolean) => void,

@@ -1,5 +1,5 @@
-// What the tests of the model layer share: an environment of their own, servers on loopback, and a request with its
-// dull parts.
+// Shared by the tests of the model layer: an isolated environment, servers on loopback, and a request with default
+// parts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// What the tests of bundles bundle: a program that does one thing with a crew and prints what came of it.
+// The program that the tests of bundles bundle: it does one thing with a crew and prints the outcome.
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 

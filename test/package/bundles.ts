@@ -19,7 +19,7 @@ const bundled = { RepriseError: 'reprise', tool: 'reprise', scriptedModel: 'repr
 
 export function testBundles(installed: () => InstalledPackage): void {
   for (const [name, entry] of Object.entries(bundled)) {
-    test(`a minified bundle with nothing but ${name} of ${entry} has less than ${largest} bytes`, async () => {
+    test(`a minified bundle with only ${name} of ${entry} has less than ${largest} bytes`, async () => {
       const { outputFiles } = await build({
         stdin: {
           contents: `import { ${name} } from '${entry}'; console.log(${name})`,
@@ -37,7 +37,7 @@ export function testBundles(installed: () => InstalledPackage): void {
     })
   }
 
-  test('a page gets what it needs of reprise/ui in less than 1000 bytes, without anything of Node', async () => {
+  test('a page gets what it needs of reprise/ui in less than 1000 bytes, without any module of Node', async () => {
     const { outputFiles } = await build({
       stdin: {
         contents: `import { lastEntryNumber } from 'reprise/ui'; console.log(lastEntryNumber)`,

@@ -1,5 +1,4 @@
-// A project that the installed command has made, with the tarball installed in it: what its README says can be done
-// with it.
+// A project made by the installed command, with the tarball installed in it: everything in its README works.
 import assert from 'node:assert/strict'
 import { readFile, realpath, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -53,7 +52,7 @@ export function testCreated(installed: () => InstalledPackage): void {
     assert.equal(claims.length, 3, 'one of the offline run, one of the first and its replay, one of the last')
   })
 
-  test('npx reprise create --yaml makes one whose types and tests hold', async () => {
+  test('npx reprise create --yaml makes a project that passes its own types and tests', async () => {
     const demo = await demoIn(installed())
     const { dependencies: needed } = await manifestOf(demo)
     const project = await createIn(installed().app, 'configured', '--yaml')

@@ -13,7 +13,7 @@ export function testDeclarations(installed: () => InstalledPackage): void {
     assert.equal(await project.compile(), '')
   })
 
-  test('the declarations have no error of their own where libraries are checked too, strictly or not', async () => {
+  test('the declarations have no errors of their own if libraries are checked too, strictly or not', async () => {
     for (const [name, options] of Object.entries({ checked: strict, loose: { target: 'es2022', lib: ['es2022'] } })) {
       const project = await openProject(installed(), name, { ...options, skipLibCheck: false })
       const errors = (await project.compile()).split('\n').filter((line) => line.includes(': error TS'))
@@ -27,7 +27,7 @@ export function testDeclarations(installed: () => InstalledPackage): void {
   })
 }
 
-/** A project with the README's example and a file that imports all that there is. */
+/** A project with the README's example and a file that imports every entry point. */
 async function openProject(
   { app }: InstalledPackage,
   name: string,

@@ -1,6 +1,6 @@
 // Reprise as its users get it: built and packed from a copy of the checkout, and installed by npm in a folder of its
-// own. The versions of everything else are those of the checkout's lockfile, so that `npm ci` has left all that is
-// needed in npm's cache: no network is asked, and nobody's new release changes what these tests see.
+// own. All other versions are those of the checkout's lockfile, which `npm ci` has left in npm's cache: the tests use
+// no network, and new releases of dependencies change nothing.
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +45,7 @@ export interface Ended {
 
 type Variables = { readonly [name: string]: string | undefined }
 
-/** Runs a program with the Node of the tests first on its path. Of the environment it sees only what is given. */
+/** Runs a program with the Node of the tests first on its path, and with no other environment than the given one. */
 export function run(
   command: string,
   args: readonly string[],
@@ -84,7 +84,7 @@ export async function filesIn(folder: string): Promise<string[]> {
 const leftOut = new Set(['node_modules', 'dist', '.git', '.reprise', '.docs'])
 
 /**
- * In a copy, since `prepack` builds: a dist that appears and goes in the checkout would disturb whoever works there.
+ * Packs a copy, since `prepack` builds: a temporary dist in the checkout would disturb work there.
  */
 async function pack(root: string): Promise<string> {
   const copy = join(root, 'checkout')

@@ -1,4 +1,4 @@
-// The package as its users meet it: packed, installed in an empty folder, run by plain Node, compiled against, bundled.
+// The package as its users get it: packed, installed in an empty folder, run by plain Node, compiled against, bundled.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -20,7 +20,7 @@ before(async () => {
 after(() => installed?.[Symbol.asyncDispose]())
 
 // one package and 2 MB of them, undici, are gone from newer versions of the AI SDK than the lockfile has
-test('installs at most 18 packages, 32 MB of files, 42 MB on a disk with blocks of 4 KB', async () => {
+test('the package installs at most 18 packages, 32 MB of files, 42 MB on a disk with blocks of 4 KB', async () => {
   const modules = join(installed.app, 'node_modules')
   const lock = JSON.parse(await readFile(join(modules, '.package-lock.json'), 'utf8')) as { packages: object }
   const packages = Object.keys(lock.packages)
@@ -36,7 +36,7 @@ test('installs at most 18 packages, 32 MB of files, 42 MB on a disk with blocks 
   assert.ok(onDisk <= 42e6, `${onDisk} bytes on disk`)
 })
 
-test('holds JavaScript, declarations, the page, templates and what people read: no sources, no source maps, no tests', () => {
+test('the package holds JavaScript, declarations, the page, templates and documents, but no sources, source maps or tests', () => {
   const expected =
     /^(dist\/.+\.(js|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('holds JavaScript, declarations, the page, templates and what people read: 
   )
 })
 
-test('holds whatever its pages link to', async () => {
+test('the package holds every target of its links', async () => {
   const files = new Set(installed.files)
   const folders = new Set(
     installed.files.flatMap((file) => file.split('/').map((_, end, parts) => parts.slice(0, end).join('/'))),
@@ -82,7 +82,7 @@ test('holds the code and the licence of each package that the build puts into a 
   }
 })
 
-test('has values in the modules that read files or types when they are run from the sources', async () => {
+test('the package has values in the modules that read files or types when run from the sources', async () => {
   assert.ok(valueModules.length > 0)
   for (const name of valueModules) {
     const text = await readFile(join(installed.app, 'node_modules/reprise/dist', `${name}.js`), 'utf8')
@@ -95,7 +95,7 @@ test('the tarball, with the page of the studio and its pictures, has less than 1
   assert.ok(size < 1.2e6, `${size} bytes`)
 })
 
-test('holds every file of the templates, as it is in the checkout', async () => {
+test('the package holds every file of the templates unchanged', async () => {
   const templates = await filesIn(join(checkout, 'templates'))
   assert.ok(templates.length > 5)
   assert.deepEqual(
@@ -108,7 +108,7 @@ test('holds every file of the templates, as it is in the checkout', async () => 
   }
 })
 
-test('has the files that its exports lead to', async () => {
+test('the package has the files of its exports', async () => {
   const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as {
     exports: { [entry: string]: string | { types: string; default: string } }
   }
@@ -121,7 +121,7 @@ test('has the files that its exports lead to', async () => {
   )
 })
 
-test("runs the README's example, and the command line beside it, with plain Node", async () => {
+test("the package runs the README's example, and the command line beside it, with plain Node", async () => {
   await using model = await openModel('fixtures/claims.json')
   const { app } = installed
   const note = 'Water damage under policy P-77 (Ada), 3 May: send an assessor.'
@@ -169,7 +169,7 @@ const loads: { readonly [what: string]: { readonly code: string; readonly packag
   'putting a crew together': { code: crew, packages: 'reprise,zod' },
 }
 for (const [what, { code, packages }] of Object.entries(loads)) {
-  test(`${what} loads no package but ${packages.replace(',', ' and ')}, and no database`, async () => {
+  test(`${what} loads no package but ${packages.replace(',', ' and ')}, and no database', ' and ')}, and no database`, async () => {
     const traced = `
 import { registerHooks } from 'node:module'
 const seen = new Set()
@@ -183,7 +183,7 @@ console.log([...new Set(packages)].toSorted().join(), databases.join())`
   })
 }
 
-test('an older Node that imports it is told in one sentence', async (t) => {
+test('importing the package under an older Node explains it in one sentence', async (t) => {
   const older = olderNode(t)
   if (older === undefined) return
   const code = "import('reprise').catch((error) => console.log(error.message))"
@@ -191,7 +191,7 @@ test('an older Node that imports it is told in one sentence', async (t) => {
   assert.match(stdout, sentence('', older.version), stderr)
 })
 
-test('an older Node that runs its command is told in one sentence', async (t) => {
+test('running the command under an older Node explains it in one sentence', async (t) => {
   const older = olderNode(t)
   if (older === undefined) return
   const path = `${dirname(older.path)}${delimiter}${process.env['PATH']}`

@@ -1,5 +1,4 @@
-// Random histories of a crew with another crew among its tasks: kills, questions, answers, edits, changed code and
-// forks.
+// Random histories of a crew with a nested crew: kills, questions, answers, edits, changed code and forks.
 import fc from 'fast-check'
 import { Agent, Crew, RepriseError, Task, tool, type Answer, type OpenQuestion } from 'reprise'
 import { z } from 'zod'
@@ -146,7 +145,7 @@ function answerTo(question: OpenQuestion, choice: number): Answer {
 
 const fail: Answer = { decision: 'fail', reason: 'no' }
 
-/** A process that dies with this append: nothing more is written, and nobody holds its runs. */
+/** A process that dies with this append: nothing more is written, and its runs have no holder. */
 function mortal(inner: Store, dies: number, written: boolean): Store {
   const leases: Lease[] = []
   let left = dies

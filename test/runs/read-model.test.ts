@@ -1,5 +1,4 @@
-// One read model: what a list says of a run equals what its view says, and what waits for a person is found once,
-// wherever it is asked.
+// One read model: the list entry of a run equals its view, and each open question is found once, in every query.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +18,7 @@ import { deeds, history } from './histories.ts'
 const seen = new Set<RunViewStatus>()
 const prices = { 'scripted/script': { input: 3, output: 7.7 } }
 
-test('whatever happened to a run, every field of its summary equals that of its view', async () => {
+test("after any history, every field of a run's summary equals that of its view", async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (done) => {
       const store = newStore()
@@ -43,7 +42,7 @@ test('whatever happened to a run, every field of its summary equals that of its 
     assert.ok(seen.has(status), `no history has a run that is ${status}`)
 })
 
-test('whatever happened, the questions of all runs are those of the views of the runs that work for no other', async () => {
+test('after any history, the list of open questions has those of the views of all root runs', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (done) => {
       const store = newStore()
@@ -72,7 +71,7 @@ test('whatever happened, the questions of all runs are those of the views of the
   )
 })
 
-test('whatever happened, what the tasks of a run have taken adds up to what the run has, and so does what its row says by day', async () => {
+test("after any history, the usage of a run's tasks adds up to that of the run and to its row by day", async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (done) => {
       const store = newStore()
@@ -94,7 +93,7 @@ test('whatever happened, what the tasks of a run have taken adds up to what the 
   )
 })
 
-test('a list that is narrowed by a status has exactly the runs that show it', async () => {
+test('a list filtered by a status has exactly the runs that show it', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (done) => {
       const store = newStore()

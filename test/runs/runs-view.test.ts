@@ -1,4 +1,4 @@
-// The view `runs` of a PostgreSQL store shows what lists of runs show.
+// The view `runs` of a PostgreSQL store has the same values as lists of runs.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
@@ -51,7 +51,7 @@ function claims(store: string): Crew {
   })
 }
 
-describe('the view runs', { skip: await without('postgres') }, () => {
+describe('the SQL view runs', { skip: await without('postgres') }, () => {
   test('has a row per run, with the values of a list of runs', async () => {
     await using place = await open()
     await using crew = claims(place.url)
@@ -98,7 +98,7 @@ describe('the view runs', { skip: await without('postgres') }, () => {
     )
   })
 
-  test('is read by a role that may read nothing else, which finds no contents in it', async () => {
+  test('can be read by a role without other rights, and contains no contents', async () => {
     await using place = await open()
     await using crew = claims(place.url)
     await crew.kickoff({ id: 'r', inputs: { what: 'secret' } })
@@ -118,7 +118,7 @@ describe('the view runs', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('has the columns that the guide lists, and no others', async () => {
+  test('has exactly the columns that the guide lists', async () => {
     await using place = await open()
     const [, page = ''] = (await readFile('docs/guides/postgres.md', 'utf8')).split('\n## SQL for people\n')
     const [section = ''] = page.split('\n## ')

@@ -15,7 +15,7 @@ import { dyingStore, newStore, orDeath } from '../engine/support.ts'
 
 const quiet = { info() {}, warn() {} }
 
-/** research, a crew of find and check, of which a person judges the results → write. */
+/** research, a crew of find and check whose results a person reviews → write. */
 function crewOn(store: Store, text = 'Check'): { crew: Crew; within: Crew } {
   const model = scriptedModel([
     { when: 'Task: Break', error: 'no power' },
@@ -41,7 +41,7 @@ function counted(inner: Store): { store: Store; reads: string[] } {
 }
 
 describe('a view of a run', () => {
-  test('reads its journal, and that of each run of its tasks, once', async () => {
+  test('reads its journal, and that of each child run, once', async () => {
     const inner = newStore()
     await crewOn(inner).crew.kickoff({ id: 'r' })
     const { store, reads } = counted(inner)
@@ -53,7 +53,7 @@ describe('a view of a run', () => {
     assert.deepEqual(reads, ['r', 'r/research#1'])
   })
 
-  test('has the tasks that the result of the run has', async () => {
+  test("has the tasks of the run's result", async () => {
     const store = newStore()
     const { crew } = crewOn(store)
     const waiting = await crew.kickoff({ id: 'r' })
@@ -62,7 +62,7 @@ describe('a view of a run', () => {
     assert.deepEqual((await crew.run('r').view()).tasks, done.tasks)
   })
 
-  test('tells of a task that is a crew what its run asks and has taken', async () => {
+  test('shows the questions and the usage of a nested crew', async () => {
     const store = newStore()
     const { crew } = crewOn(store)
     await crew.kickoff({ id: 'r' })
@@ -73,7 +73,7 @@ describe('a view of a run', () => {
     assert.deepEqual([research?.usage, usage.calls], [usage, 1])
   })
 
-  test('of a run that was answered says that it has what it waited for, and waits for a worker', async () => {
+  test('of an answered run says that it has its answer, and waits for a worker', async () => {
     const store = newStore()
     const { crew, within } = crewOn(store)
     await crew.kickoff({ id: 'r' })
@@ -88,7 +88,7 @@ describe('a view of a run', () => {
     assert.equal(child.task('find').status, 'started')
   })
 
-  test('of a run whose process is gone says that it is abandoned, and that nobody is at its tasks', async () => {
+  test('of a run whose process is gone shows it as abandoned, without a process at its tasks', async () => {
     const store = newStore()
     const dying = dyingStore(store, (types) => types.includes('model.replied'))
     await orDeath(crewOn(dying).crew.kickoff({ id: 'r' }))
@@ -98,7 +98,7 @@ describe('a view of a run', () => {
     assert.deepEqual([view.status, view.why, view.tasks[0]?.status], ['abandoned', 'its process is gone', 'started'])
   })
 
-  test('of a run that ends while it is looked at does not say that it is abandoned', async () => {
+  test('of a run that ends meanwhile does not show it as abandoned', async () => {
     const store = newStore()
     const dying = dyingStore(store, (types) => types.includes('model.replied'))
     await orDeath(crewOn(dying).crew.kickoff({ id: 'r' }))
@@ -112,7 +112,7 @@ describe('a view of a run', () => {
   })
 })
 
-test('what a run has cost is known although some of its tasks are functions, also within a crew', async () => {
+test('the cost of a run is known although some of its tasks are functions, in a nested crew too', async () => {
   const model = scriptedModel([{ when: 'Task:', reply: 'done', usage: { input: 1_000, output: 100 } }])
   const agent = new Agent({ role: 'A', goal: 'g', model })
   const load = new Task({ name: 'load', run: () => 'loaded' })
@@ -129,7 +129,7 @@ test('what a run has cost is known although some of its tasks are functions, als
   assert.deepEqual([cost, status], [0.003, 'completed'])
 })
 
-test('what a run has cost is not known in a list when its row was written by older code, and 0 when it asked no model', async () => {
+test('the cost of a run in a list is unknown if older code wrote its row, and 0 without model calls', async () => {
   const store = newStore()
   const { crew } = crewOn(store)
   const prices = { 'scripted/script': { input: 2, output: 10 } }
@@ -149,7 +149,7 @@ test('what a run has cost is not known in a list when its row was written by old
   assert.equal(await costOf((said) => ({ ...said, usage: none, spent: undefined })), 0)
 })
 
-test('a list does not count questions of an attempt that was given up for another one', async () => {
+test('a list does not count questions of an abandoned attempt', async () => {
   const store = newStore()
   const { within } = crewOn(store)
   await within.kickoff({ id: 'r' })
@@ -163,8 +163,8 @@ test('a list does not count questions of an attempt that was given up for anothe
   assert.equal(after?.openQuestions, 0)
 })
 
-describe('what waits for a person', () => {
-  test('is found where a run that works for another is left alone, and once only', async () => {
+describe('an open question', () => {
+  test('is found if a child run is left alone, and only once', async () => {
     const store = newStore()
     await crewOn(store).crew.kickoff({ id: 'r' })
     const orphans: Store = { ...store, row: async (run) => (run === 'r' ? undefined : store.row(run)) }
@@ -173,7 +173,7 @@ describe('what waits for a person', () => {
     assert.deepEqual(await found({ ...orphans, list: withoutRoot(store) }), [['r/research#1', 'q1']])
   })
 
-  test('is not in runs that have ended, nor in runs of other crews than the one asked for', async () => {
+  test("isn't in ended runs, nor in runs of other crews than the requested one", async () => {
     const store = newStore()
     const { crew, within } = crewOn(store)
     await crew.kickoff({ id: 'r' })
@@ -185,7 +185,7 @@ describe('what waits for a person', () => {
     assert.deepEqual(await ids(), [])
   })
 
-  test('is listed although the journal of another run cannot be read, which is named', async () => {
+  test('is listed even if the journal of another run cannot be read, which is named', async () => {
     const inner = newStore()
     const { within } = crewOn(inner)
     await within.kickoff({ id: 'good' })
@@ -199,7 +199,7 @@ describe('what waits for a person', () => {
   })
 })
 
-test('every reason to suspend a run is a sentence of its own', () => {
+test('every reason for a suspension has its own sentence', () => {
   const why = (reason: string, more = {}) =>
     describeWhy({
       runId: 'r',

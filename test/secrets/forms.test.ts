@@ -1,4 +1,4 @@
-// A credential that is known is found in every form in which a server may repeat it.
+// A known credential is found in every form in which a server may repeat it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { remember } from '../../src/secrets/known.ts'
@@ -21,7 +21,7 @@ function assertClean(dirty: string, forms: readonly string[] = [key]): void {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-test('finds a known key in base64, hexadecimal, URL encoding, JSON and backwards', () => {
+test('a known key is found in base64, hexadecimal, URL encoding, JSON and backwards', () => {
   using _ = environmentOf({ OPENAI_API_KEY: key })
   const hex = Buffer.from(key).toString('hex')
   const backwards = key.split('').toReversed().join('')
@@ -41,7 +41,7 @@ test('finds a known key in base64, hexadecimal, URL encoding, JSON and backwards
   }
 })
 
-test('finds a known key within something longer in base64', () => {
+test('a known key is found within something longer in base64', () => {
   using _ = environmentOf({ OPENAI_API_KEY: key })
   for (const before of ['', 'a', 'ab', 'Bearer ', '{"key":"']) {
     for (const after of ['', 'x', 'xy', '"}']) {
@@ -52,7 +52,7 @@ test('finds a known key within something longer in base64', () => {
   }
 })
 
-test('finds pieces of a known key of twelve characters and more', () => {
+test('pieces of a known key of twelve characters and more are found', () => {
   using _ = environmentOf({ OPENAI_API_KEY: key })
   assertClean(`began with ${key.slice(0, 12)} it seems`)
   assertClean(`ended with ${key.slice(-12)}`)
@@ -62,7 +62,7 @@ test('finds pieces of a known key of twelve characters and more', () => {
   assertClean(`${coded.slice(0, 20)}\r\n${coded.slice(20)}`, [coded])
 })
 
-test('finds a known key that is masked in the middle', () => {
+test('a known key that is masked in the middle is found', () => {
   using _ = environmentOf({ OPENAI_API_KEY: key })
   for (const mask of ['…', '...', '****', '••••']) {
     assert.equal(redact(`key Kq7/v${mask}fJ1g is wrong`), 'key [redacted] is wrong')
@@ -71,7 +71,7 @@ test('finds a known key that is masked in the middle', () => {
   assert.equal(redact('wait... what? And so on…'), 'wait... what? And so on…')
 })
 
-test('leaves the words of a key that has words, and numbers that are like a simple key', () => {
+test('the words of a key made of words, and numbers like a simple key, are left alone', () => {
   using _ = environmentOf({ OPENAI_API_KEY: 'my-development-key-for-tests', GEMINI_API_KEY: '0000000000000000' })
   assert.equal(redact('a development-key-for-tests is there'), 'a development-key-for-tests is there')
   const id = '00000000-0000-0000-0000-000000000000'
@@ -79,7 +79,7 @@ test('leaves the words of a key that has words, and numbers that are like a simp
   assert.equal(redact('my-development-key-for-tests'), '[redacted]')
 })
 
-test('knows the credentials in the addresses of the environment', () => {
+test('the credentials in the addresses of the environment are known', () => {
   for (const [variable, address, secret] of [
     ['OPENAI_BASE_URL', 'https://host/v1?key=SeCrEtWoRd', 'SeCrEtWoRd'],
     ['OPENAI_BASE_URL', 'https://host/v1?code=SeCrEtWoRd&api-version=2024-10-21', 'SeCrEtWoRd'],
@@ -92,7 +92,7 @@ test('knows the credentials in the addresses of the environment', () => {
   }
 })
 
-test('knows the keys of other providers and services in the environment', () => {
+test('the keys of other providers and services in the environment are known', () => {
   const before = process.env['GROQ_API_KEY']
   process.env['GROQ_API_KEY'] = 'no-known-shape-4711'
   try {
@@ -103,7 +103,7 @@ test('knows the keys of other providers and services in the environment', () => 
   }
 })
 
-test('remembers what it is told, the newest hundred, and no short words', () => {
+test('the newest hundred added secrets are remembered, and no short words', () => {
   using _ = environmentOf({})
   remember(['given-in-code-4711', 'word'])
   assert.equal(redact('given-in-code-4711 and word'), '[redacted] and word')
@@ -112,7 +112,7 @@ test('remembers what it is told, the newest hundred, and no short words', () => 
 })
 
 // Quadratic, each of these would take minutes.
-test('is soon over with a hostile text', () => {
+test('a hostile text is processed quickly', () => {
   using _ = environmentOf({ OPENAI_API_KEY: key, GEMINI_API_KEY: `x${'ab1'.repeat(400)}` })
   const hostile = [
     'eyJaaaaaaaa-',

@@ -6,7 +6,7 @@ import { redact } from '../../src/secrets/redact.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import { environmentOf } from '../models/support.ts'
 
-test('takes every key of the environment out of a text, also in its escaped forms', () => {
+test('every key of the environment is redacted from a text, in its escaped forms too', () => {
   using _ = environmentOf({
     OPENAI_API_KEY: 'first/key',
     ANTHROPIC_API_KEY: 'first/key-longer',
@@ -18,14 +18,14 @@ test('takes every key of the environment out of a text, also in its escaped form
   )
 })
 
-test('takes out what looks like a key', () => {
+test('text that looks like a key is redacted', () => {
   using _ = environmentOf({})
   assert.equal(redact('Authorization: Bearer abc.def-123'), 'Authorization: Bearer [redacted]')
   assert.equal(redact('key sk-proj-abc123****9f is wrong'), 'key [redacted] is wrong')
   assert.equal(redact('{"x-api-key":"abcdef123"}'), '{"x-api-key":"[redacted]"}')
 })
 
-test('leaves a text without keys as it is', () => {
+test('a text without keys is unchanged', () => {
   using _ = environmentOf({ OPENAI_API_KEY: 'x' })
   assert.equal(
     redact('the task-runner asked for a bearer of news, at six'),
@@ -33,7 +33,7 @@ test('leaves a text without keys as it is', () => {
   )
 })
 
-test('counts an empty variable as not set', () => {
+test('an empty variable counts as unset', () => {
   using _ = environmentOf({ OPENAI_API_KEY: '', REPRISE_MODEL: ' ', REPRISE_STORE: '' })
   assert.deepEqual(secrets(), [])
   assert.equal(environment().model, undefined)
@@ -41,7 +41,7 @@ test('counts an empty variable as not set', () => {
   assert.equal(environment().leaseSeconds, undefined)
 })
 
-test('takes out the key of every provider, however short, and other credentials that are no words or paths', () => {
+test('the key of every provider, however short, and other credentials are redacted unless they are words or paths', () => {
   for (const name of providers.flatMap((provider) => provider.keys)) {
     using _ = environmentOf({ [name]: name === 'AWS_BEARER_TOKEN_BEDROCK' ? 'bearer-of-news' : 'third' })
     assert.equal(redact('third bearer-of-news').includes('[redacted]'), true, name)
@@ -50,7 +50,7 @@ test('takes out the key of every provider, however short, and other credentials 
   assert.equal(redact('third /etc/token-of-mine'), 'third /etc/token-of-mine')
 })
 
-test('refuses lease seconds that are no positive number, and nothing else because of them', () => {
+test("lease seconds that aren't a positive number are refused, and nothing else because of them", () => {
   for (const value of ['soon', '0', '-1', 'Infinity']) {
     using _ = environmentOf({ REPRISE_LEASE_SECONDS: value, REPRISE_STORE: 'memory:' })
     assert.equal(environment().store, 'memory:')
@@ -60,14 +60,14 @@ test('refuses lease seconds that are no positive number, and nothing else becaus
   assert.equal(environment().leaseSeconds, 2.5)
 })
 
-test('takes a password out of an address', () => {
+test('a password in an address is redacted', () => {
   assert.equal(
     redact('cannot reach http://ada:s3cret@127.0.0.1:80/v1 now'),
     'cannot reach http://[redacted]@127.0.0.1:80/v1 now',
   )
 })
 
-test("a store's names are no secrets, nor is a password that is one of them", () => {
+test("a store's names are not secrets, nor is a password equal to one of them", () => {
   const found = 'postgres://reprise@127.0.0.1:54329/reprise: schema reprise, written as reprise, crew reprise'
   for (const url of [
     'postgres://reprise@127.0.0.1:54329/reprise',
@@ -85,7 +85,7 @@ test("a store's names are no secrets, nor is a password that is one of them", ()
   assert.equal(redact('redis, claims_2026_prefix_a'), 'redis, claims_2026_prefix_a')
 })
 
-test("a store's password is taken out where it stands alone, wherever its URL was given", async () => {
+test("a store's password is redacted where it appears alone, wherever its URL came from", async () => {
   using _ = environmentOf({ REPRISE_STORE: 'postgres://ada:claim@127.0.0.1:1/cases' })
   assert.equal(redact('ada may not read claims by "claim"'), 'ada may not read claims by "[redacted]"')
   await assert.rejects(openStore('postgres://ada:in-code-p%40ss@127.0.0.1:1/claims?pool=0'))

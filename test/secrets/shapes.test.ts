@@ -1,4 +1,4 @@
-// What looks like a credential is taken out of errors, also when nobody told us of it; what does not is left as it is.
+// Text that looks like a credential is redacted from errors even if the credential is unknown; other text is unchanged.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { redact } from '../../src/secrets/redact.ts'
@@ -6,7 +6,7 @@ import { environmentOf } from '../models/support.ts'
 
 const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6'
 
-test('takes out well-known tokens, alone and within a text', () => {
+test('well-known tokens are redacted, alone and within a text', () => {
   using _ = environmentOf({})
   const tokens = [
     `ghp_${letters}`,
@@ -42,7 +42,7 @@ test('takes out well-known tokens, alone and within a text', () => {
   }
 })
 
-test('takes out what a name says to be a credential, and leaves the name', () => {
+test('a value named as a credential is redacted, and its name kept', () => {
   using _ = environmentOf({})
   const cases: [string, string][] = [
     ['Authorization: Bearer abc.def-123', 'Authorization: Bearer [redacted]'],
@@ -71,7 +71,7 @@ test('takes out what a name says to be a credential, and leaves the name', () =>
   for (const [dirty, clean] of cases) assert.equal(redact(dirty), clean)
 })
 
-test('takes a password out of an address, also one with / and @ in it', () => {
+test('a password in an address is redacted, even with / and @ in it', () => {
   using _ = environmentOf({})
   const cases: [string, string][] = [
     ['at postgres://user:p/a@ss@host/db now', 'at postgres://[redacted]@host/db now'],
@@ -108,12 +108,12 @@ const plain = [
   'run 2026-01-31-brave-otter cannot be found; continue with: npx reprise resume r42',
 ]
 
-test('leaves ordinary texts, hashes, ids, addresses and files in base64 as they are', () => {
+test('ordinary texts, hashes, ids, addresses and files in base64 are unchanged', () => {
   using _ = environmentOf({ OPENAI_API_KEY: `sk-proj-${letters}` })
   for (const text of plain) assert.equal(redact(text), text)
 })
 
-test('changes nothing in what it has cleaned', () => {
+test('a redacted text is unchanged by another pass', () => {
   using _ = environmentOf({ OPENAI_API_KEY: 'my-own-key-4711' })
   const dirty = `password=x1 token: abc12345 postgres://u:p/q@h/d Bearer abc12345 my-own-key-4711 https://my-own-key-4711:x@h/?key=my-own-key-4711`
   assert.equal(redact(redact(dirty)), redact(dirty))

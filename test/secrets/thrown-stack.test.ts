@@ -1,4 +1,4 @@
-// Where the user's own code threw: what of a stack is kept, where it is recorded, and which mistakes are logged.
+// Where the user's own code threw: which part of a stack is kept, where it is recorded, and which mistakes are logged.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -12,8 +12,8 @@ const src = join(process.cwd(), 'src')
 const stacked = (...frames: readonly string[]): Error =>
   Object.assign(new Error('no'), { stack: ['Error: no', ...frames.map((frame) => `    at ${frame}`)].join('\n') })
 
-describe('of a stack', () => {
-  test('the frames of the user are kept, up to where Reprise called that code, with paths below the working folder', () => {
+describe('the recorded part of a stack', () => {
+  test("has the user's frames, up to where Reprise called that code, with paths below the working folder", () => {
     const error = stacked(
       `policyOf (file://${process.cwd()}/crew.ts:8:53)`,
       'process.processTicksAndRejections (node:internal/process/task_queues:104:5)',
@@ -24,13 +24,13 @@ describe('of a stack', () => {
     assert.equal(thrownStack(error), 'at policyOf (crew.ts:8:53)\nat async Object.run (tools/lookup.ts:9:4)')
   })
 
-  test('nothing is kept of one that cannot be read, and nothing is thrown', () => {
+  test('is empty if the stack cannot be read, and nothing is thrown', () => {
     assert.equal(thrownStack(stacked('share (file://fileserver/x/crew.ts:1:2)')), undefined)
     assert.equal(thrownStack(undefined), undefined)
     assert.equal(thrownStack({ stack: 7 }), undefined)
   })
 
-  test('of a library the place where it threw is kept, and nothing where no frame is of the user', () => {
+  test("has the throwing place in a library, and nothing without a user's frame", () => {
     const library = 'parse (/x/node_modules/yaml/index.js:1:2)'
     const inner = 'compose (/x/node_modules/yaml/compose.js:3:4)'
     assert.equal(
@@ -44,20 +44,20 @@ describe('of a stack', () => {
     assert.equal(thrownStack(stacked('internal (node:fs:1:2)')), undefined)
   })
 
-  test('a message that looks like frames is not taken for one, nor is a credential kept', () => {
+  test('has no message that looks like frames, and no credential', () => {
     const error = new Error('a\n    at invented (/x/y.ts:1:1)\n    at made (/y.ts:2:2)')
     assert.doesNotMatch(thrownStack(error) ?? '', /invented|made/)
     const key = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6'
     assert.equal(thrownStack(stacked(`${key} (/x/crew.ts:1:1)`)), 'at [redacted] (/x/crew.ts:1:1)')
   })
 
-  test('no more is kept than eight frames of three hundred characters', () => {
+  test('has at most eight frames of three hundred characters', () => {
     const long = Array.from({ length: 50 }, (_, index) => `${'f'.repeat(1000)} (/x/crew.ts:${index + 1}:1)`)
     const lines = thrownStack(stacked(...long))?.split('\n') ?? []
     assert.deepEqual([lines.length, lines[0]?.length], [8, 300])
   })
 
-  test('there is none of what is not an error, or lies about it', () => {
+  test('is missing for values other than errors, and for errors that lie about it', () => {
     const liar = new Error('no')
     Object.defineProperty(liar, 'stack', { get: () => assert.fail('read') })
     const odd = Object.assign(new Error('no'), { stack: 5, message: null })
@@ -96,7 +96,7 @@ function crewOf({ tool: tooled = {}, task = {}, crew = {} }: { tool?: object; ta
   return { crew: new Crew({ name: 'thrown', tasks, store, logger, ...crew }), store, warned }
 }
 
-describe('what the user’s own code throws', () => {
+describe('an error thrown by the user’s own code', () => {
   for (const [what, given] of Object.entries({
     'a function': { task: { run: boom } },
     'a guardrail': { task: { guardrails: [boom] } },
@@ -117,7 +117,7 @@ describe('what the user’s own code throws', () => {
       },
     },
   })) {
-    test(`fails the run with the place where ${what} threw, and whoever reads it later sees that`, async () => {
+    test(`fails the run with the place where ${what} threw, which later readers see`, async () => {
       const { crew } = crewOf(given)
       await assert.rejects(crew.kickoff({ id: 'r' }))
       const { error, tasks } = await crew.run('r').view()
@@ -126,7 +126,7 @@ describe('what the user’s own code throws', () => {
     })
   }
 
-  test('in a crew within a crew is in the runs of both', async () => {
+  test('in a nested crew is in the runs of both', async () => {
     const store = newStore()
     const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'deep', run: boom })], store })
     const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'job', crew: inner })], store })
@@ -135,7 +135,7 @@ describe('what the user’s own code throws', () => {
     assert.match((await inner.run('r/job#1').view()).error?.stack ?? '', here)
   })
 
-  test('is still known when the process dies before the task has failed', async () => {
+  test('is still known if the process dies before the task has failed', async () => {
     const { crew, store } = crewOf({ task: { run: boom } })
     const dying = dyingStore(store, (types) => types.includes('tool.returned'))
     await orDeath(crew.with({ store: dying }).kickoff({ id: 'r' }))
@@ -145,7 +145,7 @@ describe('what the user’s own code throws', () => {
 })
 
 describe('a mistake in a tool', () => {
-  test('is logged with its place, recorded, and told to the model without the place', async () => {
+  test('is logged with its place, recorded, and reported to the model without the place', async () => {
     const { crew, store, warned } = crewOf({ tool: { run: boom } })
     const result = await crew.kickoff({ id: 'r' })
     assert.match(
@@ -157,13 +157,13 @@ describe('a mistake in a tool', () => {
     assert.doesNotMatch(JSON.stringify(result.task('job').messages), /thrown-stack/)
   })
 
-  test('is logged when its key is one', async () => {
+  test('is logged if its key function makes it', async () => {
     const { crew, warned } = crewOf({ tool: { effect: 'idempotent', key: boom } })
     await crew.kickoff()
     assert.match(warned.join('\n'), /key of tool call at job#1\/1\.0 threw TypeError/)
   })
 
-  test('is not what it throws on purpose, nor what fetch throws when a server is away', async () => {
+  test('is neither an error thrown on purpose nor that of fetch when a server is away', async () => {
     for (const thrown of [
       new Error('no such policy'),
       new RangeError('amount'),
@@ -176,7 +176,7 @@ describe('a mistake in a tool', () => {
     }
   })
 
-  test('is logged when its settle throws, whatever that is, before a person is asked', async () => {
+  test('is logged if its settle throws, whatever that is, before a person is asked', async () => {
     const settle = () => Promise.reject(new Error('the bank is closed'))
     const { crew, store, warned } = crewOf({ tool: { effect: 'once', run: () => 'paid', settle } })
     const dying = dyingStore(store, (types) => types.includes('tool.called'))

@@ -11,7 +11,7 @@ const clerk = new Agent({ role: 'Clerk', goal: 'Help', model: 'openai/m', maxRet
 export const crew = new Crew({ name: 'asking', verbose: true, tasks: [new Task({ name: 'ask', description: 'Say it', agent: clerk })] })
 `
 
-test('a run against a server that repeats the key in base64 prints and stores nothing of it', async () => {
+test('a run against a server that repeats the key in base64 prints and stores none of it', async () => {
   await using server = await serve(misbehaviours['repeats the header in base64'] as Misbehaviour, key)
   await using folder = await project(asking)
   const variables = { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url }
@@ -24,14 +24,14 @@ test('a run against a server that repeats the key in base64 prints and stores no
   })
 })
 
-test('a crew file that throws an address with a password is told without it, also in the stack', async () => {
+test('the error of a crew file that throws an address with a password omits the password, in the stack too', async () => {
   await using folder = await project(`throw new Error('cannot reach postgres://ada:${key}/@1@db.example/x')`)
   const ended = await folder.reprise('run')
   assert.match(ended.stderr, /cannot reach postgres:\/\/\[redacted\]@db\.example\/x/)
   assertNowhere(key, { printed: `${ended.stdout}${ended.stderr}` })
 })
 
-test('the doctor shows addresses without what is secret in them', async () => {
+test('doctor shows addresses without their secrets', async () => {
   await using folder = await project(asking)
   const variables = { OPENAI_BASE_URL: `ftp://host/v1?key=${key}`, REPRISE_STORE: `postgres://ada:p/${key}@db/x` }
   const ended = await folder.call(['doctor'], { variables })

@@ -1,5 +1,5 @@
 // Invariant 9, against servers that repeat the key in many ways: neither the bytes of the store nor the log, the spans,
-// the error or the command line's output hold it, whoever gave the key.
+// the error or the output of the command line hold it, wherever the key came from.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { environmentOf } from '../models/support.ts'
 import { assertNowhere, storedIn } from './nowhere.ts'
 import { misbehaviours, serve, streamed, type Misbehaviour } from './servers.ts'
 
-/** Of no well-known shape, and another for each test: the process remembers those that it met. */
+/** A key without a well-known shape, different for each test, since the process remembers keys. */
 function keyFor(title: string): string {
   return createHash('sha256').update(title).digest('base64url').slice(0, 32)
 }

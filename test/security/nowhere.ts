@@ -1,4 +1,4 @@
-// Looking for a key in all that a run leaves behind.
+// Searches for a key in everything that a run leaves behind.
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Servers that repeat a key in ways that real ones do, and some that only a hostile one would. Each gets the request's
-// Authorization header and answers as it likes.
+// Servers that repeat a key as real servers do, and in ways that only a hostile server would. Each gets the request's
+// Authorization header and decides its answer.
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +19,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 export const misbehaviours: { readonly [what: string]: Misbehaviour } = {
   'repeats the header in the body': refuse((header) => error(`bad header ${header}`)),
   'repeats the key': refuse((_header, key) => error(`no entry for ${key}`)),
-  'repeats the key in a text that is no JSON': refuse((_header, key) => `no entry for ${key}`, 'text/plain'),
+  "repeats the key in a text that isn't JSON": refuse((_header, key) => `no entry for ${key}`, 'text/plain'),
   'repeats the header in JSON within JSON': refuse((header) => error(JSON.stringify({ authorization: header }))),
   'repeats the header in base64': refuse((header) => error(`seen: ${base64(header)}`)),
   'repeats the key in base64': refuse((_header, key) => error(`seen: ${base64(key)}`)),

@@ -1,5 +1,4 @@
-// Invariant 9, for what users' own functions throw: the words of their errors reach journals, logs and errors without
-// credentials.
+// Invariant 9, for errors of users' own functions: their messages reach journals, logs and errors without credentials.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,7 +32,7 @@ const throwers: { readonly [what: string]: Thrower } = {
 }
 
 for (const [what, given] of Object.entries(throwers)) {
-  test(`a token in what ${what} throws is in no journal, log or message`, async () => {
+  test(`a token in an error that ${what} throws is in no journal, log or message`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'reprise-thrown-'))
     const log: string[] = []
     const say = (line: string): void => void log.push(line)
@@ -65,7 +64,7 @@ for (const [what, given] of Object.entries(throwers)) {
       await crew.close()
       const message = thrown instanceof Error ? thrown.message : ''
       const stored = await storedIn(folder).catch(() => '')
-      assert.match(`${stored}${message}`, /github\.com/, 'what was thrown is told')
+      assert.match(`${stored}${message}`, /github\.com/, 'the message of the error is kept')
       assertNowhere(key, { stored, log: log.join('\n'), message })
     } finally {
       await rm(folder, { recursive: true, force: true })
@@ -73,7 +72,7 @@ for (const [what, given] of Object.entries(throwers)) {
   })
 }
 
-test('a token in what the function of a task throws is in no journal, log or message', async () => {
+test('a token in an error that a function task throws is in no journal, log or message', async () => {
   const log: string[] = []
   const say = (line: string): void => void log.push(line)
   const task = new Task({ name: 'job', run: boom })
@@ -83,7 +82,7 @@ test('a token in what the function of a task throws is in no journal, log or mes
   assertNowhere(key, { message: (thrown as Error).message, log: log.join('\n') })
 })
 
-test('a token in what makes the ids of runs, or a logger, throws is in no message', async (context) => {
+test('a token in an error that the generator of run ids, or a logger, throws is in no message', async (context) => {
   const warned: string[] = []
   context.mock.method(process, 'emitWarning', (text: string) => warned.push(text))
   const task = new Task({ name: 'job', run: () => 'done' })

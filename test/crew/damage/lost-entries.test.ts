@@ -166,7 +166,7 @@ test('a run made from a run that lost entries asks before a call that those entr
   assert.match(replay?.text ?? '', new RegExp(`Entries of run r, which .* are missing \\(${cut} to`))
   assert.deepEqual(pay.done, [5])
   // effects: 'again' asks about no call
-  await crew.fork({ runId: 'r', id: 'again', effects: 'again' })
+  await crew.fork({ runId: 'r', id: 'repeated', effects: 'again' })
   assert.deepEqual(pay.done, [5, 5])
 })
 

@@ -1,5 +1,4 @@
-// A run is advanced in slices, by whoever has time for it: nothing that was paid for is lost, and what cannot be
-// advanced is told apart.
+// A run advanced in slices by any process: no paid work is lost, and each reason not to advance has its own result.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
@@ -67,9 +66,9 @@ async function inSlices(crew: Crew, time: FakeTime, ms: number): Promise<Advance
 const advanceOnce = (crew: Crew, time: FakeTime, options?: AdvanceOptions): Promise<AdvanceOutcome> =>
   advance(time.open(crew), 'r', options)
 
-describe('in slices', () => {
+describe('a run in slices', () => {
   for (const ms of [1, 100, 1_000])
-    test(`a crew of 27 model calls makes 27 in slices of ${ms} ms, and as many lookups as without`, async () => {
+    test(`makes 27 model calls in slices of ${ms} ms, and as many lookups as without`, async () => {
       const { crew, time, calls, looked, store } = looking()
       await queued({ crew, time })
       const outcomes = await inSlices(crew, time, ms)
@@ -81,7 +80,7 @@ describe('in slices', () => {
       assert.equal(state.fruitless, 0)
     })
 
-  test('each gets the run one step further, however short it is', async () => {
+  test('gets at least one step further in each slice, however short', async () => {
     const { crew, time, store } = looking({}, 1)
     await queued({ crew, time })
     const outcomes = await inSlices(crew, time, 0)
@@ -91,7 +90,7 @@ describe('in slices', () => {
     assert.equal(types.filter((type) => type === 'run.yielded').length, 4)
   })
 
-  test('parallel tasks end after the step that they are at', async () => {
+  test('ends the steps of parallel tasks before a slice ends', async () => {
     const { crew, time, calls } = looking({ options: { process: 'parallel', concurrency: 3 } }, 9)
     await queued({ crew, time })
     const outcomes = await inSlices(crew, time, 100)
@@ -100,7 +99,7 @@ describe('in slices', () => {
     assert.equal(calls.length, 27)
   })
 
-  test('a crew within a crew yields with it, and its steps count for both', async () => {
+  test('yields within a nested crew, whose steps count as well', async () => {
     const time = fakeTime()
     const { crew: inner, calls } = looking({ time }, 2)
     const crew = new Crew({
@@ -118,7 +117,7 @@ describe('in slices', () => {
     assert.equal(child.filter((type) => type === 'run.yielded').length, 9)
   })
 
-  test('a wait for the next request per minute that is longer than the slice ends it', async () => {
+  test('ends a slice if the wait for requests per minute is longer', async () => {
     const { crew, time, calls } = looking({ options: { maxRpm: 1 } }, 1)
     await queued({ crew, time })
     const start = time.now
@@ -130,7 +129,7 @@ describe('in slices', () => {
     assert.equal(calls.length, 2)
   })
 
-  test('a run whose last step ends after the time is completed, and not left to another one', async () => {
+  test('is completed if its last step ends after the time', async () => {
     const time = fakeTime()
     const one = looking({ time }, 1)
     await queued(one)
@@ -140,8 +139,8 @@ describe('in slices', () => {
   })
 })
 
-describe('what comes of it', () => {
-  test('ended: nothing is written to a run that is completed or cancelled', async () => {
+describe('advance returns', () => {
+  test('ended for a completed or cancelled run, and writes nothing', async () => {
     const { crew, time, store } = looking({}, 1)
     await crew.kickoff({ id: 'r' })
     const before = (await entriesOf(store, 'r')).length
@@ -152,7 +151,7 @@ describe('what comes of it', () => {
     assert.deepEqual(await advance(time.open(crew), 'c'), { status: 'cancelled' })
   })
 
-  test('ended, when the run is cancelled meanwhile', async () => {
+  test('ended if the run is cancelled meanwhile', async () => {
     const { crew, time } = looking({}, 2)
     await queued({ crew, time })
     const cancelling = new Crew({
@@ -165,7 +164,7 @@ describe('what comes of it', () => {
     assert.deepEqual(await advanceOnce(cancelling, time), { status: 'cancelled' })
   })
 
-  test('waiting, until the time that a queued run is not to be begun before', async () => {
+  test('waiting with the time of a queued run that is due later', async () => {
     const { crew, time, calls, store } = looking({}, 1)
     const at = time.now + 60_000
     await queued({ crew, time }, 'r', { notBefore: new Date(at) })
@@ -176,7 +175,7 @@ describe('what comes of it', () => {
     assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
   })
 
-  test('waiting for an answer, which the next one records and continues after', async () => {
+  test('waiting for an answer, which the next call records before it continues', async () => {
     const time = fakeTime()
     const { crew, store } = asking(time)
     await queued({ crew, time })
@@ -188,7 +187,7 @@ describe('what comes of it', () => {
     assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
   })
 
-  test('an answer that only waits in the inbox is recorded first, also one for a crew within', async () => {
+  test('after it records an answer from the inbox, for a nested crew too', async () => {
     const time = fakeTime()
     const { crew: inner } = asking(time)
     const crew = new Crew({
@@ -199,7 +198,7 @@ describe('what comes of it', () => {
     })
     await queued({ crew: crew, time })
     assert.deepEqual(await advanceOnce(crew as Crew, time), { status: 'waiting' })
-    // somebody else has the run while the answer comes
+    // another process holds the run when the answer arrives
     const lease = await time.store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 1_000)
     await crew.run('r').answer('in/q1', { decision: 'approve' })
     await time.store.release(lease)
@@ -208,7 +207,7 @@ describe('what comes of it', () => {
     assert.deepEqual(await advanceOnce(crew as Crew, time, { lease: claimed }), { status: 'completed' })
   })
 
-  test('waiting: a run that a person stopped, or that stops after a task, is continued by nobody but a resume', async () => {
+  test('waiting for a run that a person stopped or that stops after a task, which only a resume continues', async () => {
     const { crew, time, store } = looking({}, 2)
     await crew.kickoff({ id: 'r', through: 't0' })
     assert.deepEqual(await advanceOnce(crew, time), { status: 'waiting' })
@@ -219,7 +218,7 @@ describe('what comes of it', () => {
     assert.equal((await stateOf(store, 's')).status, 'suspended')
   })
 
-  test('whoever takes a run over stops after the task that it was told to', async () => {
+  test('after the task that the previous holder was to stop at', async () => {
     const { crew, time, store } = looking({}, 3)
     await queued({ crew, time }, 'r', { through: 't1' })
     const outcomes = await inSlices(crew, time, 1)
@@ -229,7 +228,7 @@ describe('what comes of it', () => {
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
-  test('held, until the lease of the other one ends', async () => {
+  test('held until the lease of another process ends', async () => {
     const { crew, time, store } = looking({}, 1)
     await queued({ crew, time })
     await store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 5_000)
@@ -239,7 +238,7 @@ describe('what comes of it', () => {
     assert.deepEqual(await advanceOnce(crew, time), { status: 'completed' })
   })
 
-  test('held, by another call of this process', async () => {
+  test('held for a run that another call of this process executes', async () => {
     const time = fakeTime()
     const { crew } = looking({ time }, 1)
     await queued({ crew, time })
@@ -248,7 +247,7 @@ describe('what comes of it', () => {
     assert.deepEqual(both.map(({ status }) => status).toSorted(), ['completed', 'held'])
   })
 
-  test('other: a run of another crew, or of a version that this one does not accept', async () => {
+  test('other for a run of another crew or of an unaccepted version', async () => {
     const time = fakeTime()
     const { crew: first, calls } = looking({ time, options: { version: '1' } }, 1)
     const { crew: second } = looking({ time, options: { version: '2' } }, 1)
@@ -259,7 +258,7 @@ describe('what comes of it', () => {
     assert.equal(calls.length, 0)
   })
 
-  test('a claimed lease is released, whatever came of it', async () => {
+  test('with a claimed lease released, whatever the outcome', async () => {
     const time = fakeTime()
     const { crew, store } = looking({ time, options: { version: '1' } }, 1)
     const { crew: second } = looking({ time, options: { version: '2' } }, 1)
@@ -275,7 +274,7 @@ describe('what comes of it', () => {
     assert.equal(await store.holder('r'), undefined)
   })
 
-  test('a claimed lease counts from when it was given, however long the store takes to say what the run is', async () => {
+  test('on time: a claimed lease counts from when it was given, however slowly the store responds', async () => {
     const holders: unknown[] = []
     const time = fakeTime()
     const { crew, store } = looking(
@@ -297,7 +296,7 @@ describe('what comes of it', () => {
     assert.deepEqual(holders, [owner, owner, owner, owner, owner])
   })
 
-  test('an owner is a name for people beside that of the process, and proves nothing', async () => {
+  test('with the owner as a name for people, which proves nothing', async () => {
     const time = fakeTime()
     const { crew, store } = looking({ time }, 1)
     await queued({ crew, time })
@@ -307,10 +306,10 @@ describe('what comes of it', () => {
     assert.deepEqual(resumed?.owner, { ...owner, label: 'cron' })
   })
 
-  test('refuses what it cannot use: an unknown run, a time that is none, the lease of another run', async () => {
+  test('an error for an unknown run, an invalid time and the lease of another run', async () => {
     const { crew, time } = looking({}, 1)
     await queued({ crew, time })
-    assert.equal((await refusal(() => crew.advance('nobody'))).code, 'RUN_NOT_FOUND')
+    assert.equal((await refusal(() => crew.advance('missing'))).code, 'RUN_NOT_FOUND')
     assert.match((await refusal(() => crew.advance('r', { until: Number.NaN }))).message, /until is NaN; give a Date/)
     assert.match((await refusal(() => crew.advance('r', { untill: 1 } as never))).message, /did you mean until/)
     const lease = await time.store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 5)
@@ -319,7 +318,7 @@ describe('what comes of it', () => {
 })
 
 describe('a hard stop', () => {
-  test('leaves the run to the next one, and what was under way is done again', async () => {
+  test('leaves the run to the next process, which repeats the interrupted work', async () => {
     const time = fakeTime()
     const stop = new AbortController()
     const { crew, store } = looking({ time, options: { onStep: () => stop.abort() } }, 2)
@@ -332,7 +331,7 @@ describe('a hard stop', () => {
     assert.deepEqual(await advanceOnce(again, time), { status: 'completed' })
   })
 
-  test('of a kickoff still suspends the run, and no worker takes it up', async () => {
+  test('of a kickoff suspends the run, and no worker continues it', async () => {
     const time = fakeTime()
     const stop = new AbortController()
     const { crew, store } = looking({ time, options: { onStep: () => stop.abort() } }, 2)
@@ -347,8 +346,8 @@ describe('a hard stop', () => {
   })
 })
 
-describe('versions', () => {
-  test('a crew takes up runs of the versions that it accepts, and they become its own', async () => {
+describe('accepted versions:', () => {
+  test('a crew continues runs of the versions that it accepts, under its own version', async () => {
     const time = fakeTime()
     const { crew: first } = looking({ time, options: { version: '1' } }, 2)
     const { crew: second } = looking({ time, options: { version: '2', accepts: ['1'] } }, 2)
@@ -360,7 +359,7 @@ describe('versions', () => {
     assert.deepEqual(await advanceOnce(second, time), { status: 'completed' })
   })
 
-  test('the resume of a person takes any version', async () => {
+  test('a resume by a person continues any version', async () => {
     const time = fakeTime()
     const { crew: first } = looking({ time, options: { version: '1' } }, 2)
     const { crew: second } = looking({ time, options: { version: '2' } }, 2)
@@ -371,7 +370,7 @@ describe('versions', () => {
 })
 
 describe('a run that waits for a worker', () => {
-  test('gives its result when one has done it', async () => {
+  test('resolves with its result once a worker has executed it', async () => {
     const { crew, time } = looking({}, 1)
     await queued({ crew, time })
     const result = crew.run('r').result()
@@ -382,13 +381,13 @@ describe('a run that waits for a worker', () => {
     assert.equal((await events).at(-1)?.type, 'run.completed')
   })
 
-  test('is taken at once by a resume, also of the latest run', async () => {
+  test('is started at once by a resume, of the latest run too', async () => {
     const { crew, time } = looking({}, 1)
     await queued({ crew, time }, 'r', { notBefore: new Date(time.now + 60_000) })
     assert.equal((await crew.resume()).runId, 'r')
   })
 
-  test('says so, and since when a worker may begin it', async () => {
+  test('says so, and when a worker may start it', async () => {
     const { crew, time } = looking({}, 1)
     await queued({ crew, time })
     await queued({ crew, time }, 'later', { notBefore: new Date(time.now + 60_000) })

@@ -1,5 +1,4 @@
-// What people and other calls do to a run in the moments between two of its lives: nothing that was accepted is lost,
-// and nothing is done twice.
+// People and other calls act on a run between two of its lives: no accepted message is lost, and no step is repeated.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -28,7 +27,7 @@ async function turns(count: number): Promise<void> {
 
 const codeOf = (error: unknown): string => (error as { code: string }).code
 
-test('a cancellation that is accepted while a run is being suspended is in its journal', async () => {
+test('an accepted cancellation is in the journal even if the run is being suspended', async () => {
   for (let count = 0; count < 200; count++) {
     await using crew = asking()
     const run = crew.run('r')
@@ -42,8 +41,8 @@ test('a cancellation that is accepted while a run is being suspended is in its j
   }
 })
 
-describe('while onPlan of a resume thinks', () => {
-  test('a cancellation and an answer are recorded, also when it says no', async () => {
+describe('while onPlan of a resume decides,', () => {
+  test('a cancellation and an answer are recorded, even if it refuses', async () => {
     await using crew = asking()
     for (const [id, act] of [
       ['c', () => crew.run('c').cancel()],
@@ -57,7 +56,7 @@ describe('while onPlan of a resume thinks', () => {
     assert.deepEqual((await crew.run('a').view()).questions, [])
   })
 
-  test('and says no, a resume that came meanwhile keeps the run to itself', async () => {
+  test('a resume that came meanwhile keeps the run after a refusal', async () => {
     for (let count = 0; count < 80; count++) {
       const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
       const zero = new Task({ name: 'zero', effect: 'read', run: () => 'zero' })
@@ -80,7 +79,7 @@ describe('while onPlan of a resume thinks', () => {
     }
   })
 
-  test('of a fork, what the run has done since is known to the fork: a call that must not be repeated is asked about', async () => {
+  test('the progress of a parent reaches its fork: a once call asks first', async () => {
     const store = newStore()
     let paid = 0
     const { promise: firstPaid, resolve: pays } = Promise.withResolvers<void>()
@@ -128,7 +127,7 @@ describe('while onPlan of a resume thinks', () => {
     assert.equal(paid, 1)
   })
 
-  test('and throws, the error has the code of a callback and names the run', async () => {
+  test('an error that it throws has the code of a callback and names the run', async () => {
     await using crew = asking()
     await crew.kickoff({ id: 'r' })
     const error = await refusal(() =>
@@ -143,7 +142,7 @@ describe('while onPlan of a resume thinks', () => {
   })
 })
 
-test('a resume waits for answers that are being recorded, however many come', async () => {
+test('a resume waits while answers are being recorded, however many come', async () => {
   for (let count = 0; count < 60; count += 3) {
     await using crew = asking(newStore(), [ask('one'), ask('two')])
     await crew.kickoff({ id: 'r' })
@@ -157,7 +156,7 @@ test('a resume waits for answers that are being recorded, however many come', as
   }
 })
 
-test('a callback that throws stops the tasks in progress as a failing task does', async () => {
+test('a throwing callback stops the tasks in progress as a failing task does', async () => {
   const look = tool({
     name: 'look',
     description: 'd',
@@ -188,7 +187,7 @@ test('a callback that throws stops the tasks in progress as a failing task does'
   assert.ok(busy.calls.length < 9, `${busy.calls.length} calls`)
 })
 
-test('the result of a run names only the questions of its crews that are open when it ends', async () => {
+test('the result of a run names only the questions of its nested crews that are open when it ends', async () => {
   const inner = new Crew({ name: 'inner', tasks: [ask('one'), ask('two')], process: 'parallel', logger: quiet })
   const { promise: answered, resolve: goOn } = Promise.withResolvers<void>()
   const tasks = [
@@ -209,7 +208,7 @@ test('the result of a run names only the questions of its crews that are open wh
   )
 })
 
-test('a run whose crew within was cancelled by itself says that the task can be done again, and it can', async () => {
+test('a run whose nested crew was cancelled alone says that the task can be executed again, and it can', async () => {
   const inner = new Crew({ name: 'inner', tasks: [ask('one')], logger: quiet })
   const store = newStore()
   await using crew = new Crew({ name: 'c', tasks: [new Task({ name: 'kid', crew: inner })], store, logger: quiet })
@@ -222,7 +221,7 @@ test('a run whose crew within was cancelled by itself says that the task can be 
   assert.equal((await crew.resume('r')).status, 'suspended')
 })
 
-test('a plan does not warn of calls that the crew of a task has made', async () => {
+test('a plan does not warn about calls of a nested crew', async () => {
   const pay = tool({ name: 'pay', description: 'd', input: z.object({}), run: () => 'paid' })
   const payer = scriptedModel([
     { when: 'Pay', calls: [{ tool: 'pay', input: {} }] },
@@ -261,7 +260,7 @@ test('a cancellation that comes while a resume is refused is in the journal', as
   }
 })
 
-test('a run whose crew within is cancelled by itself while it is executed says the same', async () => {
+test('a run whose nested crew is cancelled alone during its execution says the same', async () => {
   const { promise: begun, resolve: begins } = Promise.withResolvers<void>()
   const slow = new Task({ name: 'slow', effect: 'read', run: () => (begins(), new Promise<string>(() => {})) })
   const inner = new Crew({ name: 'inner', tasks: [slow], logger: quiet })
@@ -275,7 +274,7 @@ test('a run whose crew within is cancelled by itself while it is executed says t
   assert.deepEqual([error.code, error.next], ['TASK_FAILED', { act: 'invalidate', runId: 'r', task: 'kid' }])
 })
 
-describe('a handle of a run that was started', () => {
+describe('a handle of a started run', () => {
   test('has its result after its crew is closed', async () => {
     const done = new Task({ name: 'done', effect: 'read', run: () => 'done' })
     const crew = new Crew({ name: 'c', tasks: [done], store: newStore(), logger: quiet })
@@ -285,7 +284,7 @@ describe('a handle of a run that was started', () => {
     assert.equal((await run.result()).status, 'completed')
   })
 
-  test('does not name questions of a crew within that were answered since', async () => {
+  test('does not name questions of a nested crew that were answered since', async () => {
     const inner = new Crew({ name: 'inner', tasks: [ask('one')], logger: quiet })
     const tasks = [new Task({ name: 'kid', crew: inner })]
     await using crew = new Crew({ name: 'c', tasks, store: newStore(), logger: quiet })
@@ -295,7 +294,7 @@ describe('a handle of a run that was started', () => {
     assert.deepEqual((await run.result()).questions, [])
   })
 
-  test('tells of its later lives as any other handle does', async () => {
+  test('reports later lives as any other handle does', async () => {
     const store = newStore()
     await using crew = asking(store)
     const run = await crew.kickoff({ id: 'r' }).started
@@ -312,7 +311,7 @@ describe('a handle of a run that was started', () => {
   })
 })
 
-test('a run whose store failed is abandoned, wherever it is shown, once no process executes it', async () => {
+test('a run whose store failed is abandoned everywhere once no process executes it', async () => {
   const store = newStore()
   let appends = 0
   const failing = new Proxy(store, {

@@ -1,5 +1,5 @@
-// A page in a browser: runs the script of the guide on a real EventSource, in a thread of its own since Node has it
-// only with a flag.
+// A page in a browser: runs the script of the guide on a real EventSource, in its own thread, since Node needs a flag
+// for it.
 import { runInNewContext } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -7,7 +7,7 @@ const { script, id, origin } = workerData as { script: string; id: string; origi
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is not a window
 const tell = (heard: unknown): void => parentPort?.postMessage(heard)
 
-/** Paths belong to the page's origin, and the test hears what comes besides what the script listens to. */
+/** Resolves paths against the page's origin, and forwards to the test the events that the script ignores. */
 class PageSource extends EventSource {
   constructor(path: string) {
     super(new URL(path, origin))

@@ -1,4 +1,4 @@
-// The code that the guide gives to browsers, on a real EventSource and a real server: it hears the end of every run.
+// The browser code of the guide, on a real EventSource and a real server: it receives the end of every run.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const script = /^```js\n([^]*?)^```$/m.exec(guide)?.[1] ?? ''
 const tasks = ['one', 'two']
 
 describe('the page of the guide', () => {
-  test('hears the end of a run that was suspended and is resumed', async () => {
+  test('receives the end of a run that was suspended and is resumed', async () => {
     const go = gate()
     const crew = speakingCrew(
       speakingModel((call) => (call === 2 ? [go.wait, 'Two.'] : ['One.'])),
@@ -39,7 +39,7 @@ describe('the page of the guide', () => {
     assert.deepEqual([heard.ended, heard.visits], ['completed', 1])
   })
 
-  test('hears the end of a run that had failed and was resumed', async () => {
+  test('receives the end of a run that had failed and was resumed', async () => {
     const crew = speakingCrew(speakingModel((call) => (call === 1 ? [new Error('no')] : ['Done.'])))
     await assert.rejects(crew.kickoff({ id: 'r' }))
     await crew.resume('r')
@@ -48,7 +48,7 @@ describe('the page of the guide', () => {
     assert.equal(ended, 'completed')
   })
 
-  test('closes, and does not come back, when the run rests', async () => {
+  test('closes, and does not reconnect, when the run rests', async () => {
     const crew = speakingCrew(
       speakingModel(() => ['Done.']),
       { tasks },
@@ -59,7 +59,7 @@ describe('the page of the guide', () => {
     assert.deepEqual([ended, visits], ['suspended', 1])
   })
 
-  test('hears the end when another crew, as in another process, resumes the run', async () => {
+  test('receives the end when another crew, as in another process, resumes the run', async () => {
     const [go, store] = [gate(), newStore()]
     const crew = speakingCrew(
       speakingModel((call) => (call === 2 ? [go.wait, 'Two.'] : ['One.'])),
@@ -74,7 +74,7 @@ describe('the page of the guide', () => {
     assert.equal(ended, 'completed')
   })
 
-  test('hears the models of a later life through the handle of an earlier one', async () => {
+  test("receives the model's text of a later life through the handle of an earlier one", async () => {
     const go = gate()
     const crew = speakingCrew(
       speakingModel((call) => (call === 2 ? [go.wait, 'Two.'] : ['One.'])),
@@ -89,7 +89,7 @@ describe('the page of the guide', () => {
     assert.equal(ended, 'completed')
   })
 
-  test('comes back for the rest when it is cut off, and hears nothing twice', async () => {
+  test('reconnects for the rest after a cut, and receives nothing twice', async () => {
     const go = gate()
     const crew = speakingCrew(
       speakingModel((call) => (call === 2 ? [go.wait, 'Two.'] : ['One.'])),
@@ -107,11 +107,11 @@ describe('the page of the guide', () => {
       heard.events.filter((event) => event.startsWith('run.')),
       ['run.created', 'run.suspended', 'run.resumed', 'run.completed'],
     )
-    // one that has everything of a completed run is told by 204, and closes without being told how it ended
+    // a page that has everything of a completed run gets 204, and closes without an end event
     assert.ok(heard.visits > 1)
   })
 
-  test('hears the end of a run within a run that was suspended with it', async () => {
+  test('receives the end of a nested run that was suspended with the outer one', async () => {
     const [store, stop] = [newStore(), new AbortController()]
     const inner = speakingCrew(
       speakingModel(() => (stop.signal.aborted ? ['Done.'] : [new Promise(() => {})])),
@@ -140,7 +140,7 @@ interface Visit {
   readonly visits: number
 }
 
-/** Until the page has heard the end, or been told not to come back. */
+/** Resolves once the page has received the end, or a 204. */
 async function visit(run: Run, hear: (event: string, cut: () => void) => unknown = () => undefined): Promise<Visit> {
   let visits = 0
   let current: ServerResponse | undefined

@@ -1,4 +1,4 @@
-// A clock that is set, forward or back, is not time that a run has worked: no budget and no limit counts it.
+// A clock that jumps, forward or back, is not working time: no budget and no limit counts the jump.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -40,8 +40,8 @@ for (const [way, ahead] of [
   ['ahead', hour],
   ['back', -hour],
 ] as const) {
-  describe(`a clock that is set ${way} by an hour`, () => {
-    test('neither uses up nor saves a budget of seconds', async () => {
+  describe(`a clock that jumps ${way} by an hour`, () => {
+    test('changes nothing in a budget of seconds', async () => {
       const time = fakeTime()
       const { model, calls } = slowModel(time, ahead)
       const crew = new Crew({
@@ -57,7 +57,7 @@ for (const [way, ahead] of [
       assert.equal((await stateOf(time.store, 'r')).activeMs, 60_000)
     })
 
-    test('counts as nothing in the next life either', async () => {
+    test('changes nothing in the next life either', async () => {
       const time = fakeTime()
       const { model, calls } = slowModel(time, ahead)
       const crew = new Crew({
@@ -75,7 +75,7 @@ for (const [way, ahead] of [
       assert.equal(calls.length, 6)
     })
 
-    test('counts as nothing while a nested crew works', async () => {
+    test('changes nothing while a nested crew works', async () => {
       const time = fakeTime()
       const { model, calls } = slowModel(time, ahead)
       const within = new Crew({ name: 'within', tasks: taskList(model, 9), logger: quiet })
@@ -113,7 +113,7 @@ for (const [way, ahead] of [
   })
 }
 
-test('an entry after a clock was set has by how much, and no other entry has', async () => {
+test('the entry after a jump of the clock records its size, and no other entry does', async () => {
   const time = fakeTime()
   const { model } = slowModel(time, -hour)
   const crew = new Crew({ name: 'c', tasks: taskList(model, 3), store: time.store, logger: quiet })

@@ -1,4 +1,4 @@
-// What a crew promises its users, on a scripted model.
+// The promises of a crew to its users, with a scripted model.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type Logger, type Tool } from 'reprise'
@@ -30,8 +30,8 @@ function claims(script: readonly ScriptEntry[] = standard, store = memoryStore()
 }
 const inputs = { notes: 'water', reader: 'Ada' }
 
-describe('context', () => {
-  test('left out gives all earlier outputs, a list just those, an empty list none', async () => {
+describe('the context of a task', () => {
+  test('defaults to all earlier outputs, or has the listed ones, or none for an empty list', async () => {
     const model = scriptedModel([{ when: 'Task:', reply: (text) => `output of ${/Task: (\w+)/.exec(text)?.[1]}` }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
     const one = new Task({ name: 'one', description: 'One', agent })
@@ -43,7 +43,7 @@ describe('context', () => {
     assert.deepEqual(seen, [[], [], ['Two'], ['One', 'Two', 'Three']])
   })
 
-  test('with a later task, or one of another crew, is refused', () => {
+  test('is refused if it names a later task, or a task of another crew', () => {
     const agent = new Agent({ role: 'A', goal: 'g' })
     const late = new Task({ name: 'late', description: 'Late', agent })
     const early = new Task({ name: 'early', description: 'Early', agent, context: [late] })
@@ -55,8 +55,8 @@ describe('context', () => {
   })
 })
 
-describe('interpolation', () => {
-  test('fills descriptions, expected outputs and the agent’s texts, and leaves JSON and {{ alone', async () => {
+describe('placeholders', () => {
+  test('are filled in descriptions, expected outputs and the agent’s texts, but JSON and {{ stay', async () => {
     const model = scriptedModel([{ when: 'Task:', reply: 'ok' }])
     const agent = new Agent({ role: '{job} expert', goal: 'Know {list}', backstory: 'Born in {year}', model })
     const task = new Task({
@@ -74,7 +74,7 @@ describe('interpolation', () => {
     assert.match(model.calls[1]?.lastMessage ?? '', /for water/)
   })
 
-  test('refuses a missing input by name before any model call and before a run is made', async () => {
+  test('without an input are refused by name before a model call and before a run is made', async () => {
     const { crew, model } = claims()
     await assert.rejects(crew.kickoff({ inputs: { notes: 'x' } } as never), {
       code: 'INPUT_MISSING',
@@ -84,7 +84,7 @@ describe('interpolation', () => {
     assert.deepEqual(await crew.runs().page(), [])
   })
 
-  test('refuses inputs that JSON does not carry, with their path', async () => {
+  test('are not filled from inputs that JSON cannot carry, which are refused with their path', async () => {
     const { crew } = claims()
     for (const [value, message] of [
       [{ day: new Date() }, /inputs\.notes\.day is a Date/],
@@ -102,7 +102,7 @@ describe('interpolation', () => {
 })
 
 describe('kickoff with an id', () => {
-  test('gives a completed run’s stored result without a model call', async () => {
+  test('returns the stored result of a completed run without a model call', async () => {
     const { crew, model, facts } = claims()
     const first = await crew.kickoff({ id: 'mine', inputs })
     const second = await crew.kickoff({ id: 'mine', inputs })
@@ -111,7 +111,7 @@ describe('kickoff with an id', () => {
     assert.deepEqual(second.task(facts).output, { policy: 'P-77', since: new Date('2020-01-01') })
   })
 
-  test('resumes an unfinished run behind its last recorded step', async () => {
+  test('resumes an unfinished run after its last recorded step', async () => {
     const { crew, model, store } = claims()
     const dying = dyingStore(store, (types) => types.includes('task.completed'))
     await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'mine', inputs }))
@@ -131,7 +131,7 @@ describe('kickoff with an id', () => {
     assert.deepEqual(await entriesOf(store, 'mine'), before)
   })
 
-  test('through goes one task at a time', async () => {
+  test('executes one task at a time with through', async () => {
     const { crew, model, facts } = claims()
     const first = await crew.kickoff({ id: 'mine', inputs, through: 'facts' })
     assert.equal(first.status, 'suspended')
@@ -143,7 +143,7 @@ describe('kickoff with an id', () => {
     assert.equal(model.calls.length, 3)
   })
 
-  test('two at once in one process: one executes, the other is refused', async () => {
+  test('executes once and refuses the second of two calls in one process', async () => {
     const { crew } = claims()
     const run = await crew.kickoff({ id: 'mine', inputs }).started
     await assert.rejects(crew.kickoff({ id: 'mine', inputs }), { code: 'RUN_HELD' })
@@ -152,7 +152,7 @@ describe('kickoff with an id', () => {
 })
 
 describe('replay', () => {
-  test('restores what stands before the task, with its structure, and executes from it on; the old run is untouched', async () => {
+  test('restores what comes before the task, with its structure, and executes from the task on, without a change of the old run', async () => {
     const { crew, model, store, facts, note } = claims()
     const first = await crew.kickoff({ id: 'first', inputs })
     const before = await entriesOf(store, 'first')
@@ -170,7 +170,7 @@ describe('replay', () => {
     assert.deepEqual(await entriesOf(store, 'first'), before)
   })
 
-  test('takes new inputs, which reach the templates, and reports outputs made from old ones as stale', async () => {
+  test('accepts new inputs, which reach the templates, and reports outputs made from old ones as stale', async () => {
     const { crew, model } = claims()
     await crew.kickoff({ inputs })
     const again = await crew.replay('note', { inputs: { reader: 'Bob', notes: 'fire' } })
@@ -179,7 +179,7 @@ describe('replay', () => {
     assert.deepEqual((await crew.run(again.runId).view()).inputs, { notes: 'fire', reader: 'Bob' })
   })
 
-  test('works on a failed run: on the failed task, and on one never reached, whose missing predecessors are executed', async () => {
+  test('starts at the failed task of a run, or at one never reached, whose missing predecessors are executed', async () => {
     const store = memoryStore()
     const failing = claims([{ when: 'Task: Facts', reply: { policy: 'P-1', since: '2020' } }], store)
     await assert.rejects(failing.crew.kickoff({ id: 'failed', inputs }), { code: 'MODEL_FAILED', task: 'assess' })
@@ -199,7 +199,7 @@ describe('replay', () => {
     assert.match(plan?.[1]?.reasons[0] ?? '', /did not finish it/)
   })
 
-  test('names the tasks there are for an unknown one, and says to kick off where there is no run', async () => {
+  test('lists the tasks for an unknown one, and says to kick off if there is no run', async () => {
     const { crew, facts } = claims()
     // @ts-expect-error -- the compiler knows the names as well
     await assert.rejects(crew.replay('nota'), {
@@ -215,7 +215,7 @@ describe('replay', () => {
 })
 
 describe('resume', () => {
-  test('goes on after an outage behind the last recorded step', async () => {
+  test('continues after an outage after the last recorded step', async () => {
     const store = memoryStore()
     const outage = claims(standard.slice(0, 1), store)
     await assert.rejects(outage.crew.kickoff({ id: 'r', inputs }), {
@@ -228,7 +228,7 @@ describe('resume', () => {
     assert.equal(model.calls.length, 2)
   })
 
-  test('of changed code starts a task anew that has recorded no step, or refuses', async () => {
+  test('of changed code restarts a task without a recorded step, or refuses', async () => {
     for (const changed of ['restart', 'continue', 'refuse'] as const) {
       const store = memoryStore()
       const { crew } = claims(standard, store)
@@ -251,7 +251,7 @@ describe('resume', () => {
     }
   })
 
-  test('puts a run aside whose process ended five times without a new step, and takes it up when asked again', async () => {
+  test('parks a run whose process ended five times without a new step, and continues it on another request', async () => {
     const { crew, store } = claims()
     const dying = () =>
       crew.with({ store: dyingRightAfter(dyingRightAfter(ofGoneProcess(store), 'task.started'), 'run.resumed') })
@@ -271,7 +271,7 @@ describe('resume', () => {
     await assert.rejects(other.replay('note'), { code: 'RUN_NOT_FOUND' })
   })
 
-  test('after a task was inserted, removed or renamed puts no output onto another task', async () => {
+  test('puts no output onto another task after a task was inserted, removed or renamed', async () => {
     const { crew, store, facts, note } = claims()
     await crew.kickoff({ id: 'r', inputs, through: 'assess' })
     const model = scriptedModel([{ when: 'Task: Fresh', reply: 'fresh' }, ...standard])
@@ -291,8 +291,8 @@ describe('resume', () => {
   })
 })
 
-describe('people', () => {
-  test('edit puts a person’s value in place, checked by the schema; later outputs are kept and reported as stale', async () => {
+describe("a person's intervention:", () => {
+  test('edit stores the value after a check by the schema, and later outputs are kept and reported as stale', async () => {
     const { crew, store, facts, assess } = claims()
     await crew.kickoff({ id: 'r', inputs, through: 'assess' })
     await assert.rejects(crew.run('r').edit(facts, { policy: 1 } as never), {
@@ -317,7 +317,7 @@ describe('people', () => {
     assert.equal(model.calls.filter((call) => /Task: Facts/.test(call.lastMessage)).length, 2)
   })
 
-  test('a completed run takes no edit and no cancellation', async () => {
+  test('edit and cancel are refused for a completed run', async () => {
     const { crew, store } = claims()
     await crew.kickoff({ id: 'r', inputs })
     const before = await entriesOf(store, 'r')
@@ -342,8 +342,8 @@ describe('people', () => {
   })
 })
 
-describe('looking at runs', () => {
-  test('lists newest first, by status, in pages, with inputs and parent', async () => {
+describe('reading runs:', () => {
+  test('the list has the newest first, by status, in pages, with inputs and parent', async () => {
     const { crew } = claims()
     await crew.kickoff({ id: 'a', inputs })
     await crew.kickoff({ id: 'b', inputs: { notes: 'n'.repeat(5_000), reader: 'x' }, through: 'facts' })
@@ -365,7 +365,7 @@ describe('looking at runs', () => {
     )
   })
 
-  test('gives status, times, ids, usage and lives of a run, and its tasks typed', async () => {
+  test('the view has status, times, ids, usage and lives of a run, and its typed tasks', async () => {
     const { crew, facts } = claims()
     await crew.kickoff({ id: 'a', inputs })
     const run = await crew.run('a').view()
@@ -387,7 +387,7 @@ describe('looking at runs', () => {
   })
 })
 
-test('results are in the order of the crew, whatever order the run was made in', async () => {
+test('results have the order of the crew, whatever order the run was made in', async () => {
   const { crew, store, facts, note } = claims()
   await crew.kickoff({ id: 'r', inputs })
   const logger = { info() {}, warn() {} }
@@ -400,7 +400,7 @@ test('results are in the order of the crew, whatever order the run was made in',
   assert.equal(result.status === 'completed' && result.output.policy, 'P-77')
 })
 
-test('a run that only newer code understands is neither resumed nor replayed', async () => {
+test('a run that only newer code can read is neither resumed nor replayed', async () => {
   const { crew, store } = claims()
   await crew.kickoff({ id: 'r', inputs, through: 'facts' })
   const newer = {
@@ -417,7 +417,7 @@ test('a run that only newer code understands is neither resumed nor replayed', a
   await assert.rejects(later.replay('note', { runId: 'r' }), { code: 'JOURNAL_DAMAGED' })
 })
 
-test('an output that was made anew is not said to be inherited from elsewhere', async () => {
+test('an output that was made again is not reported as inherited', async () => {
   const { crew } = claims()
   await crew.kickoff({ id: 'first', inputs })
   const second = await crew.replay('assess', { runId: 'first', through: 'assess' })
@@ -431,7 +431,7 @@ test('an output that was made anew is not said to be inherited from elsewhere', 
   assert.deepEqual(from, [second.runId])
 })
 
-test('a completed run that is older than a task of the crew says so', async () => {
+test('a completed run older than a task of the crew says so', async () => {
   const { crew, store, facts } = claims()
   await crew.kickoff({ id: 'r', inputs })
   const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([]) })
@@ -446,7 +446,7 @@ test('a completed run that is older than a task of the crew says so', async () =
   assert.deepEqual(stale, [{ task: 'new', reasons: ['the run is older than the task'], fields: [] }])
 })
 
-describe('putting a crew together', () => {
+describe('new Crew', () => {
   const agent = new Agent({ role: 'A', goal: 'g' })
   for (const [what, make, message] of [
     ['no tasks', () => new Crew({ tasks: [] }), /no tasks/],
@@ -476,7 +476,7 @@ describe('putting a crew together', () => {
       /item 1 of tools of agent "A" is an object/,
     ],
     [
-      'a tool whose input is no object',
+      "a tool whose input isn't an object",
       () => tool({ name: 't', description: 'd', input: z.string(), run: () => 1 }),
       /not an object/,
     ],
@@ -493,7 +493,7 @@ describe('putting a crew together', () => {
     })
   }
 
-  test('gives a task the same id in every process: by its name, else by its texts', () => {
+  test('gives a task the same id in every process, from its name or else its texts', () => {
     assert.equal(new Task({ name: 'facts', description: 'x' }).id, new Task({ name: 'facts', description: 'y' }).id)
     assert.equal(new Task({ description: 'x' }).id, new Task({ description: 'x' }).id)
     assert.notEqual(new Task({ description: 'x' }).id, new Task({ description: 'y' }).id)
@@ -503,7 +503,7 @@ describe('putting a crew together', () => {
     )
   })
 
-  test('says which key is missing before a run is made', async () => {
+  test('leads to an error about a missing key before a run is made', async () => {
     const task = new Task({
       name: 'a',
       description: 'x',
@@ -517,7 +517,7 @@ describe('putting a crew together', () => {
     assert.deepEqual(await crew.runs().page(), [])
   })
 
-  test('with gives a copy of the same identity with other tools and another model', async () => {
+  test('can be copied by `with` under the same identity, with other tools and another model', async () => {
     const real = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => assert.fail('the real one') })
     const fake = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => 'fake' })
     const task = new Task({
@@ -535,7 +535,7 @@ describe('putting a crew together', () => {
     assert.equal(String(await copy.kickoff()), 'ok')
   })
 
-  test('takes the exports of a module for a record of tools', async () => {
+  test('accepts the exports of a module as a record of tools', async () => {
     const exported = (await import('../tasks/lookup-tools.ts')) as { [name: string]: Tool }
     const { tools } = new Agent({ role: 'A', goal: 'g', tools: exported })
     assert.deepEqual(
@@ -544,7 +544,7 @@ describe('putting a crew together', () => {
     )
   })
 
-  test('with refuses a tool that stands in for none, since the real one would be called', () => {
+  test('cannot be copied by `with` if an override replaces no tool, since the real tool would be called', () => {
     const named = (name: string): Tool => tool({ name, description: 'd', input: z.object({}), run: () => 'done' })
     const payer = new Agent({ role: 'A', goal: 'g', tools: [named('pay')] })
     const coworker = new Agent({ role: 'B', goal: 'g', tools: [named('look')] })

@@ -1,4 +1,4 @@
-// What whoever follows a run in its own process is given: entries, and what the models say while they say it.
+// The events of a run in its own process: its entries, and the text of its models as it streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Run, type RunEvent } from 'reprise'
@@ -11,13 +11,13 @@ import { entriesOf, newStore } from '../../engine/support.ts'
 import { busy, gate, speakingCrew, speakingModel } from './speaking-model.ts'
 
 describe('a listener', () => {
-  test('hears what a model says while it says it, behind the entries before the call', async () => {
+  test("receives the model's text as it streams, after the entries before the call", async () => {
     const more = gate()
     const run = await speakingCrew(speakingModel(() => ['Once ', more.wait, 'upon a time.'])).kickoff().started
     const events: RunEvent[] = []
     for await (const event of run.events()) {
       events.push(event)
-      // the model goes on only when its first words have been heard
+      // the model continues only after the listener has its first words
       if (event.type === 'text.delta') more.open()
     }
     assert.deepEqual(events.map(shown), [
@@ -32,7 +32,7 @@ describe('a listener', () => {
     assert.deepEqual(events[2], { type: 'text.delta', path: 'note#1/1', text: 'Once ' })
   })
 
-  test('hears thoughts apart from texts', async () => {
+  test('receives reasoning apart from text', async () => {
     const run = await speakingCrew(speakingModel(() => [{ thought: 'Hm.' }, 'Yes.', { thought: 'Or?' }])).kickoff()
       .started
     assert.deepEqual(deltasOf(await eventsOf(run)), ['<Hm.>', 'Yes.', '<Or?>'])
@@ -54,7 +54,7 @@ describe('a listener', () => {
     assert.deepEqual(await bodiesOf(heard), await bodiesOf(unheard))
   })
 
-  test('who is slow gets in one piece what was said in many', async () => {
+  test('who is slow receives many pieces in one', async () => {
     const [said, go] = [gate(), gate()]
     const words = Array.from({ length: 1000 }, (_, index) => `${index} `)
     const model = speakingModel(function* () {
@@ -73,17 +73,17 @@ describe('a listener', () => {
     await run.result()
   })
 
-  test('who takes nothing does not hold the run up', async () => {
+  test('who never reads does not block the run', async () => {
     const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     const events = run.events()
     assert.equal(String(await run.result()), 'Done.')
-    // and what it was late for is still complete
+    // the late listener still receives everything
     const late: RunEvent[] = []
     for await (const event of events) late.push(event)
     assert.deepEqual(deltasOf(late), ['Done.'])
   })
 
-  test('who comes in the middle hears it from the beginning', async () => {
+  test('who joins in the middle receives the text from its beginning', async () => {
     const [first, go] = [gate(), gate()]
     const run = await speakingCrew(speakingModel(() => ['Once ', 'upon ', go.wait, 'a time.'])).kickoff().started
     const early = eventsOf(run, (event) => event.type === 'text.delta' && first.open())
@@ -93,13 +93,13 @@ describe('a listener', () => {
     assert.equal(deltasOf(await early).join(''), 'Once upon a time.')
   })
 
-  test('who comes when it is over gets the entries only', async () => {
+  test('who joins after the end receives only entries', async () => {
     const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     await run.result()
     assert.deepEqual(deltasOf(await eventsOf(run)), [])
   })
 
-  test('who stops listening in the middle leaves the run and the others as they are', async () => {
+  test('who leaves in the middle changes nothing for the run and for other listeners', async () => {
     const run = await speakingCrew(speakingModel(() => ['Once ', 'more.'])).kickoff().started
     const other = eventsOf(run)
     for await (const event of run.events()) if (event.type === 'text.delta') break
@@ -107,7 +107,7 @@ describe('a listener', () => {
     assert.equal(String(await run.result()), 'Once more.')
   })
 
-  test('can stop at once while nothing comes', async () => {
+  test('can leave at once while no event comes', async () => {
     const go = gate()
     const run = await speakingCrew(speakingModel(() => [go.wait, 'Done.'])).kickoff().started
     const events = run.events()[Symbol.asyncIterator]()
@@ -120,7 +120,7 @@ describe('a listener', () => {
     await run.result()
   })
 
-  test('gets only entries behind the one that it names', async () => {
+  test('who names an entry receives only later ones', async () => {
     const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     await run.result()
     const events: RunEvent[] = []
@@ -129,9 +129,9 @@ describe('a listener', () => {
   })
 })
 
-describe('however quick a listener is', () => {
+describe('for listeners of any speed', () => {
   for (const [pace, turns] of Object.entries({ 'as quick as it gets': 0, 'one step late': 1, 'far behind': 200 })) {
-    test(`${pace}, the pieces of each path make the text of its entry`, async () => {
+    test(`(${pace}), the pieces of each path add up to the text of its entry`, async () => {
       const words = (call: number) => Array.from({ length: 50 }, (_, index) => `${call}.${index} `)
       const model = speakingModel((call) => (call === 2 ? [...words(9), busy()] : words(call)))
       const run = await speakingCrew(model, { tasks: ['one', 'two', 'three'] }).kickoff().started
@@ -150,8 +150,8 @@ describe('however quick a listener is', () => {
   }
 })
 
-describe('a try that failed', () => {
-  test('is taken back before the next one is heard', async () => {
+describe('a failed try', () => {
+  test('is retracted before the next one streams', async () => {
     const heard = gate()
     const model = speakingModel((call) => (call === 1 ? ['Onc', heard.wait, busy()] : ['Once more.']))
     const run = await speakingCrew(model).kickoff().started
@@ -160,7 +160,7 @@ describe('a try that failed', () => {
     assert.equal((events.find(isReply)?.tries ?? []).length, 1)
   })
 
-  test('is no news for who has heard nothing of it', async () => {
+  test('stays hidden from a listener who received nothing of it', async () => {
     const model = speakingModel((call) => (call === 1 ? ['Onc', busy()] : ['Once more.']))
     const run = await speakingCrew(model).kickoff().started
     const events = run.events()
@@ -170,14 +170,14 @@ describe('a try that failed', () => {
     assert.deepEqual(deltasOf(late), ['Once more.'])
   })
 
-  test('is taken back before the entry that says that the call has failed', async () => {
+  test('is retracted before the entry that records the failed call', async () => {
     const heard = gate()
     const run = await speakingCrew(speakingModel(() => ['Onc', heard.wait, new Error('no')])).kickoff().started
     const events = await eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
     assert.deepEqual(events.slice(2).map(shown), ['Onc', '(reset)', 'model.failed', 'run.failed'])
   })
 
-  test('is taken back when its reply could not be recorded, and the events end with that error', async () => {
+  test('is retracted if its reply could not be recorded, and the events end with that error', async () => {
     const heard = gate()
     const inner = newStore()
     const append: Store['append'] = (lease, after, batch) =>
@@ -195,7 +195,7 @@ describe('a try that failed', () => {
     assert.deepEqual(deltasOf(events), ['Done.', '(reset)'])
   })
 
-  test('is taken back when the run is stopped in the middle of it', async () => {
+  test('is retracted if the run is stopped in the middle', async () => {
     const stop = new AbortController()
     const run = await speakingCrew(speakingModel(() => ['Onc', new Promise(() => {})])).kickoff({ signal: stop.signal })
       .started
@@ -205,13 +205,13 @@ describe('a try that failed', () => {
 })
 
 describe('a model', () => {
-  test('is not streamed when nobody listens', async () => {
+  test('does not stream without a listener', async () => {
     const model = speakingModel(() => ['Done.'])
     await speakingCrew(model).kickoff()
     assert.deepEqual(model.asked, ['whole'])
   })
 
-  test('is not streamed any more when the last listener has gone', async () => {
+  test('stops streaming once the last listener has left', async () => {
     const heard = gate()
     const model = speakingModel((call) => (call === 1 ? ['Once', heard.wait] : ['Twice']))
     const run = await speakingCrew(model, { tasks: ['one', 'two'] }).kickoff().started
@@ -221,7 +221,7 @@ describe('a model', () => {
     assert.deepEqual(model.asked, ['streamed', 'whole'])
   })
 
-  test('that cannot stream is heard in one piece', async () => {
+  test('that cannot stream is received in one piece', async () => {
     const script = scriptedModel([{ when: /./, reply: 'All at once.' }])
     const run = await speakingCrew({ ...script, doStream: undefined } as unknown as typeof script).kickoff().started
     assert.deepEqual(deltasOf(await eventsOf(run)), ['All at once.'])
@@ -229,7 +229,7 @@ describe('a model', () => {
 })
 
 describe('a stream that its model does not end', () => {
-  test('is taken back, and what it took is counted beside the reply that counts', async () => {
+  test('is retracted, and its usage is counted beside that of the final reply', async () => {
     const whole = speakingModel(() => ['Done.'])
     async function* cut() {
       yield { type: 'text-start' as const, id: '0' }
@@ -249,7 +249,7 @@ describe('a stream that its model does not end', () => {
 })
 
 describe('a run that', () => {
-  test('is resumed is heard from its first model call on, behind the entries of its earlier lives', async () => {
+  test('is resumed streams from its first model call on, after the entries of its earlier lives', async () => {
     const stop = new AbortController()
     const model = speakingModel(() => (stop.signal.aborted ? ['Once ', 'more.'] : [new Promise(() => {})]))
     const crew = speakingCrew(model)
@@ -264,7 +264,7 @@ describe('a run that', () => {
     assert.equal(String(await run.result()), 'Once more.')
   })
 
-  test('is made from another is heard as well', async () => {
+  test('is derived from another streams as well', async () => {
     const crew = speakingCrew(
       speakingModel((call) => [`call ${call}`]),
       { tasks: ['one', 'two'] },
@@ -275,7 +275,7 @@ describe('a run that', () => {
     assert.deepEqual(deltasOf(await eventsOf(run)), ['call 3'])
   })
 
-  test('works for another is not taken for it', async () => {
+  test('is a child is not mistaken for its parent', async () => {
     const [child, parent] = [speakingModel(() => ['of the child']), speakingModel(() => ['of the parent'])]
     const inner = speakingCrew(child)
     const agent = new Agent({ role: 'Clerk', goal: 'Speak', model: parent })
@@ -287,7 +287,7 @@ describe('a run that', () => {
   })
 })
 
-test('nobody hears a model ahead of the entries before its call', () => {
+test('model text never arrives before the entries that precede its call', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
   using speaker = listeners.speaker('note#1/1', 2)
@@ -296,7 +296,7 @@ test('nobody hears a model ahead of the entries before its call', () => {
   assert.deepEqual([...listener.deltas(2)].map(shown), ['Once'])
 })
 
-test('a second try that fails unheard is not taken back', () => {
+test('a failed second try that was not received is not retracted', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
   using speaker = listeners.speaker('note#1/1', 2)
@@ -312,7 +312,7 @@ test('a second try that fails unheard is not taken back', () => {
   assert.deepEqual(heard, ['Once', '(reset)'])
 })
 
-test('a model that speaks without a pause does not keep other entries waiting', () => {
+test('a model that streams without a pause does not delay other entries', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
   using speaker = listeners.speaker('note#1/1', 2)
@@ -325,7 +325,7 @@ test('a model that speaks without a pause does not keep other entries waiting', 
   assert.equal(passes, 1)
 })
 
-test('who asks the crew that executes a run for it by its id hears its models too; another one gets entries only', async () => {
+test('a listener who asks the executing crew by id receives model text, and one of another crew only entries', async () => {
   const [heard, go] = [gate(), gate()]
   const store = newStore()
   const crew = speakingCrew(
@@ -345,13 +345,13 @@ test('who asks the crew that executes a run for it by its id hears its models to
   assert.equal(deltasOf(await byId).join(''), 'Once more.')
 })
 
-test('refuses an option that it does not have, with the one that was meant', async () => {
+test('an unknown option of events is refused with the likeliest known one', async () => {
   const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
   assert.throws(() => run.events({ afer: 3 } as object), { code: 'OPTION_UNKNOWN', message: /did you mean after/ })
   await run.result()
 })
 
-test('what was said is kept no longer than until it is recorded, however slow a listener is', () => {
+test('streamed text is kept only until it is recorded, however slow a listener is', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
   using speaker = listeners.speaker('note#1/1', 2)
@@ -362,9 +362,9 @@ test('what was said is kept no longer than until it is recorded, however slow a 
   assert.deepEqual([...listener.before(reply)], [{ type: 'text.delta', path: 'note#1/1', text: 'Once more.' }])
 })
 
-// a server has committed before whoever appends hears of it
-describe('a reply that is read from the store before its append is answered', () => {
-  test('is heard once, by who has heard its beginning', () => {
+// a server commits before its client has the reply
+describe('a reply read from the store before its append returns', () => {
+  test('is received once by a listener who has its beginning', () => {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
     using speaker = listeners.speaker('note#1/1', 2)
@@ -376,7 +376,7 @@ describe('a reply that is read from the store before its append is answered', ()
     assert.deepEqual(heard, ['Once ', 'more.'])
   })
 
-  test('is heard once, and before its entry, by who has heard nothing of it', () => {
+  test('is received once, before its entry, by a listener who has nothing of it', () => {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
     using speaker = listeners.speaker('note#1/1', 2)
@@ -385,14 +385,14 @@ describe('a reply that is read from the store before its append is answered', ()
     assert.deepEqual([...listener.deltas(3)].map(shown), [])
   })
 
-  test('leaves what the same call says when it is made anew to be heard', () => {
+  test('does not hide the text of the same call when it is made again', () => {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
     using speaker = listeners.speaker('note#1/1', 4)
-    speaker.onDelta('text', 'Anew.')
-    // an entry of before, whose task somebody undid by hand
+    speaker.onDelta('text', 'Again.')
+    // an earlier entry, whose task a person undid by hand
     assert.deepEqual([...listener.before(replyOf('Once more.'))].map(shown), [])
-    assert.deepEqual([...listener.deltas(4)].map(shown), ['Anew.'])
+    assert.deepEqual([...listener.deltas(4)].map(shown), ['Again.'])
   })
 })
 

@@ -1,4 +1,4 @@
-// Whole crews over every store: a task that is a crew, tasks at once, questions, and what must not be done twice.
+// Whole crews over every store: nested crews, parallel tasks, questions, and once calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, openStore } from 'reprise/stores'

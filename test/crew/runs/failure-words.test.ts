@@ -1,5 +1,5 @@
-// What a failure says: what happened is recorded at its place, without where and without advice; whoever tells it says
-// where, once.
+// The words of a failure: the journal records what happened, without place and advice; the place is added once, where
+// it is printed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
@@ -7,7 +7,7 @@ import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { stateOf } from '../../engine/support.ts'
 
-/** Three crews, each a task of the one before, the innermost of which has a task that fails. */
+/** Three crews, each a task of the previous one. A task of the innermost fails. */
 function threeDeep(work: Task) {
   const lines: string[] = []
   const logger = { info: (line: string) => void lines.push(line), warn: () => {} }
@@ -47,7 +47,7 @@ describe('a failure three crews deep', () => {
     { what: 'of a function', task: fetchTask, reason: 'the net is down' },
     { what: 'of a model', task: modelTask, reason: 'model scripted/script failed: no power' },
   ])
-    test(`${what} names the tasks once, from the outermost inwards, and one way to continue`, async () => {
+    test(`that ${what} names the tasks once, from the outermost inwards, and one way to continue`, async () => {
       const { crew, store, lines } = threeDeep(task)
       const error = await failureOf(crew.kickoff({ id: 'r' }))
       assert.equal(error.reason, reason)
@@ -78,14 +78,14 @@ describe('a failure three crews deep', () => {
       assert.ok(!lines.some((line) => /failed: .*task (\S+) failed: .*task \1 failed/.test(line)), lines.join('\n'))
     })
 
-  test('keeps what was thrown as its cause', async () => {
+  test('keeps the thrown error as its cause', async () => {
     const error = await failureOf(threeDeep(fetchTask).crew.kickoff())
     assert.equal(error.cause, down)
   })
 })
 
-describe('the error of a task', () => {
-  test('is told once where its journal shows it', async () => {
+describe('the recorded error of a task', () => {
+  test('is printed once where its journal is shown', async () => {
     const lines: string[] = []
     const logger = { info: (line: string) => void lines.push(line), warn: () => {} }
     const crew = new Crew({ name: 'c', tasks: [fetchTask], store: memoryStore(), logger })
@@ -93,7 +93,7 @@ describe('the error of a task', () => {
     assert.ok(lines.includes('[r] task bad failed: the net is down'), lines.join('\n'))
   })
 
-  test('that is an error of another run of ours records what happened, without its advice', async () => {
+  test('that comes from another run of Reprise has the facts without the advice', async () => {
     const store = memoryStore()
     const inner = new Crew({ name: 'inner', tasks: [fetchTask], store })
     const call = new Task({ name: 'call', effect: 'read', run: () => inner.kickoff({ id: 'i' }).then(String) })
@@ -106,7 +106,7 @@ describe('the error of a task', () => {
 })
 
 describe('a suspended result', () => {
-  test('says why without advice, and as data what can be done; as a text it names the calls', async () => {
+  test('gives the reason without advice, and the next actions as data; its text names the calls', async () => {
     const reply = scriptedModel([{ when: 'Write', reply: 'a note' }])
     const agent = new Agent({ role: 'W', goal: 'g', model: reply })
     const first = new Task({ name: 'first', description: 'Write', agent, humanInput: true, async: true, context: [] })
@@ -125,7 +125,7 @@ describe('a suspended result', () => {
     )
   })
 
-  test('that was stopped can be resumed', async () => {
+  test('of a stopped run can be resumed', async () => {
     const two = [1, 2].map((number) => new Task({ name: `t${number}`, effect: 'read', run: () => 'ok' }))
     const crew = new Crew({ name: 'c', tasks: two, store: memoryStore() })
     const stopped = await crew.kickoff({ id: 'r', through: 't1' })
@@ -140,7 +140,7 @@ describe('a suspended result', () => {
   })
 })
 
-test('a warning about which something can be done names the method, and comes to the logger as one text', async () => {
+test('a warning with a remedy names the method, and reaches the logger as one text', async () => {
   const told: unknown[] = []
   const logger = { info: () => {}, warn: (...words: unknown[]) => void told.push(words) }
   const store = memoryStore()

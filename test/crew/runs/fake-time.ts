@@ -1,4 +1,4 @@
-// A crew whose time is the test's: model calls take as long as it says, and nothing else takes any.
+// A crew on a fake clock: model calls take as long as the test says, and nothing else takes any time.
 import { openCrew, type OpenCrew } from '../../../src/crew/open-crew.ts'
 import { leaseKeeper } from '../../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../../src/engine/world.ts'

@@ -6,7 +6,7 @@ import { dyingStore, newStore, orDeath } from '../../engine/support.ts'
 import { diamond, diamondInputs as inputs } from '../verbs/diamond.ts'
 import { gate, speakingCrew, speakingModel } from './speaking-model.ts'
 
-describe('what a verb gives', () => {
+describe('the return value of a verb', () => {
   test('is the result, and the run as soon as it is on disk', async () => {
     const go = gate()
     const crew = speakingCrew(speakingModel(() => ['Done', go.wait]))
@@ -41,7 +41,7 @@ describe('what a verb gives', () => {
     }
   })
 
-  test('tells whoever uses one of its promises nothing by the other', async () => {
+  test('leaves its other promise handled for a caller of only one', async () => {
     const unhandled: unknown[] = []
     const hear = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', hear)
@@ -60,7 +60,7 @@ describe('what a verb gives', () => {
 })
 
 describe('the result of a run that others execute', () => {
-  test('is what the journal says of one that is completed or suspended', async () => {
+  test('comes from the journal if the run is completed or suspended', async () => {
     const { crew, store } = diamond()
     const done = await crew.kickoff({ id: 'done', inputs })
     const half = await crew.kickoff({ id: 'half', inputs, through: 'left' })
@@ -71,7 +71,7 @@ describe('the result of a run that others execute', () => {
     }
   })
 
-  test('is waited for while somebody executes it', async () => {
+  test('is awaited while another process executes the run', async () => {
     const store = newStore()
     const go = gate()
     const here = speakingCrew(
@@ -86,7 +86,7 @@ describe('the result of a run that others execute', () => {
     assert.equal(String(await there), String(await call))
   })
 
-  test('rejects as the run did, and as abandoned when no process executes it', async () => {
+  test('rejects as the run did, and as abandoned if no process executes it', async () => {
     const { crew, store } = diamond({ script: [{ when: 'Task: Join', error: 'down' }] })
     await assert.rejects(crew.kickoff({ id: 'failed', inputs }))
     await crew.kickoff({ id: 'cancelled', inputs, through: 'left' })
@@ -106,13 +106,13 @@ describe('the result of a run that others execute', () => {
 })
 
 describe('a handle', () => {
-  test('is made without a look at the store; what is no id is refused at once', () => {
+  test('is made without a read of the store, and an invalid id is refused at once', () => {
     const { crew } = diamond({ more: { store: 'sqlite:/nowhere/at/all/runs.db' } })
     assert.equal(crew.run('r').id, 'r')
     assert.throws(() => crew.run(''), { code: 'OPTION_INVALID' })
   })
 
-  test('names the run for its verbs, which take no other', async () => {
+  test('names the run for its verbs, which accept no other', async () => {
     const { crew } = diamond()
     await crew.kickoff({ id: 'r', inputs })
     const other = { runId: 'x' } as object
@@ -122,7 +122,7 @@ describe('a handle', () => {
     assert.deepEqual((await crew.run('r').plan({ from: 'end' })).execute, ['end'])
   })
 
-  test('records who did something, as the last argument says', async () => {
+  test('records who did something, from the last argument', async () => {
     const { crew } = diamond()
     await crew.kickoff({ id: 'r', inputs, through: 'left' })
     const run = crew.run('r')
@@ -138,7 +138,7 @@ describe('a handle', () => {
     ])
   })
 
-  test('of another run is compared by itself or by its id', async () => {
+  test('of another run is compared by handle or by id', async () => {
     const { crew } = diamond()
     await crew.kickoff({ id: 'a', inputs })
     await crew.kickoff({ id: 'b', inputs: { ...inputs, reader: 'Bob' } })
@@ -148,7 +148,7 @@ describe('a handle', () => {
     await assert.rejects(crew.run('a').diff(3 as never), { code: 'OPTION_INVALID' })
   })
 
-  test('follows no run that is not there', async () => {
+  test('follows no missing run', async () => {
     const { crew } = diamond()
     const follow = async (): Promise<void> => {
       for await (const _ of crew.run('none').events());
@@ -158,8 +158,8 @@ describe('a handle', () => {
   })
 })
 
-describe('the runs of a crew', () => {
-  test('come newest first, page after page as they are asked for', async () => {
+describe('the list of runs of a crew', () => {
+  test('has the newest first, and reads page after page on demand', async () => {
     const store = newStore()
     let lists = 0
     const counting = new Proxy(store, {

@@ -1,4 +1,4 @@
-// What a crew tells of its runs, and how they go: lists, lineage, diff, retention, export and import.
+// A crew's history of runs: lists, lineage, diff, retention, export and import.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { asked, diamond, diamondInputs as inputs } from '../verbs/diamond.ts'
 
 describe('a list of runs', () => {
-  test('is narrowed by status, time and parent, and paged', async () => {
+  test('is filtered by status, time and parent, and paged', async () => {
     const { crew } = diamond()
     for (const id of ['a', 'b', 'c']) await crew.kickoff({ id, inputs })
     await crew.kickoff({ id: 'half', inputs, through: 'left' })
@@ -28,7 +28,7 @@ describe('a list of runs', () => {
     })
   })
 
-  test('has backtests only when asked for them', async () => {
+  test('has backtests only on request', async () => {
     const { crew } = diamond()
     await crew.kickoff({ id: 'a', inputs })
     const { cases } = await crew.backtest('left')
@@ -43,7 +43,7 @@ describe('a list of runs', () => {
   })
 })
 
-test('lineage names what a run comes from and what was made from it, also of a deleted one', async () => {
+test('lineage names ancestors and derived runs, of a deleted run too', async () => {
   const { crew } = diamond()
   await crew.kickoff({ id: 'a', inputs })
   await crew.replay('end', { id: 'b', runId: 'a' })
@@ -59,7 +59,7 @@ test('lineage names what a run comes from and what was made from it, also of a d
   assert.equal((await crew.run('c').view()).task('start').raw, 'start')
 })
 
-test('diff says what differs between two runs, and where it begins', async () => {
+test('diff lists the differences between two runs, and where they begin', async () => {
   const first = diamond()
   await first.crew.kickoff({ id: 'a', inputs })
   const { crew } = diamond({ store: first.store, answers: { left: 'other' } })
@@ -77,7 +77,7 @@ test('diff says what differs between two runs, and where it begins', async () =>
 })
 
 describe('retention', () => {
-  test('prunes the crew’s old runs and backtests, and says before what would go', async () => {
+  test('prunes the crew’s old runs and backtests, and lists them beforehand', async () => {
     const { crew, store } = diamond()
     for (const id of ['a', 'b', 'c']) await crew.kickoff({ id, inputs })
     await crew.backtest('left', { id: 'test' })

@@ -1,4 +1,4 @@
-// What was said to make an output goes with the output, and what a task was told is read back byte for byte.
+// The conversation behind an output travels with the output, and the prompt of a task is read back byte for byte.
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -40,8 +40,8 @@ function chain(store: Store, texts: { readonly risk?: string } = {}) {
   return { crew: new Crew({ name: 'chain', tasks, store, logger: quiet }), model }
 }
 
-describe('the messages of a restored task', () => {
-  test('are those of the run that made it, in a replay, in a replay of that, and read back', async () => {
+describe('the conversation of a restored task', () => {
+  test('is that of the run that made it, in a replay, in a replay of that, and read back', async () => {
     const store = newStore()
     const { crew } = chain(store)
     const first = await crew.kickoff({ id: 'one' })
@@ -58,7 +58,7 @@ describe('the messages of a restored task', () => {
     assert.deepEqual((await crew.run('three').view()).task('risk').messages, first.task('risk').messages)
   })
 
-  test('are there when the run that made it is deleted, and where the new one is imported', async () => {
+  test('survives the deletion of the run that made it, and an import of the new run', async () => {
     await using folder = await temporaryFolder()
     const store = newStore()
     const { crew } = chain(store)
@@ -72,7 +72,7 @@ describe('the messages of a restored task', () => {
     assert.deepEqual((await elsewhere.crew.run('two').view()).task('risk').messages, first.task('risk').messages)
   })
 
-  test('are what was said then, also where an output before it is another one now', async () => {
+  test('is unchanged when an output before it has changed', async () => {
     const store = newStore()
     const { crew } = chain(store)
     const first = await crew.kickoff({ id: 'one', through: 'risk' })
@@ -83,7 +83,7 @@ describe('the messages of a restored task', () => {
     assert.deepEqual(forked.task('risk').messages, first.task('risk').messages)
   })
 
-  test('are those of the output that was offered or reused', async () => {
+  test('is that of the offered or reused output', async () => {
     const store = newStore()
     const { crew } = chain(store)
     const first = await crew.kickoff({ id: 'one' })
@@ -97,8 +97,8 @@ describe('the messages of a restored task', () => {
   })
 })
 
-describe('what a task is told', () => {
-  test('is pinned by reference, and sent byte for byte the same after a crash at any append', async () => {
+describe('the pinned prompt of a task', () => {
+  test('is stored by reference, and sent byte for byte the same after a crash at any append', async () => {
     const reference = chain(newStore())
     await reference.crew.kickoff({ id: 'r' })
     const sent = reference.model.calls.map(({ conversation }) => conversation)
@@ -118,7 +118,7 @@ describe('what a task is told', () => {
     assert.ok(state.attempts.get('note#1')?.request.message.includes(state.tasks.get('facts')?.output?.raw ?? '?'))
   })
 
-  test('is what it was though an output was superseded since', async () => {
+  test('stays the same when an output was superseded since', async () => {
     const store = newStore()
     const { crew } = chain(store)
     await crew.kickoff({ id: 'r', through: 'risk' })
@@ -134,11 +134,11 @@ describe('what a task is told', () => {
     ['changed', (line: string) => line.replace('ffff', 'gggg'), /gggg/],
     ['removed', () => '', /\[entry \d+, removed\]/],
   ] as const) {
-    test(`voids its attempt when it was ${what} by hand, and the run stays readable`, async () => {
+    test(`voids its attempt if it was ${what} by hand, and the run stays readable`, async () => {
       await using folder = await temporaryFolder()
       const store = await fileStore(folder.path)
       const { crew, model } = chain(store)
-      // stopped while note is under way, with nothing said yet
+      // stopped during note, before its first reply
       const stop = new AbortController()
       const stopping: Store = {
         ...store,

@@ -1,5 +1,5 @@
-// A run and the runs of its tasks that are crews are one: exported, imported, deleted and pruned together, and never
-// mixed up with others.
+// A run and its child runs are one unit: exported, imported, deleted and pruned together, and never mixed up with
+// others.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ const inputs = { topic: 'fire' }
 
 interface Scene {
   readonly store?: Store
-  /** What fails behind the payment. */
+  /** Fails after the payment. */
   readonly fails?: boolean
   readonly asks?: boolean
   readonly depth?: number
@@ -89,7 +89,7 @@ async function runsIn(store: Store): Promise<string[]> {
   return (await store.list({}, { limit: 100 })).rows.map(({ run }) => run).toSorted()
 }
 
-describe('the calls of a task that is a crew', () => {
+describe('the calls of a nested crew', () => {
   for (const depth of [1, 2, 3]) {
     test(`are known once each, however often the task is replayed, ${depth} deep`, async () => {
       const { crew, store, paid } = claims({ depth })
@@ -104,7 +104,7 @@ describe('the calls of a task that is a crew', () => {
     })
   }
 
-  test('are known once each also where they may be repeated, and services were told that they are the same', async () => {
+  test('are known once each even if they may be repeated, and services saw the same keys', async () => {
     const store = newStore()
     const sent: string[] = []
     const send = tool({
@@ -132,7 +132,7 @@ describe('the calls of a task that is a crew', () => {
     assert.deepEqual(created?.type === 'run.created' && created.calls?.map(({ task }) => task), ['mail', 'crew/mail'])
   })
 
-  test('are known once each when resumes begin new attempts at it', async () => {
+  test('are known once each when resumes start new attempts of the task', async () => {
     const store = newStore()
     await assert.rejects(claims({ store, fails: true }).crew.kickoff({ id: 'r', inputs }))
     for (let attempt = 0; attempt < 4; attempt++) {
@@ -150,7 +150,7 @@ describe('the calls of a task that is a crew', () => {
     assert.equal(created?.type === 'run.created' && created.calls?.length, 1)
   })
 
-  test('are known also when they were made two crews down, by an attempt that was given up for the one that is done', async () => {
+  test('are known even two crews down, from an attempt that the finished one replaced', async () => {
     const store = newStore()
     await assert.rejects(claims({ store, fails: true, depth: 2 }).crew.kickoff({ id: 'r', inputs }))
     const { crew, paid } = claims({ store, depth: 2 })
@@ -162,7 +162,7 @@ describe('the calls of a task that is a crew', () => {
     assert.deepEqual(created?.type === 'run.created' && created.calls?.map(({ task }) => task), ['settle/inner/pay'])
   })
 
-  test('are known also when a person removed the line that began its attempt', async () => {
+  test('are known even if a person removed the line that started its attempt', async () => {
     await using folder = await temporaryFolder()
     const store = await fileStore(folder.path)
     await assert.rejects(claims({ store, fails: true }).crew.kickoff({ id: 'r', inputs }))
@@ -177,7 +177,7 @@ describe('the calls of a task that is a crew', () => {
     await store.close()
   })
 
-  test('are still known when the crew that made them was completed and the task was then executed again', async () => {
+  test('are still known after the crew that made them completed and the task was executed again', async () => {
     const { crew, store, paid } = claims()
     await crew.kickoff({ id: 'r', inputs, through: 'settle' })
     await crew.run('r').invalidate('settle')
@@ -192,8 +192,8 @@ describe('the calls of a task that is a crew', () => {
 })
 
 for (const [kind, open] of Object.entries(kinds)) {
-  describe(`on ${kind}, a run with a crew among its tasks`, () => {
-    test('is exported with the run of that crew, so that it goes on elsewhere and pays nothing again', async () => {
+  describe(`on ${kind}, a run with a nested crew`, () => {
+    test('is exported with its child run, so that it continues elsewhere and pays nothing twice', async () => {
       await using folder = await temporaryFolder()
       const store = await open(folder.path)
       const file = join(folder.path, 'claim.jsonl')
@@ -213,7 +213,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       await store.close()
     })
 
-    test('is exported with the question that its crew asks, which is answered where it is imported', async () => {
+    test('is exported with the question of its nested crew, which is answered after the import', async () => {
       await using folder = await temporaryFolder()
       const store = await open(folder.path)
       const file = join(folder.path, 'claim.jsonl')
@@ -230,7 +230,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       await store.close()
     })
 
-    test('is deleted with it, and one about something else under the same id makes its own', async () => {
+    test('is deleted with its child run, and another run under the same id makes its own', async () => {
       await using folder = await temporaryFolder()
       const store = await open(folder.path)
       const first = claims({ store, depth: 2 })
@@ -244,7 +244,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       await store.close()
     })
 
-    test('keeps it while it is not done, whatever is pruned', async () => {
+    test('keeps its child run until it is done, whatever is pruned', async () => {
       await using folder = await temporaryFolder()
       const store = await open(folder.path)
       const broken = claims({ store, fails: true })
@@ -267,8 +267,8 @@ for (const [kind, open] of Object.entries(kinds)) {
   })
 }
 
-describe('the run of a crew that is a task', () => {
-  test('is no run of an earlier one with the same id, though it is still there', async () => {
+describe('a child run', () => {
+  test('does not belong to an earlier run with the same id, even if it still exists', async () => {
     const { crew, store, within } = claims()
     await crew.kickoff({ id: 'claim', inputs })
     // as a version that did not know of units, or a kill within the deletion, leaves it
@@ -282,7 +282,7 @@ describe('the run of a crew that is a task', () => {
     assert.equal((await stateOf(remains, 'claim')).attempts.get('settle#2')?.child, 'claim/settle#2')
   })
 
-  test('is not one that somebody put under its name while the run was under way', async () => {
+  test('is not a run that was stored under its name while the parent ran', async () => {
     const { crew, store } = claims()
     await crew.kickoff({ id: 'other', inputs })
     const forged: Store = {
@@ -302,7 +302,7 @@ describe('the run of a crew that is a task', () => {
     })
   })
 
-  test('has a name that nobody can give a run', async () => {
+  test('has a name that no user can give a run', async () => {
     const { crew } = claims()
     const taken = { code: 'OPTION_INVALID', message: /"claim\/settle#1" is one for a run that works for run claim/ }
     await assert.rejects(crew.kickoff({ id: 'claim/settle#1', inputs }), taken)
@@ -313,7 +313,7 @@ describe('the run of a crew that is a task', () => {
     assert.equal((await crew.kickoff({ id: 'a/b', inputs })).runId, 'a/b')
   })
 
-  test('is not deleted without the run that it works for, and is never the latest of its crew', async () => {
+  test('is not deleted without its parent, and is never the latest run of its crew', async () => {
     const { crew, within, store } = claims()
     await crew.kickoff({ id: 'claim', inputs })
     await assert.rejects(within.run('claim/settle#1').delete(), {
@@ -324,7 +324,7 @@ describe('the run of a crew that is a task', () => {
     assert.equal(await store.row('claim/settle#1').then((row) => row?.status), 'completed')
   })
 
-  test('can be exported by itself, and is imported under another id as a run of its own', async () => {
+  test('can be exported alone, and is imported under another id as a run of its own', async () => {
     await using folder = await temporaryFolder()
     const { crew, within, store } = claims()
     await crew.kickoff({ id: 'claim', inputs })
@@ -338,7 +338,7 @@ describe('the run of a crew that is a task', () => {
   })
 })
 
-test('a backtest of a task that is a crew writes no file, tells nobody, and gives recorded results to its calls', async () => {
+test('a backtest of a nested crew writes no file, calls no callback, and returns recorded results to its calls', async () => {
   await using folder = await temporaryFolder()
   const before = process.cwd()
   process.chdir(folder.path)

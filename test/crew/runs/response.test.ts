@@ -1,4 +1,4 @@
-// A run as server-sent events: over real HTTP on loopback, read by a parser that knows nothing of the library.
+// A run as server-sent events: over real HTTP on loopback, read by an independent parser.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { gate, speakingCrew, speakingModel } from './speaking-model.ts'
 
 describe('a response', () => {
-  test('has each entry with its number, and what models say without one, until the run has ended', async () => {
+  test('has each entry with its number, and model text without one, until the run has ended', async () => {
     const heard = gate()
     const run = await speakingCrew(speakingModel(() => ['Once\r\n', heard.wait, 'upon\u2028a "time".'])).kickoff()
       .started
@@ -53,7 +53,7 @@ describe('a response', () => {
     assert.deepEqual(events.at(-1), { id: undefined, type: 'end', data: { status: 'suspended' } })
   })
 
-  test('says once that history is over, after what was there and before what is new', async () => {
+  test('marks the end of history once, between old entries and new ones', async () => {
     const [asked, go] = [gate(), gate()]
     const crew = speakingCrew(
       speakingModel((call) => (call === 2 ? (asked.open(), [go.wait, 'Two.']) : ['One.'])),
@@ -81,7 +81,7 @@ describe('a response', () => {
     ])
   })
 
-  test('does not say that history is over when the run rests by then: its end says more', async () => {
+  test('does not mark the end of history if the run rests by then, since the end event says more', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     await crew.kickoff({ id: 'r' })
     const types: string[] = []
@@ -90,7 +90,7 @@ describe('a response', () => {
     assert.ok(!types.includes('caught-up'))
   })
 
-  test('says that the run rests to a client that has everything of one that may be resumed', async () => {
+  test('reports that the run rests to a client that has everything of a resumable run', async () => {
     const crew = speakingCrew(
       speakingModel(() => ['Done.']),
       { tasks: ['one', 'two'] },
@@ -103,7 +103,7 @@ describe('a response', () => {
     }
   })
 
-  test('ends without saying so when the store is closed, so that the client comes back', async () => {
+  test('ends without an end event when the store is closed, so that the client reconnects', async () => {
     const [asked, go] = [gate(), gate()]
     const crew = speakingCrew(
       speakingModel(() => (asked.open(), [go.wait, 'Done.'])),
@@ -121,11 +121,11 @@ describe('a response', () => {
     await run.result().catch(() => undefined)
   })
 
-  test('goes on behind the last entry that the client has seen', async () => {
+  test('continues after the last entry that the client has seen', async () => {
     const go = gate()
     const crew = speakingCrew(speakingModel(() => ['Once ', go.wait, 'more.']))
     const run = await crew.kickoff({ id: 'r' }).started
-    // somebody listens from the start, or the first call would not be streamed
+    // a listener from the start, or the first call would not stream
     run.events()
     await using server = await serve((request) => run.toResponse(request))
     const cut = await fetch(server.url)
@@ -137,7 +137,7 @@ describe('a response', () => {
     assert.equal(last, '2')
     const again = await fetch(server.url, { headers: { 'last-event-id': last ?? '' } })
     const events = await read(again, (event) => event.type === 'text.delta' && go.open())
-    // what is being said is said again from its beginning, and the client is told so
+    // the current reply is sent again from its beginning, after a retraction
     const types = events.map(({ type }) => type)
     assert.deepEqual(types.slice(0, 2), ['text.reset', 'text.delta'])
     assert.deepEqual(types.slice(-4), ['model.replied', 'task.completed', 'run.completed', 'end'])
@@ -145,7 +145,7 @@ describe('a response', () => {
     assert.equal(said.join(''), 'Once more.')
   })
 
-  test('knows what the client has seen from a web request as well', async () => {
+  test('reads the last seen entry from a web request as well', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const { runId } = await crew.kickoff()
     const request = new Request('http://localhost/', { headers: { 'Last-Event-ID': '3' } })
@@ -156,7 +156,7 @@ describe('a response', () => {
     )
   })
 
-  test('begins behind `after` for a client that says nothing', async () => {
+  test('begins after `after` for a client without a last seen entry', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const { runId } = await crew.kickoff()
     const events = await read(await crew.run(runId).toResponse(undefined, { after: 4 }))
@@ -166,7 +166,7 @@ describe('a response', () => {
     )
   })
 
-  test('begins at the beginning for a client that names no number', async () => {
+  test("begins at the beginning for a client whose last seen entry isn't a number", async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const { runId } = await crew.kickoff()
     for (const id of ['', 'x', '-1', '1e3', '9'.repeat(40)]) {
@@ -175,7 +175,7 @@ describe('a response', () => {
     }
   })
 
-  test('tells a client that has everything of an ended run not to come back', async () => {
+  test('tells a client that has everything of an ended run not to reconnect', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const run = await crew.kickoff({ id: 'r' }).started
     await run.result()
@@ -185,7 +185,7 @@ describe('a response', () => {
     assert.equal((await run.toResponse({ headers: { 'last-event-id': '4' } })).status, 200)
   })
 
-  test('takes headers of the server, but stays an event stream', async () => {
+  test('accepts extra headers, but stays an event stream', async () => {
     const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     const headers = { 'access-control-allow-origin': '*', 'content-type': 'text/plain' }
     const response = await run.toResponse(undefined, { headers })
@@ -194,15 +194,15 @@ describe('a response', () => {
     await read(response)
   })
 
-  test('refuses an option that it does not have', async () => {
+  test('refuses an unknown option', async () => {
     const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     await assert.rejects(run.toResponse(undefined, { affter: 1 } as object), { code: 'OPTION_UNKNOWN' })
     await run.result()
   })
 })
 
-describe('a client that goes away', () => {
-  test('does not stop the run, and is not listened for any more', async () => {
+describe('a client that leaves', () => {
+  test('does not stop the run, and nothing listens for it any more', async () => {
     const go = gate()
     const model = speakingModel((call) => (call === 1 ? ['Once', go.wait] : ['Twice']))
     const run = await speakingCrew(model, { tasks: ['one', 'two'] }).kickoff().started
@@ -218,7 +218,7 @@ describe('a client that goes away', () => {
     assert.deepEqual(model.asked, ['streamed', 'whole'])
   })
 
-  test('while nothing comes is let go at once', async () => {
+  test('is released at once while no event comes', async () => {
     const run = await speakingCrew(speakingModel(() => [new Promise(() => {})])).kickoff({ id: 'r' }).started
     const reader = ((await run.toResponse()).body as ReadableStream<Uint8Array>).getReader()
     for (let chunk = 0; chunk < 3; chunk++) await reader.read()
@@ -229,7 +229,7 @@ describe('a client that goes away', () => {
   })
 })
 
-describe('on the way to the client', () => {
+describe('on the wire to the client,', () => {
   const served = { id: 'r', isOver: async () => false }
   const never: RunSource['world'] = { sleep: () => new Promise(() => {}) }
   const event = (text: string): RunEvent => ({ type: 'text.delta', path: 'note#1/1', text })
@@ -241,7 +241,7 @@ describe('on the way to the client', () => {
     }
   }
 
-  test('silence is broken by a comment every 15 seconds, and no event is lost to it', async () => {
+  test('a comment breaks the silence every 15 seconds, and no event is lost to it', async () => {
     const sleeps: { ms: number; end: () => void; signal: AbortSignal }[] = []
     const slept = gate()
     const world: RunSource['world'] = {
@@ -277,7 +277,7 @@ describe('on the way to the client', () => {
     )
   })
 
-  test('no more is fetched than the client takes', async () => {
+  test('no more is read than the client takes', async () => {
     let fetched = 0
     async function* many(): AsyncGenerator<RunEvent, undefined> {
       for (;;) yield event(`${++fetched}`)
@@ -301,7 +301,7 @@ describe('on the way to the client', () => {
     })
   })
 
-  test('the words of an error that is not ours stay here', async () => {
+  test('the message of a foreign error is left out', async () => {
     const error = new Error('connect to db://ada:pw@host failed')
     const source = { ...served, follow: () => given(error), world: never }
     const [last] = await read(await eventResponse(source, undefined, {}))
@@ -312,7 +312,7 @@ describe('on the way to the client', () => {
   })
 })
 
-test('another process follows the run with the same entries, and hears no model', async () => {
+test('another process follows the run with the same entries, but without model text', async () => {
   await using folder = await temporaryFolder()
   const store = `sqlite:${folder.path}/runs.db`
   const go = gate()

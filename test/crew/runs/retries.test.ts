@@ -1,5 +1,5 @@
-// A run that failed is tried again by workers, as its crew says; a process that starts again takes up all that is
-// ready; what is imported is left alone.
+// Workers retry a failed run as its crew says, a restarted process continues every ready run, and an imported run is
+// left alone.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -17,7 +17,7 @@ import { fakeTime, type FakeTime } from './fake-time.ts'
 const quiet = { info() {}, warn() {} }
 const nobody = { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }
 
-/** `one` and `two`, which fails as often as said and is tried again three times. */
+/** `one` and `two`, which fails `times` times and is retried three times. */
 function failing(time: FakeTime, times: number, options: Partial<CrewOptions> = {}) {
   let left = times
   const one = new Task({ name: 'one', description: 'One', version: '1', effect: 'read', run: () => 'first' })
@@ -47,8 +47,8 @@ const secondsUntil = (time: FakeTime, outcome: AdvanceOutcome): number | undefin
 const claimed = (time: FakeTime, crew: Crew) =>
   time.store.claim(nobody, 1, crewLanes(crew['~definition']({})), { limit: 9 })
 
-describe('a run that failed', () => {
-  test('is tried again after the backoff, which doubles, and as often as said', async () => {
+describe('a failed run', () => {
+  test('is retried after the backoff, which doubles, up to the limit', async () => {
     const time = fakeTime()
     const crew = failing(time, 9)
     await queued(crew, time)
@@ -64,7 +64,7 @@ describe('a run that failed', () => {
     assert.deepEqual(await claimed(time, crew), [])
   })
 
-  test('is not touched before its time, and offered to workers then', async () => {
+  test('is not touched before its time, and ready for workers then', async () => {
     const time = fakeTime()
     const crew = failing(time, 1)
     await queued(crew, time)
@@ -83,7 +83,7 @@ describe('a run that failed', () => {
     assert.deepEqual(await advance(time.open(crew), 'r', { lease }), { status: 'completed' })
   })
 
-  test('rejects the kickoff, and says in its view when it is tried again', async () => {
+  test('rejects the kickoff, and its view says when it is retried', async () => {
     const time = fakeTime()
     const crew = failing(time, 1)
     const open = time.open(crew)
@@ -97,7 +97,7 @@ describe('a run that failed', () => {
     assert.deepEqual(await advance(open, 'r'), { status: 'completed' })
   })
 
-  test('counts its failures anew once a task is done', async () => {
+  test('resets its count of failures once a task is done', async () => {
     const time = fakeTime()
     const failed = new Set<string>()
     const tasks = ['one', 'two', 'three'].map((name) => {
@@ -117,7 +117,7 @@ describe('a run that failed', () => {
   })
 
   for (const depth of [1, 2]) {
-    test(`counts its failures anew once a task is done in a crew ${depth === 1 ? 'within' : 'within a crew within'}`, async () => {
+    test(`resets its count of failures once a task is done in a crew ${depth === 1 ? 'inside it' : 'two levels down'}`, async () => {
       const time = fakeTime()
       const failures = new Map<string, number>()
       const tasks = ['one', 'two', 'three'].map((name) => {
@@ -145,7 +145,7 @@ describe('a run that failed', () => {
     })
   }
 
-  test('is left alone where trying again cannot help, or a person wanted it to fail', async () => {
+  test('is left alone if a retry cannot help, or a person wanted it to fail', async () => {
     const time = fakeTime()
     const model = scriptedModel([{ when: 'Task:', reply: 'an answer' }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -180,7 +180,7 @@ describe('a run that failed', () => {
     assert.equal(secondsUntil(time, exhausted), undefined)
   })
 
-  test('refuses retries that are none', async () => {
+  test('refuses invalid retries', async () => {
     const time = fakeTime()
     const refused = async (retries: unknown) =>
       (await refusal(() => failing(time, 1, { retries: retries as never }))).message
@@ -197,8 +197,8 @@ describe('a run that failed', () => {
   })
 })
 
-describe('a process that starts again', () => {
-  test('takes up all that is ready of its crew and versions, and says what came of each', async () => {
+describe('resumeAll of a restarted process', () => {
+  test('continues every ready run of its crew and versions, and returns each outcome', async () => {
     const time = fakeTime()
     const crew = failing(time, 1, { version: '2', accepts: ['1'] })
     await queued(failing(time, 0, { version: '1' }), time, 'old')
@@ -224,9 +224,9 @@ describe('a process that starts again', () => {
     assert.deepEqual(await resumeAll(time.open(crew)), [])
   })
 
-  test('says of a run that it cannot take up why, and goes on with the others', async () => {
+  test('gives the reason for a run that it cannot continue, and continues the others', async () => {
     const time = fakeTime()
-    const agent = new Agent({ role: 'A', goal: 'g', model: 'nobody/nothing' })
+    const agent = new Agent({ role: 'A', goal: 'g', model: 'unknown/nothing' })
     const lacking = new Crew({
       name: 'failing',
       tasks: [new Task({ name: 'one', description: 'One', agent })],
@@ -240,7 +240,7 @@ describe('a process that starts again', () => {
     assert.equal(await time.store.holder('r'), undefined)
   })
 
-  test('begins nothing after its signal or its time', async () => {
+  test('starts nothing after its signal or its time', async () => {
     const time = fakeTime()
     const crew = failing(time, 0)
     await queued(crew, time)
@@ -249,8 +249,8 @@ describe('a process that starts again', () => {
   })
 })
 
-describe('a run that was imported', () => {
-  test('is taken up by nobody but a person, and the same file is the same run', async () => {
+describe('an imported run', () => {
+  test('is continued only by a person, and the same file is the same run', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'r.jsonl')
     const time = fakeTime()
@@ -273,7 +273,7 @@ describe('a run that was imported', () => {
     assert.equal((await refusal(() => crew.import(file))).code, 'RUN_EXISTS')
   })
 
-  test('that had ended is imported as it is', async () => {
+  test('that had ended is imported unchanged', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'r.jsonl')
     const source = failing(fakeTime(), 0)
@@ -305,14 +305,14 @@ describe('a run whose processes die', () => {
     return { crewOn, dying, store }
   }
 
-  test('is not put aside while a crew within gets further in every life', async () => {
+  test('is not parked while a nested crew gets further in every life', async () => {
     const { dying, store } = await dieOften()
     for (let life = 2; life <= 8; life++) await orDeath(dying().resume('r'))
     assert.equal((await stateOf(store, 'r')).fruitless, 7)
     assert.equal((await stateOf(store, 'r')).status, 'running')
   })
 
-  test('is put aside when the crew within does not either', async () => {
+  test('is parked if its nested crew does not either', async () => {
     const { crewOn, store } = await dieOften()
     for (let life = 2; life <= 7; life++) {
       let resumed = 0

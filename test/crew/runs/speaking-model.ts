@@ -1,4 +1,4 @@
-// A model that says what a test has it say, piece by piece, and waits where the test has it wait.
+// A model that streams what a test gives it, piece by piece, and waits where the test says.
 import { APICallError } from 'ai'
 import { Agent, Crew, Task } from 'reprise'
 import type { LanguageModelV4 } from '../../../src/models/resolve/resolve-model.ts'
@@ -61,7 +61,7 @@ export function busy(): Error {
   return new APICallError({ message: 'busy', url: 'test:', requestBodyValues: {}, statusCode: 503, responseHeaders })
 }
 
-/** A crew of these tasks, each of which is one call of the model. */
+/** A crew of these tasks, with one model call each. */
 export function speakingCrew(
   model: LanguageModelV4,
   {

@@ -1,4 +1,4 @@
-// Runs that continue without a task that failed.
+// Runs that continue after a failed task.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CrewOptions, type RunResult } from 'reprise'
@@ -18,7 +18,7 @@ interface Step {
   readonly when?: (context: { readonly outputs: object; readonly missing: readonly string[] }) => boolean
 }
 
-/** Function tasks, of which those in `broken` throw. */
+/** Function tasks. The steps in `broken` throw. */
 function crewOf(steps: { readonly [name: string]: Step }, options: Partial<CrewOptions> = {}) {
   const broken = new Set<string>()
   const calls: string[] = []
@@ -81,7 +81,7 @@ describe('a crew that continues when a task fails', () => {
     })
   }
 
-  test('says so in its list and its view, with equal numbers', async () => {
+  test('reports it in its list and its view, with equal numbers', async () => {
     const { crew, broken } = crewOf(chain)
     broken.add('b')
     await crew.kickoff({ id: 'r' })
@@ -94,7 +94,7 @@ describe('a crew that continues when a task fails', () => {
     assert.deepEqual(view.stale, [])
   })
 
-  test('has a model told what is missing, and not what never was to be there', async () => {
+  test('tells a model which outputs are missing, and not about those that were never expected', async () => {
     const model = scriptedModel([
       { when: 'Task: Find', error: 'no such page' },
       { when: 'Task: Sum', reply: 'the sum' },
@@ -113,7 +113,7 @@ describe('a crew that continues when a task fails', () => {
     assert.match(asked, /the plan/)
   })
 
-  test('does the same when a condition throws, and asks none of a task that it skips', async () => {
+  test('does the same when a condition throws, and evaluates no condition of a task that it skips', async () => {
     const seen: object[] = []
     const { crew, broken } = crewOf({
       a: {},
@@ -151,7 +151,7 @@ describe('a crew that continues when a task fails', () => {
     assert.equal(result.raw, '')
   })
 
-  test('stops after the task that through names, also one that failed, and goes on without it', async () => {
+  test('stops after the task of through even if it failed, and continues without it', async () => {
     const { crew, broken, calls } = crewOf({ a: {}, b: {}, c: {} })
     broken.add('b')
     const stopped = await crew.kickoff({ id: 'r', through: 'b' })
@@ -170,7 +170,7 @@ describe('a crew that continues when a task fails', () => {
     assert.equal(result.raw, 'c(a without b)')
   })
 
-  test('executes a failed task again when a person invalidates it, and with it what was skipped', async () => {
+  test('executes a failed task and what was skipped again when a person invalidates it', async () => {
     const { crew, broken, calls } = crewOf(chain)
     broken.add('b')
     await crew.kickoff({ id: 'r', through: 'e' })
@@ -195,7 +195,7 @@ describe('a crew that continues when a task fails', () => {
     assert.deepEqual([tally.done, tally.failures], [6, 0])
   })
 
-  test('is not tried again by workers, and fails for what is not the task’s own', async () => {
+  test('is not retried by workers, and fails for errors other than those of a task', async () => {
     const { crew, broken } = crewOf(chain, {
       retries: { times: 3 },
       onTask() {
@@ -223,7 +223,7 @@ describe('a crew that continues when a task fails', () => {
     assert.equal((await crew.run('r').view()).status, 'failed')
   })
 
-  test('does not complete while it is unknown whether a once call happened', async () => {
+  test('does not complete while the outcome of a once call is unknown', async () => {
     const post = tool({
       name: 'post',
       description: 'Post',
@@ -251,7 +251,7 @@ describe('a crew that continues when a task fails', () => {
     )
   })
 
-  test('fails when the time of a once call is up and nobody knows whether it happened', async () => {
+  test('fails when a once call times out and its outcome is unknown', async () => {
     const pay = new Task({
       name: 'pay',
       effect: 'once',
@@ -292,7 +292,7 @@ describe('a crew that continues when a task fails', () => {
     assert.equal(result.raw, 'good')
   })
 
-  test('gives the last output that there is as its result, and none when every task failed', async () => {
+  test('returns the last existing output as its result, and none if every task failed', async () => {
     const { crew, broken } = crewOf({ a: {}, b: {} })
     broken.add('b')
     assert.equal((await crew.kickoff({ id: 'r' })).raw, 'a()')
@@ -302,7 +302,7 @@ describe('a crew that continues when a task fails', () => {
     assert.deepEqual([none.status, none.raw, none.output, none.failures.length], ['completed', '', undefined, 2])
   })
 
-  test('lets a manager hand out the other tasks', async () => {
+  test('lets a manager delegate the other tasks', async () => {
     const model = scriptedModel([
       { when: 'Task: One', error: 'no power' },
       { when: 'Task: Two', reply: 'two is done' },
@@ -335,7 +335,7 @@ describe('a crew that continues when a task fails', () => {
     assert.deepEqual(warned, ['run r: task b failed: no b; the run continues without it'])
   })
 
-  test('keeps a failure under the new name of its task, and in a crew that stops at failures by now', async () => {
+  test('keeps a failure under the new name of its task, even if it stops at failures by now', async () => {
     const { crew, broken } = crewOf({ a: {}, b: {}, c: { context: ['b'] }, d: {} })
     broken.add('b')
     const { store } = await crew['~open'].engine()
@@ -347,7 +347,7 @@ describe('a crew that continues when a task fails', () => {
     assert.equal(result.raw, 'd(a without bb c)')
   })
 
-  test('has trials of a backtest miss what the earlier run missed', async () => {
+  test('omits the failed tasks of the earlier run in the trials of a backtest', async () => {
     const { crew, broken, calls } = crewOf(chain)
     broken.add('b')
     await crew.kickoff({ id: 'r' })
@@ -357,7 +357,7 @@ describe('a crew that continues when a task fails', () => {
     assert.equal(cases[0]?.new?.raw, 'f(a d without b c e)')
   })
 
-  test('takes only what its options say', () => {
+  test('accepts only the values of its option', () => {
     assert.throws(
       () => crewOf(chain, { onTaskFailure: 'ignore' as never }),
       /onTaskFailure of crew "items" is "ignore"; give 'stop' or 'continue'/,
@@ -378,7 +378,7 @@ describe('a nested crew', () => {
     return new Crew({ name: 'outer', tasks: [sub, needs, last], store, logger: quiet, onTaskFailure: policy })
   }
 
-  test('that fails is a failed task of a crew that continues', async () => {
+  test('that fails is a failed task of an outer crew that continues', async () => {
     const store = newStore()
     const { crew: inner, broken } = crewOf({ a: {}, b: {} }, { onTaskFailure: 'stop' })
     broken.add('a')
@@ -388,7 +388,7 @@ describe('a nested crew', () => {
     assert.equal((await stateOf(store, 'r/sub#1')).status, 'failed')
   })
 
-  test('that continues without a task tells the crew that it works for, whatever that one does', async () => {
+  test('that continues without a task tells the outer crew, whatever that one does', async () => {
     const store = newStore()
     const { crew: inner, broken } = crewOf(chain)
     broken.add('b')
@@ -407,7 +407,7 @@ describe('a nested crew', () => {
 })
 
 describe('a nested crew that fails', () => {
-  test('is a failure of the crew that it works for wherever that is killed', async () => {
+  test('is a failure of the outer crew wherever that is killed', async () => {
     const live = (at: string, store: Store) =>
       dieAt(store, { at }, (mortal) => {
         const { crew: inner, broken } = crewOf({ a: {}, b: {} }, { onTaskFailure: 'stop' })
@@ -434,7 +434,7 @@ describe('a nested crew that fails', () => {
 })
 
 describe('fork({ retry: "failed" })', () => {
-  test('executes the failed and the skipped tasks and what depends on them, and nothing else', async () => {
+  test('executes only the failed and the skipped tasks and what depends on them', async () => {
     const { crew, broken, calls } = crewOf({ ...chain, alone: { context: ['a'] } })
     broken.add('b')
     await crew.kickoff({ id: 'r' })
@@ -469,7 +469,7 @@ describe('fork({ retry: "failed" })', () => {
     )
   })
 
-  test('leaves alone what is stale, and is refused where nothing failed', async () => {
+  test('leaves stale tasks alone, and is refused if nothing failed', async () => {
     const { crew, broken, calls } = crewOf({ a: {}, b: { context: [] } })
     broken.add('b')
     await crew.kickoff({ id: 'r', inputs: { topic: 'fire' } })
@@ -493,7 +493,7 @@ describe('fork({ retry: "failed" })', () => {
     assert.equal(result.status, 'completed')
   })
 
-  test('makes 2 of 20 items, of which 18 were there', async () => {
+  test('makes 2 of 20 items if the other 18 exist', async () => {
     const names = Array.from({ length: 20 }, (_, at) => `item-${at + 1}`)
     const items = Object.fromEntries(names.map((name) => [name, { context: [] }]))
     const { crew, broken, calls } = crewOf(items, { process: 'parallel' })
@@ -517,7 +517,7 @@ describe('fork({ retry: "failed" })', () => {
 describe('a run with a failing task among four', () => {
   const four = { a: {}, b: { context: ['a'] }, c: { context: ['b'] }, d: {} }
 
-  test('ends in the same way wherever it is killed, and executes no task again whose end is recorded', async () => {
+  test('ends the same wherever it is killed, and repeats no task whose end is recorded', async () => {
     const { lived: whole, recorded } = await fourAt('', memoryStore())
     assert.ok(whole && recorded > 10)
     for (const moment of ['before', 'after'])

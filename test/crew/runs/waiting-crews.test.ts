@@ -1,4 +1,4 @@
-// What people leave for a crew that waits as a task of another, while that one is in progress.
+// Messages to a nested crew that waits while its outer crew is in progress.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
@@ -51,7 +51,7 @@ async function waits(store: Store, run: string): Promise<void> {
   await until(async () => (await store.row(run))?.status === 'suspended')
 }
 
-describe('a crew that waits as a task while another task is in progress', () => {
+describe('a nested crew that waits while another task is in progress', () => {
   test('is executed again in the same life when it is invalidated', async () => {
     const { crew, slow, store } = beside()
     const result = crew.kickoff({ id: 'r' })
@@ -66,7 +66,7 @@ describe('a crew that waits as a task while another task is in progress', () => 
     )
   })
 
-  test('does what was invalidated within it, though its question is still open', async () => {
+  test('executes an invalidated task of its own while its question is still open', async () => {
     const { crew, within, slow, store, model } = beside()
     const result = crew.kickoff({ id: 'r' })
     await waits(store, 'r/ask#1')
@@ -87,7 +87,7 @@ describe('a crew that waits as a task while another task is in progress', () => 
   })
 })
 
-test('answers to crews within crews are recorded once, though all that wait for them look at once', async () => {
+test('answers to nested crews are recorded once, even if every waiting run reads them at once', async () => {
   const store = newStore()
   const { within } = asking(store)
   const [inner, outer] = [gate('inner'), gate('outer')]
@@ -109,7 +109,7 @@ test('answers to crews within crews are recorded once, though all that wait for 
   assert.equal((await result).status, 'completed')
 })
 
-test('a message to a crew that was cancelled before anybody read it keeps nobody busy', async () => {
+test('an unread message to a cancelled crew does not keep a worker busy', async () => {
   const store = newStore()
   const { within } = asking(store)
   const mid = new Crew({ name: 'mid', tasks: [new Task({ name: 'deep', crew: within })], store, logger: quiet })
@@ -133,7 +133,7 @@ test('a message to a crew that was cancelled before anybody read it keeps nobody
   for (const _ of [1, 2]) assert.equal((await crew.with({ store: counting }).advance('r')).status, 'failed')
 })
 
-test('a message that comes while a crew is being cancelled makes nobody take its run up', async () => {
+test('a message during the cancellation of a crew does not make its run ready', async () => {
   const store = newStore()
   const { within } = asking(store)
   const mid = new Crew({ name: 'mid', tasks: [new Task({ name: 'deep', crew: within })], store, logger: quiet })

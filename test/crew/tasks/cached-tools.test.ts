@@ -1,5 +1,5 @@
-// Tools whose results are kept for the run: what counts as an equal call, what is never kept, and that a crash changes
-// nothing.
+// Tools whose results are cached for the run: what counts as an equal call, what is never cached, and that a crash
+// changes nothing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { tool as aiTool } from 'ai'
@@ -16,7 +16,7 @@ interface Reading {
   readonly fails?: () => boolean
 }
 
-/** A tool that says how often it has been called, and a list of what it was called with. */
+/** A tool that returns how often it was called, and the list of its inputs. */
 function reading({ cache = true, version, approval, description = 'Read a page', fails }: Reading = {}) {
   const read: number[] = []
   const page = tool({
@@ -61,7 +61,7 @@ function crewOf(
 }
 
 describe('a read tool with cache', () => {
-  test('is not called again for an equal input, in this task or a later one, and the journal says where the result is from', async () => {
+  test('is not called again for an equal input, in this or a later task, and the journal names the source', async () => {
     const { page, read } = reading()
     const script = [
       asks('a', 0, { number: 1 }),
@@ -84,7 +84,7 @@ describe('a read tool with cache', () => {
     )
   })
 
-  test('is called once for two equal calls of one reply, however their members are ordered', async () => {
+  test('is called once for two equal calls of one reply, whatever the order of their members', async () => {
     const { page, read } = reading()
     const script = [asks('a', 0, { number: 1, whole: true }, { whole: true, number: 1 }), says('a')]
     const { crew } = crewOf(script, { a: [page] })
@@ -92,7 +92,7 @@ describe('a read tool with cache', () => {
     assert.deepEqual(read, [1])
   })
 
-  test('is called once for equal calls of tasks side by side', async () => {
+  test('is called once for equal calls of parallel tasks', async () => {
     const { page, read } = reading()
     const script = ['a', 'b'].flatMap((task) => [asks(task, 0, { number: 1 }), says(task)])
     const { crew } = crewOf(script, { a: [page], b: [page] })
@@ -112,7 +112,7 @@ describe('a read tool with cache', () => {
     assert.doesNotMatch(JSON.stringify(await entriesOf(store, 'r')), /cacheKey/)
   })
 
-  test('is called again after an error, which is not kept', async () => {
+  test('is called again after an error, which is not cached', async () => {
     let failing = true
     const { page, read } = reading({ fails: () => failing && !(failing = false) })
     const script = [asks('a', 0, { number: 1 }), asks('a', 1, { number: 1 }), asks('a', 2, { number: 1 }), says('a')]
@@ -121,7 +121,7 @@ describe('a read tool with cache', () => {
     assert.deepEqual(read, [1, 1])
   })
 
-  test('of one name, but another version or description, is another tool', async () => {
+  test('of the same name but another version or description is another tool', async () => {
     const one = reading({ version: '1' })
     const two = reading({ version: '2' })
     const other = reading({ version: '1', description: 'Read a page of the other book' })
@@ -131,7 +131,7 @@ describe('a read tool with cache', () => {
     assert.deepEqual([one.read, two.read, other.read], [[1], [1], [1]])
   })
 
-  test('needs no approval for what is not called, and one call that a person changed is kept under what they made of it', async () => {
+  test('needs no approval for a cached result, and caches a changed call under its changed input', async () => {
     const { page, read } = reading({ approval: true })
     const script = [asks('a', 0, { number: 1 }), asks('a', 1, { number: 5 }), asks('a', 2, { number: 1 }), says('a')]
     const { crew } = crewOf(script, { a: [page] })
@@ -162,7 +162,7 @@ describe('a read tool with cache', () => {
     })
   })
 
-  test('is called anew in a task that a person wants executed anew, and in a replay', async () => {
+  test('is called again in a task that a person has executed again, and in a replay', async () => {
     const { page, read } = reading()
     const script = ['a', 'b'].flatMap((task) => [asks(task, 0, { number: 1 }), says(task)])
     const { crew } = crewOf(script, { a: [page], b: [page] })
@@ -173,7 +173,7 @@ describe('a read tool with cache', () => {
     assert.equal(String(await crew.replay('b', { runId: 'r' })), 'page 1, read 3')
   })
 
-  test('leaves an output that it helped to make reusable by other runs', async () => {
+  test('leaves outputs that used it reusable by other runs', async () => {
     const { page, read } = reading()
     const { crew, model } = crewOf([asks('a', 0, { number: 1 }), asks('a', 1, { number: 1 }), says('a')], { a: [page] })
     await crew.kickoff()
@@ -183,7 +183,7 @@ describe('a read tool with cache', () => {
   })
 })
 
-describe('cache', () => {
+describe('the option cache', () => {
   test('is refused with any effect but read, when the tool is made', () => {
     const make = (more: { effect?: Effect; cache?: unknown }) => () =>
       tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => 'paid', ...(more as { cache: boolean }) })
@@ -200,7 +200,7 @@ describe('cache', () => {
     })
   })
 
-  test('can be asked for in the label of a plain AI SDK tool', async () => {
+  test('works in the label of a plain AI SDK tool', async () => {
     let read = 0
     const plain = aiTool({
       description: 'Read',

@@ -1,4 +1,4 @@
-// The user's code that hears of a run.
+// Callbacks: the user's code that is called during a run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -50,8 +50,8 @@ function refusing(inner: Store, dies: (types: readonly string[]) => boolean): St
   }
 }
 
-describe('callbacks', () => {
-  test('hear of each task that is executed and of the end, on kickoff, replay and fork alike', async () => {
+describe("the crew's callbacks", () => {
+  test('are called for each executed task and the end, on kickoff, replay and fork alike', async () => {
     const { crew, heard } = reporting()
     await crew.kickoff({ id: 'first', inputs })
     assert.deepEqual(heard.splice(0), [
@@ -61,7 +61,7 @@ describe('callbacks', () => {
       'after first: completed on fire',
     ])
     await crew.replay('write', { id: 'second' })
-    // nothing of what is inherited: it happened in the first run
+    // no calls for inherited tasks, which were executed in the first run
     assert.deepEqual(heard.splice(0), ['task write of second', 'after second: completed on fire'])
     await crew.fork({ id: 'third', inputs: { topic: 'ice' } })
     assert.deepEqual(heard.splice(0), [
@@ -75,7 +75,7 @@ describe('callbacks', () => {
     assert.deepEqual(heard, [])
   })
 
-  test('are called again after a crash before their return is on disk, and not after one behind it', async () => {
+  test('are called again after a crash before their return is on disk, and not after a later one', async () => {
     for (const [written, times] of [
       [false, 2],
       [true, 1],
@@ -94,7 +94,7 @@ describe('callbacks', () => {
     }
   })
 
-  test('that throw fail the run, which calls them again when it is resumed, and pays for nothing twice', async () => {
+  test('that throw fail the run, which calls them again when resumed, and pays for nothing twice', async () => {
     let broken = true
     const heard: string[] = []
     const flaky = (name: string) => (): void => {
@@ -123,7 +123,7 @@ describe('callbacks', () => {
     assert.equal(ending.model.calls.length, 2)
   })
 
-  test('and conditions that never return do not keep a run from being cancelled', async () => {
+  test('and conditions that never return do not block a cancellation', async () => {
     const begun = Promise.withResolvers<void>()
     const hang = (): Promise<never> => {
       begun.resolve()
@@ -151,7 +151,7 @@ describe('callbacks', () => {
     await assert.rejects(other.result(), { code: 'RUN_CANCELLED' })
   })
 
-  test('and conditions see a task as done only when that is on disk, also while another is recorded', async () => {
+  test('and conditions see a task as done only once it is on disk, even while another is being recorded', async () => {
     for (const who of ['onTask', 'when']) {
       const inner = memoryStore()
       const onDisk = new Set<string>()
@@ -161,7 +161,7 @@ describe('callbacks', () => {
         async append(lease, after, batch) {
           const entries = batch.lines.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()) as Entry)
           const done = entries.flatMap(({ type, path = '' }) => (type === 'task.completed' ? path : []))
-          // b is recorded right behind a, and slowly
+          // b is recorded right after a, and slowly
           if (done.includes('a#1')) await bIsNext.promise
           for (let turns = 0; done.includes('b#1') && turns < 10; turns++) await nextTurn()
           const waiting = await inner.append(lease, after, batch)
@@ -194,7 +194,7 @@ describe('callbacks', () => {
     }
   })
 
-  test('that are no functions are refused', () => {
+  test('must be functions', () => {
     assert.throws(() => reporting({ onTask: 'log' as never }), {
       code: 'OPTION_INVALID',
       message: /onTask of crew "reporting" is "log"; give a function/,
@@ -206,7 +206,7 @@ describe('callbacks', () => {
   })
 })
 
-/** A crew with a tool and a guardrail that a model judges by, and what it hears of its steps. */
+/** A crew with a tool and a guardrail for a model, and the steps that onStep receives. */
 function stepping(store = memoryStore(), heard: string[] = []) {
   const model = scriptedModel([
     { when: 'It is a number', reply: { accept: true, reason: '' } },
@@ -238,7 +238,7 @@ function stepping(store = memoryStore(), heard: string[] = []) {
 }
 
 describe('onStep', () => {
-  test('hears of each model call and each tool call, whoever made it, before the task is done', async () => {
+  test('is called for each model call and each tool call, of coworkers too, before the task is done', async () => {
     const { crew, heard } = stepping()
     await crew.kickoff({ id: 'r' })
     assert.deepEqual(heard.splice(0), [
@@ -250,7 +250,7 @@ describe('onStep', () => {
       '18 save#1/1.0 undefined save({}): {"result":"saved"}',
       'task save',
     ])
-    // what is inherited happened in another run
+    // inherited tasks were executed in another run
     await crew.replay('save')
     assert.deepEqual(
       heard.map((line) => line.replace(/^\d+ /, '')),
@@ -258,7 +258,7 @@ describe('onStep', () => {
     )
   })
 
-  test('is told of what is on disk, which costs an append for each step that would have waited, and none for its mark', async () => {
+  test('sees only what is on disk, for one more append per step that would have waited, and none for its mark', async () => {
     const appendsOf = async (make: (store: Store) => Crew): Promise<{ appends: number; marks: number }> => {
       const store = memoryStore()
       let appends = 0
@@ -283,7 +283,7 @@ describe('onStep', () => {
     assert.deepEqual([withSteps.marks, without.marks], [5, 0])
   })
 
-  test('hears at least once of every step of a run that dies behind any of its appends, and of a marked one not again', async () => {
+  test('is called at least once for every step of a run that dies after any append, and not again once marked', async () => {
     const undisturbed = stepping()
     await undisturbed.crew.kickoff({ id: 'r' })
     const steps = (lines: readonly string[]): string[] =>
@@ -326,7 +326,7 @@ describe('onStep', () => {
     assert.equal(model.calls.length, 3)
   })
 
-  test('is called for one step at a time, in the order of the journal, also where tasks run side by side', async () => {
+  test('is called for one step at a time, in the order of the journal, even with parallel tasks', async () => {
     const model = scriptedModel([{ when: '', reply: 'done' }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
     const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, description: name, agent, context: [] }))
@@ -352,7 +352,7 @@ describe('onStep', () => {
     )
   })
 
-  test('that never returns does not keep a run from being cancelled', async () => {
+  test('that never returns does not block a cancellation', async () => {
     const begun = Promise.withResolvers<void>()
     const { crew } = stepping()
     const hanging = new Crew({
@@ -382,7 +382,7 @@ describe('beforeKickoff', () => {
     await assert.rejects(crew.kickoff({ id: 'r', inputs: { topic: 'ice' } }), { code: 'INPUTS_DIFFER' })
   })
 
-  test('is not called by a resume, which keeps the inputs that the run was made with', async () => {
+  test('is not called by a resume, which keeps the inputs of the run', async () => {
     let calls = 0
     const { crew } = reporting({ beforeKickoff: () => ({ topic: `topic${++calls}` }) })
     await crew.kickoff({ id: 'r', inputs, through: 'count' })
@@ -390,7 +390,7 @@ describe('beforeKickoff', () => {
     assert.equal(calls, 1)
   })
 
-  test('makes the inputs of a replay from those that were given, not from what it made of them', async () => {
+  test('makes the inputs of a replay from the given ones, not from its own earlier result', async () => {
     const { crew, model } = reporting({ beforeKickoff: ({ topic }) => ({ topic: `${topic as string}works` }) })
     await crew.kickoff({ inputs })
     assert.equal(String(await crew.replay('write')), 'on fireworks')
@@ -412,7 +412,7 @@ describe('beforeKickoff', () => {
     assert.deepEqual(seen, [inputs, { topic: 'ice' }, { topic: 'ice' }])
   })
 
-  test('that throws, or gives what is no input, is told before anything is spent', async () => {
+  test('that throws, or returns invalid inputs, is reported before anything is spent', async () => {
     const { crew, model } = reporting({
       beforeKickoff: () => {
         throw new Error('no disk')

@@ -1,4 +1,4 @@
-// Tasks that are functions: fetching, saving, computing.
+// Function tasks: fetching, saving, computing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type CodeContext, type CodeTaskOptions } from 'reprise'
@@ -39,7 +39,7 @@ function reports(
 }
 const inputs = { page: 'fire' }
 
-describe('what JSON would silently make nothing of', () => {
+describe('a value that JSON would silently drop', () => {
   class Counter {
     #count = 3
     next(): number {
@@ -53,7 +53,7 @@ describe('what JSON would silently make nothing of', () => {
     ['an Uint8Array', new Uint8Array([1])],
     ['an Error', new Error('lost')],
   ] as const) {
-    test(`fails a task that gives ${found}, with its place`, async () => {
+    test(`fails a task that returns ${found}, with its place`, async () => {
       const job = new Task({ name: 'count', effect: 'read', run: () => ({ rows: [value] }) as never })
       const error = await refusal(() => new Crew({ tasks: [job], store: memoryStore() }).kickoff())
       assert.equal(error.code, 'TASK_FAILED')
@@ -65,8 +65,8 @@ describe('what JSON would silently make nothing of', () => {
   }
 })
 
-describe('a task that is a function', () => {
-  test('is given the inputs and the outputs so far, as their schemas give them, and gives an output like any other', async () => {
+describe('a function task', () => {
+  test('receives the inputs and the outputs so far, parsed by their schemas, and has an output like any other', async () => {
     const { crew, saved, model } = reports()
     const result = await crew.kickoff({ inputs })
     assert.equal(String(result), 'saved as 1')
@@ -78,7 +78,7 @@ describe('a task that is a function', () => {
     assert.equal(result.usage.spent.calls, 1)
   })
 
-  test('with a context is given what the tasks of that list gave, in the order of the crew, and nothing else', async () => {
+  test('with a context receives only the outputs of that list, in the order of the crew', async () => {
     const step = (name: string, options: Partial<CodeTaskOptions> = {}) =>
       new Task({ name, effect: 'read', run: () => name, context: [], ...options })
     const [one, two, three] = ['one', 'two', 'three'].map((name) => step(name)) as [Task, Task, Task]
@@ -88,7 +88,7 @@ describe('a task that is a function', () => {
     assert.deepEqual([result.task('some').raw, result.task('none').raw], ['one,three', ''])
   })
 
-  test('without a schema may give any JSON, which a resumed run sees as the live one did', async () => {
+  test('without a schema may return any JSON, which a resumed run sees as the live one did', async () => {
     const { crew } = reports({ run: () => ({ list: [1, 2], when: new Date('2020-01-01') }) })
     const live = await crew.kickoff({ id: 'r', inputs })
     assert.deepEqual(live.output, { list: [1, 2], when: '2020-01-01T00:00:00.000Z' })
@@ -101,7 +101,7 @@ describe('a task that is a function', () => {
     assert.equal((await crew.kickoff()).output, 2)
   })
 
-  test('is read back after a crash at any append, but for a once function that was cut off: that is asked about', async () => {
+  test('is read back after a crash at any append, but an interrupted once function asks first', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, store, saved, model } = reports()
       await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r', inputs }))
@@ -127,7 +127,7 @@ describe('a task that is a function', () => {
     assert.equal(saved.length, 0)
   })
 
-  test('that throws fails the run with its words; a resume runs a read one again and asks about a once one', async () => {
+  test('that throws fails the run with its message; a resume runs a read one again and asks about a once one', async () => {
     let broken = true
     const flaky = (what: string) => () => {
       if (broken) throw new Error(`${what} is down`)
@@ -149,7 +149,7 @@ describe('a task that is a function', () => {
     assert.equal(String(await saving.crew.resume('r')), 'fine')
   })
 
-  test('that throws, like a condition that does, keeps what was thrown as the cause', async () => {
+  test('that throws, like a throwing condition, keeps the thrown error as the cause', async () => {
     const thrown = new TypeError('no paper')
     const fails = (): never => {
       throw thrown
@@ -164,7 +164,7 @@ describe('a task that is a function', () => {
     }
   })
 
-  test('whose result does not fit its schema fails, and says where', async () => {
+  test('whose result does not fit its schema fails with the place', async () => {
     const { crew } = reports({ output: z.object({ id: z.number() }) })
     await assert.rejects(crew.kickoff({ inputs }), {
       code: 'OUTPUT_REFUSED',
@@ -172,7 +172,7 @@ describe('a task that is a function', () => {
     })
   })
 
-  test('whose result JSON does not carry fails, and says where and what to give', async () => {
+  test('whose result JSON cannot carry fails with the place and what to return instead', async () => {
     const { crew } = reports({ effect: 'read', run: () => ({ rows: [{ count: 1n }] }) })
     await assert.rejects(crew.kickoff({ inputs }), {
       code: 'TASK_FAILED',
@@ -181,7 +181,7 @@ describe('a task that is a function', () => {
     })
   })
 
-  test('is replayed and planned like any other: once functions are not done again, read ones are', async () => {
+  test('is replayed and planned like any other: once functions are not called again, read ones are', async () => {
     const { crew, saved, fetched, model } = reports()
     await crew.kickoff({ inputs })
     assert.equal(String(await crew.replay('save')), 'saved as 1')
@@ -201,7 +201,7 @@ describe('a task that is a function', () => {
     )
   })
 
-  test('takes a person’s output of its own kind', async () => {
+  test('accepts a person’s output of its own type', async () => {
     const { crew, saved } = reports({}, memoryStore(), { output: undefined as never, run: () => ({ title: 'fire' }) })
     await crew.kickoff({ id: 'r', inputs })
     const given = await crew.fork({ outputs: { fetch: { title: 'ice' } }, effects: 'again' } as never)
@@ -209,7 +209,7 @@ describe('a task that is a function', () => {
     assert.deepEqual((saved.at(-1) as CodeContext).outputs['fetch'], { title: 'ice' })
   })
 
-  test('is refused with what an agent’s task has, or without a name or a function', () => {
+  test('is refused with options of an agent’s task, or without a name or a function', () => {
     const bad = (options: object, message: RegExp) =>
       assert.throws(() => new Task({ name: 'x', run: () => 1, ...options } as never), { name: 'RepriseError', message })
     bad({ guardrails: [] }, /task "x" with run has no option "guardrails"/)
@@ -220,7 +220,7 @@ describe('a task that is a function', () => {
   })
 })
 
-describe('a function whose result a person judges', () => {
+describe('a function task with a human review', () => {
   function gate(options: Partial<CodeTaskOptions> = {}, store: Store = memoryStore()) {
     const calls: { readonly feedback: string | undefined; readonly key: string }[] = []
     const rank = new Task({
@@ -243,7 +243,7 @@ describe('a function whose result a person judges', () => {
   }
   const first = { order: ['a', 'b'], call: 1 }
 
-  test('waits for the answer, in whatever process, and is not called again for it', async () => {
+  test('waits for the answer, in any process, and is not called again for it', async () => {
     const { crew, calls, store } = gate()
     const waits = await crew.kickoff({ id: 'r' })
     assert.equal(waits.status, 'suspended')
@@ -257,7 +257,7 @@ describe('a function whose result a person judges', () => {
     assert.deepEqual((await crew.run('r').view()).tasks[0]?.messages, [])
   })
 
-  test('is replaced by what the person gives, of any kind without a schema, and of that of its schema with one', async () => {
+  test("is replaced by the person's result: of any type without a schema, else of its schema", async () => {
     const { crew } = gate()
     for (const output of [{ order: ['b'] }, 'none', 3]) {
       const result = await crew.kickoff({ onQuestion: () => ({ decision: 'replace', output }) })
@@ -276,7 +276,7 @@ describe('a function whose result a person judges', () => {
     assert.deepEqual(result.task('rank').output, { order: ['b'] })
   })
 
-  test('is called again with the feedback of the person, in an attempt of its own', async () => {
+  test('is called again with the feedback of the person, in a new attempt', async () => {
     const { crew, calls, store } = gate({ effect: 'idempotent' })
     let asked = 0
     const result = await crew.kickoff({
@@ -296,7 +296,7 @@ describe('a function whose result a person judges', () => {
     assert.equal(started.length, 1)
   })
 
-  test('is not repeated by feedback alone where it must not be done twice', async () => {
+  test('is not repeated by feedback alone if it is once', async () => {
     const { crew, calls } = gate({ effect: 'once' })
     const kinds: string[] = []
     const result = await crew.kickoff({
@@ -321,7 +321,7 @@ describe('a function whose result a person judges', () => {
     assert.equal(calls.length, 1)
   })
 
-  test('survives a crash at every append, and is called once for each answer', async () => {
+  test('survives a crash at every append, and is called once per answer', async () => {
     await atEveryAppend(async (dying) => {
       const store = memoryStore()
       const { crew, calls } = gate({ effect: 'once' }, store)
@@ -334,7 +334,7 @@ describe('a function whose result a person judges', () => {
     })
   })
 
-  test('is stale when that is new, and is asked about again by a replay', async () => {
+  test('is stale if the review is new, and asks again in a replay', async () => {
     const { crew, store } = gate({ humanInput: false })
     await crew.kickoff({ id: 'r' })
     const now = gate({}, store).crew

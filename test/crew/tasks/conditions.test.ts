@@ -1,4 +1,4 @@
-// Tasks that are executed only when a condition holds.
+// Tasks that are executed only if a condition holds.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Condition, type ConditionContext } from 'reprise'
@@ -30,7 +30,7 @@ const of =
   ({ inputs: given }) =>
     given['kind'] === kind
 
-/** Three tasks, each of which is executed for one kind of inputs; the outputs differ in their schemas. */
+/** Three tasks, each executed for one kind of inputs, with outputs of different schemas. */
 function routes(): [Task, Task, Task] {
   const shout = z.object({ text: z.string().transform((text) => text.toUpperCase()) })
   const plain = z.object({ text: z.string() })
@@ -42,7 +42,7 @@ function routes(): [Task, Task, Task] {
 }
 
 describe('a task with a condition', () => {
-  test('sees the inputs and what earlier tasks gave, as their schemas give it', async () => {
+  test('sees the inputs and the earlier outputs, parsed by their schemas', async () => {
     const seen: Omit<ConditionContext, 'readFile'>[] = []
     const { crew } = conditional(({ readFile, ...soFar }) => seen.push(soFar) > 0 && typeof readFile === 'function')
     await crew.kickoff({ inputs })
@@ -50,7 +50,7 @@ describe('a task with a condition', () => {
     assert.deepEqual(seen, [{ inputs, outputs: { amount }, previous: amount, missing: [] }])
   })
 
-  test('is recorded as skipped when it does not hold, and gives nothing to what follows', async () => {
+  test('is recorded as skipped if it does not hold, and adds nothing to later contexts', async () => {
     const { crew, store, model } = conditional(large)
     const result = await crew.kickoff({ id: 'r', inputs })
     assert.equal(result.task('check').status, 'skipped')
@@ -61,7 +61,7 @@ describe('a task with a condition', () => {
     assert.equal(skipped?.reason, 'its condition does not hold')
   })
 
-  test('is decided once: not again after a crash, when it was skipped or has begun', async () => {
+  test('is decided once: not again after a crash, whether skipped or started', async () => {
     for (const [holds, type] of [
       [true, 'task.started'],
       [false, 'task.skipped'],
@@ -80,7 +80,7 @@ describe('a task with a condition', () => {
     }
   })
 
-  test('fails the run, which can be resumed, when the condition throws or does not decide', async () => {
+  test('fails the run, which can be resumed, if the condition throws or returns no boolean', async () => {
     const { crew, store } = conditional(() => {
       throw new Error('no idea')
     })
@@ -94,7 +94,7 @@ describe('a task with a condition', () => {
     assert.equal(String(await conditional(large, { store }).crew.resume('r')), 'without a check')
   })
 
-  test('is refused with a condition that is no function', () => {
+  test("is refused if the condition isn't a function", () => {
     const agent = new Agent({ role: 'A', goal: 'g' })
     assert.throws(() => new Task({ description: 'One', agent, when: 'yes' as never }), { code: 'OPTION_INVALID' })
   })
@@ -116,7 +116,7 @@ describe('a task with a condition', () => {
     )
   })
 
-  test('is asked again by a refresh, and stays skipped in a replay of what follows', async () => {
+  test('is decided again by a refresh, and stays skipped in a replay of a later task', async () => {
     const { crew, store } = conditional(large)
     await crew.kickoff({ inputs })
     const replayed = await crew.replay('note')
@@ -128,7 +128,7 @@ describe('a task with a condition', () => {
     assert.equal(String(fresh), 'after a check')
   })
 
-  test('is asked again where a change reaches what it sees, also beyond the task’s own context', async () => {
+  test('is decided again if a change reaches what it sees, beyond the task’s own context too', async () => {
     const { crew, store } = conditional(large)
     await crew.kickoff({ id: 'first', inputs })
     const now = conditional(large, { store, amount: 700 }).crew
@@ -147,7 +147,7 @@ describe('a task with a condition', () => {
     assert.equal(String(plain), 'without a check')
   })
 
-  test('is asked again when other tasks stand before it than before', async () => {
+  test('is decided again if other tasks precede it than before', async () => {
     const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]}` }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
     const store = memoryStore()
@@ -162,7 +162,7 @@ describe('a task with a condition', () => {
     assert.equal(model.calls.length, 3)
   })
 
-  test('is asked again by a refresh when the replay before kept what it said of other inputs, or an edit came after it', async () => {
+  test('is decided again by a refresh if the replay before kept its decision about other inputs, or an edit came later', async () => {
     const { crew } = conditional(({ inputs: all }) => all['vip'] === true)
     await crew.kickoff({ inputs: { ...inputs, vip: true } as never })
     const kept = await crew.replay('note', { inputs: { vip: false } as never })
@@ -176,7 +176,7 @@ describe('a task with a condition', () => {
     assert.equal((await edited.refresh()).task('check').status, 'skipped')
   })
 
-  test('that a replay left as it was decided is reported as stale, and asked again by a refresh of that', async () => {
+  test('that a replay left as decided is reported as stale, and decided again by a refresh of that', async () => {
     const vip: Condition = ({ inputs: all }) => all['vip'] === true
     for (const [was, now, status] of [
       [true, false, 'skipped'],
@@ -195,7 +195,7 @@ describe('a task with a condition', () => {
     }
   })
 
-  test('that saw what a person has changed since is reported as stale', async () => {
+  test('that saw a value which a person has changed since is reported as stale', async () => {
     const { crew } = conditional(large, { amount: 700 })
     await crew.kickoff({ id: 'r', inputs, through: 'check' })
     await crew.run('r').edit('amount', { amount: 1, day: '2020-01-01' })
@@ -206,7 +206,7 @@ describe('a task with a condition', () => {
     )
   })
 
-  test('is asked again when what came right before it is another, and keeps its output if it holds', async () => {
+  test('is decided again if the output right before it changed, and keeps its output if it holds', async () => {
     const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]}` }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
     const store = memoryStore()
@@ -225,7 +225,7 @@ describe('a task with a condition', () => {
     assert.equal(model.calls.length, 3)
   })
 
-  test('is planned as what may be skipped, also where outputs are reused', async () => {
+  test('is planned as possibly skipped, even if outputs are reused', async () => {
     const { crew, model } = conditional(large)
     await crew.kickoff({ inputs })
     const plan = await crew.plan({ of: 'kickoff', inputs, reuse: true })
@@ -235,7 +235,7 @@ describe('a task with a condition', () => {
     assert.equal(model.calls.length, calls)
   })
 
-  test('that held before and does not any more takes its output away from what follows', async () => {
+  test('that no longer holds removes its output from later contexts', async () => {
     const { crew, store } = conditional(() => true)
     assert.equal(String(await crew.kickoff({ inputs })), 'after a check')
     const fresh = await conditional(() => false, { store }).crew.replay('check')
@@ -251,7 +251,7 @@ describe('a crew whose last task was skipped', () => {
       inputs: { kind },
     })
 
-  test('has the result of the last task that was executed, in the call, the view, the callback and the stored run', async () => {
+  test('has the result of the last executed task, in the call, the view, the callback and the stored run', async () => {
     const store = memoryStore()
     const told: unknown[] = []
     const afterKickoff = ({ output }: { readonly output: unknown }): void => void told.push(output)
@@ -268,7 +268,7 @@ describe('a crew whose last task was skipped', () => {
     assert.deepEqual({ raw, output }, { raw: blog.raw, output: blog.output })
   })
 
-  test('completes without a result when all of its tasks were skipped', async () => {
+  test('completes without a result if all of its tasks were skipped', async () => {
     const result = await kickoff('none')
     assert.deepEqual(
       { status: result.status, raw: result.raw, output: result.output, text: String(result) },
@@ -295,7 +295,7 @@ describe('a crew whose last task was skipped', () => {
     return new Crew({ name: 'outer', tasks: [route, use], store })
   }
 
-  test('gives that result to the task that is the crew, as the schema of the task that made it parses it', async () => {
+  test('passes that result to the outer task, parsed by the schema of the task that made it', async () => {
     const store = memoryStore()
     const seen: unknown[] = []
     const crew = outer(store, (given) => seen.push(given))
@@ -319,7 +319,7 @@ describe('a crew whose last task was skipped', () => {
     )
   })
 
-  test('is a task that was skipped, where all tasks of the crew were', async () => {
+  test('is a skipped task if all tasks of the crew were skipped', async () => {
     const store = memoryStore()
     const seen: unknown[] = []
     const crew = outer(store, (given) => seen.push(given))

@@ -1,4 +1,4 @@
-// Tasks that are crews.
+// Nested crews.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type AskedQuestion, type CrewTaskOptions, type Question } from 'reprise'
@@ -41,7 +41,7 @@ function nested({ store = memoryStore(), script = [], sub = {}, humanInput = fal
 }
 const inputs = { topic: 'fire' }
 
-describe('a task that is a crew', () => {
+describe('a nested crew', () => {
   test('is a run of its own in the same store, whose last output is the task’s', async () => {
     const { crew, store, model } = nested()
     const result = await crew.kickoff({ id: 'r', inputs })
@@ -54,7 +54,7 @@ describe('a task that is a crew', () => {
     assert.equal(result.usage.spent.calls, model.calls.length)
   })
 
-  test('gets this run’s inputs, or what inputs says, also as a function of earlier outputs', async () => {
+  test('receives the outer inputs, or those of `inputs`, also as a function of earlier outputs', async () => {
     const asked = (scene: ReturnType<typeof nested>): string =>
       scene.model.calls.find(({ lastMessage }) => lastMessage.startsWith('Task: Find'))?.lastMessage ?? ''
     const own = nested()
@@ -68,7 +68,7 @@ describe('a task that is a crew', () => {
     assert.match(asked(made), /Find x8/)
   })
 
-  test('with a context shows its inputs function what that list gave, the last of it as previous, and nothing else', async () => {
+  test('with a context passes its inputs function only the outputs of that list, the last one as previous', async () => {
     const seen: unknown[] = []
     const look: CrewTaskOptions['inputs'] = ({ inputs: own, outputs, previous }) => {
       seen.push({ outputs, previous })
@@ -88,7 +88,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual(Object.keys(all?.outputs ?? {}), ['one', 'two', 'three', 'crew 0'])
   })
 
-  test('has an output schema of its own in place of that of the crew’s last task', async () => {
+  test('has its own output schema instead of that of the crew’s last task', async () => {
     const output = z.object({ count: z.number().transform((count) => `${count} facts`) })
     const { crew } = nested({ sub: { output } })
     const result = await crew.kickoff({ inputs })
@@ -103,7 +103,7 @@ describe('a task that is a crew', () => {
     assert.match(refused.message, /does not fit the schema of task research/)
   })
 
-  test('with a schema holds a text that its crew gives against it', async () => {
+  test('with a schema checks the text of its crew', async () => {
     const say = new Task({ name: 'say', effect: 'read', run: () => 'two' })
     const inner = new Crew({ name: 'inner', tasks: [say], store: memoryStore() })
     const crewWith = (output: z.ZodType): Crew =>
@@ -113,7 +113,7 @@ describe('a task that is a crew', () => {
     assert.equal((await refusal(() => crewWith(z.number()).kickoff())).code, 'OUTPUT_REFUSED')
   })
 
-  test('takes an object from a fork and an edit where the last task of its crew is a function without a schema', async () => {
+  test('accepts an object from a fork and an edit if the last task of its crew is a function without a schema', async () => {
     const look = new Task({ name: 'look', effect: 'read', run: ({ inputs: own }) => ({ found: own['topic'] ?? '' }) })
     const inner = new Crew({ name: 'inner', tasks: [look], store: memoryStore() })
     const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'sub', crew: inner })], store: memoryStore() })
@@ -134,7 +134,7 @@ describe('a task that is a crew', () => {
     assert.match(error.message, /task sub has no output schema, so its output is a text/)
   })
 
-  test('is resumed where it stands after a crash at any append, and repeats nothing', async () => {
+  test('is resumed at its own position after a crash at any append, and repeats nothing', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, store, model, filed } = nested()
       // not inside of the call: a person would be asked
@@ -146,7 +146,7 @@ describe('a task that is a crew', () => {
     })
   })
 
-  test('that waits for a person suspends the run that waits for it, and both go on', async () => {
+  test('that waits for a person suspends the outer run, and both continue', async () => {
     const { crew, child, store } = nested({ humanInput: true })
     const waiting = await crew.kickoff({ id: 'r', inputs })
     assert.equal(waiting.status, 'suspended')
@@ -161,7 +161,7 @@ describe('a task that is a crew', () => {
     )
   })
 
-  test('asks with what its runs were given and have come to, from the outermost inwards, wherever that is seen', async () => {
+  test('asks with the inputs and outputs of its runs, from the outermost inwards, wherever the question is shown', async () => {
     const { crew, child, store } = nested({
       humanInput: true,
       sub: { inputs: ({ outputs }) => ({ topic: outputs['plan'] as string }) },
@@ -178,12 +178,12 @@ describe('a task that is a crew', () => {
     assert.deepEqual(questions[0]?.asking, asking)
     assert.deepEqual((await crew.run('r').view()).questions[0]?.asking, asking)
     assert.deepEqual(asked[0]?.asking, asking)
-    // nobody who looks at the run alone sees what is above it
+    // a view of the child run alone does not show the outer runs
     const [alone] = (await child.with({ store }).run('r/research#1').view()).questions
     assert.deepEqual(alone?.asking, asking.slice(1))
   })
 
-  test('asks through the run that waits for it: whoever knows only that one sees the question and answers it', async () => {
+  test('asks through the outer run: a person who knows only that run sees the question and answers it', async () => {
     const { crew, store } = nested({ humanInput: true })
     const waiting = await crew.kickoff({ id: 'r', inputs })
     const [question] = waiting.questions
@@ -204,7 +204,7 @@ describe('a task that is a crew', () => {
     await assert.rejects(answer('research/q1'), { code: 'QUESTION_NOT_FOUND', message: /none is open/ })
   })
 
-  test('asks through all runs above it, and hands questions to onQuestion by the same names', async () => {
+  test('asks through all outer runs, and passes questions to onQuestion under the same names', async () => {
     const { crew } = nested({ humanInput: true })
     const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'all', crew })], store: memoryStore() })
     const [question] = (await outer.kickoff({ id: 'o', inputs })).questions
@@ -217,7 +217,7 @@ describe('a task that is a crew', () => {
     assert.equal((await outer.resume('o')).status, 'completed')
   })
 
-  test('goes on in the same life when it is answered while another task is under way', async () => {
+  test('continues in the same life when it is answered while another task is active', async () => {
     const { child, store: inner } = nested({ humanInput: true })
     const waits = Promise.withResolvers<void>()
     const store: Store = {
@@ -241,7 +241,7 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 'r')).lives, 1)
   })
 
-  test('that fails fails the run with its words, and a resume goes on inside', async () => {
+  test('that fails fails the outer run with its message, and a resume continues inside', async () => {
     const store = memoryStore()
     const broken = nested({ store, script: [{ when: 'Task: Sum', error: 'no power' }] })
     await assert.rejects(broken.crew.kickoff({ id: 'r', inputs }), {
@@ -258,16 +258,16 @@ describe('a task that is a crew', () => {
     )
   })
 
-  test('that fails two deep says once how to go on, and names the run that was kicked off', async () => {
+  test('that fails two levels deep says once how to continue, and names the run that was kicked off', async () => {
     const outer = new Task({ name: 'all', crew: nested({ script: [{ when: 'Task: Sum', error: 'no power' }] }).crew })
     const crew = new Crew({ name: 'outer', tasks: [outer], store: memoryStore(), logger: { info() {}, warn() {} } })
     const failed = await crew.kickoff({ id: 'r', inputs }).catch((error: unknown) => error)
     assert.deepEqual(String(failed).match(/crew\.run.*/g), ["crew.run('r').resume()"])
-    // what is recorded is read later, next to commands of its own
+    // a recorded message is read later, next to its own commands
     assert.doesNotMatch((await crew.run('r').view()).error?.message ?? '', /continue with/)
   })
 
-  test('does not repeat its once calls in a run that is made from its, unless told to', async () => {
+  test('does not repeat its once calls in a run derived from the outer run, except on request', async () => {
     const { crew, filed } = nested()
     await crew.kickoff({ id: 'one', inputs })
     await crew.replay('research', { id: 'two', runId: 'one' })
@@ -277,7 +277,7 @@ describe('a task that is a crew', () => {
     assert.equal(filed.length, 2)
   })
 
-  test('does not repeat them when its run had not ended either', async () => {
+  test('does not repeat them if the outer run had not ended either', async () => {
     const store = memoryStore()
     const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
     await assert.rejects(broken.crew.kickoff({ id: 'one', inputs }))
@@ -287,7 +287,7 @@ describe('a task that is a crew', () => {
     assert.equal(filed.length, 0)
   })
 
-  test('does not repeat them when its code has changed before the run is resumed', async () => {
+  test('does not repeat them if its code changed before the run is resumed', async () => {
     const store = memoryStore()
     const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
     await assert.rejects(broken.crew.kickoff({ id: 'one', inputs }))
@@ -297,7 +297,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual([broken.filed.length, filed.length], [1, 0])
   })
 
-  test('is stale when a task within is another one', async () => {
+  test('is stale if an inner task changed', async () => {
     const { crew, store } = nested()
     await crew.kickoff({ inputs })
     const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task:', reply: 'x' }]) })
@@ -310,7 +310,7 @@ describe('a task that is a crew', () => {
     assert.ok(fields?.includes('crew task:find') && fields.includes('crew task:sum'))
   })
 
-  test('is stale when the inputs that the task gives it are others', async () => {
+  test('is stale if the task passes it other inputs', async () => {
     const store = memoryStore()
     await nested({ store, sub: { inputs: { topic: 'fire' } } }).crew.kickoff({ inputs })
     const plan = await nested({ store, sub: { inputs: { topic: 'water' } } }).crew.plan()
@@ -318,7 +318,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual((await nested({ store, sub: { inputs: { topic: 'fire' } } }).crew.plan()).execute, [])
   })
 
-  test('is cancelled with the run that it works for', async () => {
+  test('is cancelled with the outer run', async () => {
     const { promise: asked, resolve: hear } = Promise.withResolvers<void>()
     const { crew, store } = nested()
     const model = scriptedModel([{ when: 'Task: Plan', reply: 'the plan' }])
@@ -340,7 +340,7 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
   })
 
-  test('is cancelled with it also while it waits for a person, whether somebody executes the other or not', async () => {
+  test('is cancelled with the outer run even while it waits for a person, whether or not the outer run is executed', async () => {
     const { crew, child, store } = nested({ humanInput: true })
     await crew.kickoff({ id: 'r', inputs })
     await crew.run('r').cancel()
@@ -369,7 +369,7 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 's/research#1')).status, 'cancelled')
   })
 
-  test('is cancelled when the run is cancelled again, if the process was killed before it got to that', async () => {
+  test('is cancelled when the run is cancelled again, if the process was killed in between', async () => {
     const { crew, store } = nested({ humanInput: true, store: newStore() })
     await crew.kickoff({ id: 'r', inputs })
     const dying = dyingStore(store, (types) => types.includes('run.cancelled'))
@@ -379,7 +379,7 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
   })
 
-  test('is cancelled then also within a crew within, if the process was killed between the two', async () => {
+  test('is cancelled then two levels down too, if the process was killed between the two', async () => {
     const { crew, store } = nested({ humanInput: true, store: newStore() })
     const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'all', crew })], store })
     await outer.kickoff({ id: 'r', inputs })
@@ -392,7 +392,7 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 'r/all#1/research#1')).status, 'cancelled')
   })
 
-  test('counts for the run that waits for it with all that it has spent so far', async () => {
+  test('counts everything that it has spent so far for the outer run that waits for it', async () => {
     const { crew, model } = nested({ humanInput: true })
     const stopped = await crew.kickoff({ id: 'r', inputs })
     assert.equal(model.calls.length, 2)
@@ -406,7 +406,7 @@ describe('a task that is a crew', () => {
     assert.equal((await crew.run('r').view()).usage.calls, model.calls.length)
   })
 
-  test('is not started over with its calls forgotten when the store cannot tell them', async () => {
+  test('is not restarted with its calls forgotten if the store cannot read them', async () => {
     const store = memoryStore()
     const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
     await assert.rejects(broken.crew.kickoff({ id: 'r', inputs }), { code: 'MODEL_FAILED' })
@@ -422,7 +422,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual([broken.filed.length, filed.length], [1, 0])
   })
 
-  test('begun anew knows the calls that were made two crews down', async () => {
+  test('started again knows the calls that were made two crews down', async () => {
     const store = memoryStore()
     const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
     const outer = (crew: Crew) => new Crew({ name: 'top', tasks: [new Task({ name: 'all', crew })], store })
@@ -433,7 +433,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual([broken.filed.length, filed.length], [1, 0])
   })
 
-  test('lacks no input that could have been seen to be missing before anything was spent', async () => {
+  test('is checked for missing inputs before anything is spent, as far as they are known', async () => {
     const missing = { code: 'INPUT_MISSING', message: /the description of task find uses \{topic\}/ }
     const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -448,7 +448,7 @@ describe('a task that is a crew', () => {
     assert.equal((await crewWith(new Task({ name: 'n', crew: child, inputs: { topic: 1 } })).kickoff()).raw, 'x')
   })
 
-  test('whose inputs come from a function that threw or left one out goes on with what it gives after a repair', async () => {
+  test('whose inputs function threw or left one out continues with its result after a repair', async () => {
     let give = (): { readonly [name: string]: string } => {
       throw new Error('no topic')
     }
@@ -461,7 +461,7 @@ describe('a task that is a crew', () => {
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
-  test('is refused with what is no crew', () => {
+  test('must be a crew', () => {
     assert.throws(() => new Task({ name: 'x', crew: {} } as never), {
       code: 'OPTION_INVALID',
       message: /crew of task "x" is an object; give a crew made with new Crew/,

@@ -1,4 +1,4 @@
-// Agents that hand work to others: a manager's, and their own.
+// Agents that delegate: a manager's, and their own.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type AgentOptions, type CrewOptions } from 'reprise'
@@ -53,7 +53,7 @@ function managed(options: Partial<CrewOptions> = {}, store: Store = memoryStore(
 }
 const inputs = { topic: 'fire' }
 
-test('roles and goals with inputs are read by models and people with what these are', async () => {
+test('models and people read roles and goals with their inputs filled in', async () => {
   const store = memoryStore()
   const model = scriptedModel([
     {
@@ -79,7 +79,7 @@ test('roles and goals with inputs are read by models and people with what these 
   assert.match(attempts.get('a#1')?.request.tools[0]?.description ?? '', /Coworkers: fire expert \(Know fire\)/)
 })
 
-test('equal calls of coworkers in one attempt have keys of their own, in every life and in the runs made from it', async () => {
+test('equal calls of coworkers in one attempt have different keys, the same in every life and in derived runs', async () => {
   const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay 5', context: '' } }
   await atEveryAppend(async (dying) => {
     const keys: string[] = []
@@ -110,7 +110,7 @@ test('equal calls of coworkers in one attempt have keys of their own, in every l
 })
 
 describe('a hierarchical crew', () => {
-  test('has its manager hand work to the agents and ask them, each under its own path', async () => {
+  test('has its manager delegate work to the agents and ask them, each under its own path', async () => {
     const { crew, store, model, looked } = managed()
     const result = await crew.kickoff({ id: 'r', inputs })
     assert.equal(String(result), 'report: fact 1, 2 pages')
@@ -129,7 +129,7 @@ describe('a hierarchical crew', () => {
     assert.deepEqual(within?.tools, ['look_up'])
   })
 
-  test('killed inside of a delegation resumes inside of it: no step is paid twice, after a crash at any append', async () => {
+  test('killed inside a delegation resumes inside it: no step is paid twice, after a crash at any append', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, store, model, looked } = managed()
       await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r', inputs }))
@@ -146,7 +146,7 @@ describe('a hierarchical crew', () => {
     })
   })
 
-  test('asks about a once call within a delegation, and goes on there with the answer', async () => {
+  test('asks about a once call inside a delegation, and continues there with the answer', async () => {
     const { crew, store, model, looked } = managed({}, memoryStore(), 'once')
     const dying = dyingStore(store, (types) => types.at(-1) === 'tool.called' && model.calls.length >= 3)
     await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
@@ -158,7 +158,7 @@ describe('a hierarchical crew', () => {
     assert.ok(looked.length <= 1)
   })
 
-  test('tells the manager about a coworker that there is not', async () => {
+  test('tells the manager about an unknown coworker', async () => {
     const script: ScriptEntry[] = [
       { when: 'Task: Report', calls: [{ tool: 'delegate_work', input: { coworker: 'Lawyer', task: 'Sue' } }] },
       { when: 'Task: Report', reply: (text) => /coworker: there is [^"\n]*/.exec(text)?.[0] ?? 'nothing' },
@@ -167,7 +167,7 @@ describe('a hierarchical crew', () => {
     assert.match(String(await crew.kickoff({ inputs })), /there is Researcher, Writer/)
   })
 
-  test('hands a task that names an agent to that one, with the task’s tools', async () => {
+  test('passes a task that names an agent to that agent, with the task’s tools', async () => {
     const { researcher, writer } = managed()
     const note = tool({ name: 'note', description: 'Note', effect: 'read', input: z.object({}), run: () => 'noted' })
     const script: ScriptEntry[] = [
@@ -190,7 +190,7 @@ describe('a hierarchical crew', () => {
     assert.deepEqual(answers.calls[0]?.tools, ['note'])
   })
 
-  test('is refused without a manager that can be one', () => {
+  test('is refused without a suitable manager', () => {
     const bad = (options: object, message: RegExp) =>
       assert.throws(() => managed(options), { code: 'CREW_INVALID', message })
     bad({ manager: undefined }, /needs a manager/)
@@ -201,7 +201,7 @@ describe('a hierarchical crew', () => {
     bad({ agents: [] }, /needs agents/)
   })
 
-  test('is stale when a coworker is another one, and says which', async () => {
+  test('is stale if a coworker changed, and says which', async () => {
     const { crew, store, report, writer } = managed()
     await crew.kickoff({ inputs })
     const model = scriptedModel(delegation)
@@ -259,7 +259,7 @@ function guarded({
     },
     { when: 'summar', reply: 'a summary' },
     { when: /work: Draft/, calls: [{ tool: 'pay', input: { amount: 5 } }] },
-    // the same call again in the conversation that goes on
+    // the same call again in the continued conversation
     { when: /work: Draft/, after: /is bad/, calls: [{ tool: 'pay', input: { amount: 5 } }] },
     { when: /work: Draft[\s\S]*is bad/, reply: retries > 0 ? 'a fine draft' : 'a bad draft' },
     { when: /work: Draft/, reply: 'a bad draft' },
@@ -282,7 +282,7 @@ function guarded({
 }
 
 describe('a coworker with guardrails', () => {
-  test('tries again in the same conversation when one refuses, and makes no once call a second time', async () => {
+  test('retries in the same conversation after a refusal, and makes no once call twice', async () => {
     const { crew, store, judged, paid } = guarded()
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'lead heard: a fine draft')
     assert.deepEqual(judged, ['a bad draft', 'a fine draft'])
@@ -298,7 +298,7 @@ describe('a coworker with guardrails', () => {
     assert.deepEqual(paid, ['5'])
   })
 
-  test('ends as undisturbed after a crash at any append, and asks its model and its guardrails nothing that is recorded', async () => {
+  test('ends as an undisturbed one after a crash at any append, and repeats no recorded call of its model and guardrails', async () => {
     const undisturbed = guarded()
     await undisturbed.crew.kickoff({ id: 'r' })
     await atEveryAppend(async (dying) => {
@@ -321,7 +321,7 @@ describe('a coworker with guardrails', () => {
     })
   })
 
-  test('that gives no acceptable answer fails no task: who handed the work on is told', async () => {
+  test('without an acceptable answer fails no task: the delegating agent gets an error', async () => {
     const { crew, store, logged } = guarded({ retries: 0 })
     assert.equal(
       String(await crew.kickoff({ id: 'r' })),
@@ -338,14 +338,14 @@ describe('a coworker with guardrails', () => {
     ])
   })
 
-  test('whose conversation outgrows its contextTokens has it summarised, as any agent', async () => {
+  test('whose conversation exceeds its contextTokens has it summarised, like any agent', async () => {
     const { crew, store } = guarded({ contextTokens: 100 })
     await crew.kickoff({ id: 'r' })
     const summaries = (await entriesOf(store, 'r')).filter(({ type }) => type === 'context.summarised')
     assert.ok(summaries.some(({ path }) => path?.startsWith('report#1/1.0/writer#')))
   })
 
-  test('makes a result stale when they change', async () => {
+  test('makes a result stale if they change', async () => {
     const { crew, store } = guarded()
     await crew.kickoff()
     const later = guarded({ store, sentence: 'It rhymes' })
@@ -380,7 +380,7 @@ describe('a coworker whose maxSeconds are up', () => {
     return { crew, store, calls: () => calls }
   }
 
-  test('fails no task: who handed the work on is told', async () => {
+  test('fails no task: the delegating agent gets an error', async () => {
     const { crew, store } = slow(1)
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'lead heard: Clerk did not finish within 0.2 s')
     assert.equal((await stateOf(store, 'r')).attempts.get('report#1/1.0/clerk#1')?.status, 'failed')
@@ -400,11 +400,11 @@ describe('a coworker whose maxSeconds are up', () => {
   })
 })
 
-describe('the time of a coworker that is up', () => {
+describe('a coworker that is out of time', () => {
   const handOn = (coworker: string) => ({ tool: 'delegate_work', input: { coworker, task: 'Pay', context: '' } })
   const never = (): Promise<never> => new Promise(() => {})
 
-  test('leaves the once call of one that it handed the work on to in doubt', async () => {
+  test('leaves the once call of its own coworker in doubt', async () => {
     const model = scriptedModel([
       { when: /You are Lead/, calls: [handOn('Middle')] },
       { when: /You are Lead/, after: 1, calls: [handOn('Clerk')] },
@@ -426,7 +426,7 @@ describe('the time of a coworker that is up', () => {
     assert.equal(calls, 1)
   })
 
-  test('lets an idempotent call that was under way be tried again with its own key', async () => {
+  test('has an active idempotent call retried with its own key', async () => {
     const model = scriptedModel([
       { when: /You are Lead/, after: 0, calls: [handOn('Clerk')] },
       { when: /You are Lead/, after: 1, calls: [handOn('Clerk')], repeat: true },
@@ -451,7 +451,7 @@ describe('the time of a coworker that is up', () => {
     assert.equal(keys[1], keys[0])
   })
 
-  test('takes nothing from a person who fails the task', async () => {
+  test('does not override a person who fails the task', async () => {
     const model = scriptedModel([
       { when: /You are Lead/, calls: [handOn('Clerk')] },
       { when: /You are Lead/, reply: 'done' },
@@ -489,24 +489,24 @@ describe('a coworker that may delegate', () => {
     return { crew: new Crew({ name: 'chain', agents, tasks: [job], store }), model, store }
   }
 
-  test('hands on what it is given, to nobody above it, step by step in the journal', async () => {
+  test('delegates to agents below it only, step by step in the journal', async () => {
     const { crew, model, store } = chain(['A', 'B', 'C'])
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'A(B(C()))')
     assert.deepEqual((await stateOf(store, 'r')).tasks.get('job')?.nested, ['job#1/1.0/b#1', 'job#1/1.0/b#1/1.0/c#1'])
     const offered = model.calls.map(
       ({ instructions, tools }) => `${/You are (\w)/.exec(instructions)?.[1]} ${tools.length}`,
     )
-    // all others stand above C
+    // all other agents are above C
     assert.deepEqual(offered, ['A 2', 'B 2', 'C 0', 'B 2', 'A 2'])
   })
 
-  test('does so three deep, and no deeper', async () => {
+  test('delegates up to three levels deep', async () => {
     const { crew, model } = chain(['A', 'B', 'C', 'D', 'E'])
     assert.equal(String(await crew.kickoff()), 'A(B(C(D())))')
     assert.ok(model.calls.every(({ instructions }) => !instructions.includes('You are E')))
   })
 
-  test('makes a result stale when it may no longer, or when its settings change, whoever else may', async () => {
+  test('makes a result stale if it may no longer delegate or its settings change, whoever else may', async () => {
     const model = scriptedModel([{ when: /./, reply: 'done' }])
     const store = memoryStore()
     const [a, b] = ['A', 'B'].map((role) => new Agent({ role, goal: 'g', model, allowDelegation: true }))
@@ -524,7 +524,7 @@ describe('a coworker that may delegate', () => {
     assert.deepEqual((await warm.plan()).tasks[0]?.fields, ['coworker:C'])
   })
 
-  test('goes on inside of it after a crash at any append, and pays for no step twice', async () => {
+  test('continues inside it after a crash at any append, and pays for no step twice', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, model, store } = chain(['A', 'B', 'C'])
       await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))

@@ -1,4 +1,4 @@
-// What stands between an answer and a task's output: guardrails and people.
+// Guardrails and people between an answer and the output of its task.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type AgentOptions, type Guardrail, type Question, type TaskOptions } from 'reprise'
@@ -32,8 +32,8 @@ const polite: Guardrail = function polite({ raw }) {
   return raw === 'draft' ? 'it is only a draft' : true
 }
 
-describe('a guardrail that is a function', () => {
-  test('sends an answer back with its reason, and lets the next one pass', async () => {
+describe('a function guardrail', () => {
+  test('returns an answer to the model with its reason, and accepts the next one', async () => {
     const { crew, model, store } = noting({ task: { guardrails: polite } })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'better')
     assert.match(model.calls[1]?.lastMessage ?? '', /not accepted: it is only a draft/)
@@ -47,7 +47,7 @@ describe('a guardrail that is a function', () => {
     )
   })
 
-  test('may put another output in place, which the following ones see', async () => {
+  test('may replace the output, which the following guardrails see', async () => {
     const seen: string[] = []
     const guardrails: Guardrail[] = [
       ({ raw }) => ({ output: `${raw}, edited` }),
@@ -61,7 +61,7 @@ describe('a guardrail that is a function', () => {
     assert.deepEqual(seen, ['draft, edited of note {}'])
   })
 
-  test('is given the run, a signal, and a key that is the same for every try at one answer', async () => {
+  test('receives the run, a signal, and a key that is the same for every try at one answer', async () => {
     const seen: { runId: string; idempotencyKey: string; aborted: boolean; raw: string }[] = []
     let dead = false
     const look: Guardrail = ({ runId, idempotencyKey, signal, raw }) => {
@@ -103,7 +103,7 @@ describe('a guardrail that is a function', () => {
     assert.ok(signal.aborted)
   })
 
-  test('sees structured output as the schema gives it, and what it gives must fit the schema', async () => {
+  test('receives parsed structured output, and its replacement must fit the schema', async () => {
     const output = z.object({ day: z.string().transform((day) => new Date(day)) })
     const script: ScriptEntry[] = [{ when: 'Task: Note', reply: { day: '2020-01-01' } }]
     let year: number | undefined
@@ -119,7 +119,7 @@ describe('a guardrail that is a function', () => {
     await assert.rejects(wrong.crew.kickoff(), { code: 'TASK_FAILED', message: /does not fit the schema: day/ })
   })
 
-  test('of the agent comes behind those of the task', async () => {
+  test('of the agent runs after those of the task', async () => {
     const order: string[] = []
     const note =
       (name: string): Guardrail =>
@@ -135,7 +135,7 @@ describe('a guardrail that is a function', () => {
     assert.deepEqual(order, ['first', 'second', 'agent'])
   })
 
-  test('is tried as often as retries say, then the task fails with its reason', async () => {
+  test('is retried as often as retries allows, then the task fails with its reason', async () => {
     const { crew, model } = noting({ task: { guardrails: () => 'never good', retries: 1 } })
     await assert.rejects(crew.kickoff(), {
       code: 'OUTPUT_REFUSED',
@@ -144,7 +144,7 @@ describe('a guardrail that is a function', () => {
     assert.equal(model.calls.length, 2)
   })
 
-  test('that throws or gives something else fails the task at once, without paying for another try', async () => {
+  test('that throws or returns something invalid fails the task at once, without another paid try', async () => {
     const thrown = noting({
       task: {
         guardrails: function checks() {
@@ -165,7 +165,7 @@ describe('a guardrail that is a function', () => {
     })
   })
 
-  test('is not asked again once its verdict is on disk, and no answer is paid twice, after a crash at any append', async () => {
+  test('is not called again once its verdict is on disk, and no answer is paid twice, after a crash at any append', async () => {
     await atEveryAppend(async (dying) => {
       let asked = 0
       const counting: Guardrail = (answer) => {
@@ -180,7 +180,7 @@ describe('a guardrail that is a function', () => {
     })
   })
 
-  test('whose task has a once tool does not have it called again for an equal input, and asks before another', async () => {
+  test('does not repeat a once tool of its task for an equal input, and asks before another input', async () => {
     const filed: string[] = []
     const file = tool({
       name: 'file',
@@ -209,7 +209,7 @@ describe('a guardrail that is a function', () => {
   })
 })
 
-describe('a guardrail that is a sentence', () => {
+describe('a guardrail for a model', () => {
   const rule = 'The note is not a draft'
   const judging: ScriptEntry[] = [
     {
@@ -219,7 +219,7 @@ describe('a guardrail that is a sentence', () => {
     { when: `The rule: ${rule}`, reply: { accept: true, reason: '' } },
   ]
 
-  test('is judged by a model, whose reason goes back; what that cost is counted', async () => {
+  test('judges through a model, whose reason goes back and whose cost is counted', async () => {
     const { crew, store, model } = noting({ task: { guardrails: rule }, script: judging })
     const result = await crew.kickoff({ id: 'r' })
     assert.equal(String(result), 'better')
@@ -240,7 +240,7 @@ describe('a guardrail that is a sentence', () => {
     })
   })
 
-  test('judges what is kept: what a function before it made of the answer is not made anew behind the judgement', async () => {
+  test("judges the final answer: an earlier function's replacement is not recomputed after the verdict", async () => {
     let times = 0
     const stamp: Guardrail = ({ raw }) => ({ output: `${raw}, stamped ${++times}` })
     const script: ScriptEntry[] = [
@@ -254,14 +254,14 @@ describe('a guardrail that is a sentence', () => {
     assert.equal(String(await crew.resume('r')), 'draft, stamped 1')
   })
 
-  test('that gets no verdict fails the task and says so', async () => {
+  test('without a verdict fails the task and says so', async () => {
     const { crew } = noting({ task: { guardrails: rule }, script: [{ when: 'The rule:', reply: 'maybe' }] })
     await assert.rejects(crew.kickoff(), { code: 'OUTPUT_REFUSED', message: /got no verdict from the model/ })
   })
 })
 
-describe('a task with human input', () => {
-  test('waits for a person, who approves from another handle', async () => {
+describe('a task with a human review', () => {
+  test('waits for a person, who approves through another handle', async () => {
     const { crew, model } = noting({ task: { humanInput: true } })
     const asking = await crew.kickoff({ id: 'r' })
     assert.equal(asking.status, 'suspended')
@@ -293,7 +293,7 @@ describe('a task with human input', () => {
     assert.match(model.calls[2]?.conversation ?? '', /more 1[\s\S]*more 2/)
   })
 
-  test('takes a person’s own result, which must fit the schema, or a failure', async () => {
+  test('accepts a person’s own result, which must fit the schema, or a failure', async () => {
     const output = z.object({ sum: z.number() })
     const script: ScriptEntry[] = [{ when: 'Task: Note', reply: { sum: 1 } }]
     const { crew } = noting({ task: { humanInput: true, output }, script })
@@ -312,7 +312,7 @@ describe('a task with human input', () => {
     })
   })
 
-  test('asks behind the guardrails, whose verdicts are not asked for again after the answer', async () => {
+  test('asks after the guardrails, whose verdicts are not requested again after the answer', async () => {
     let asked = 0
     const { crew } = noting({ task: { humanInput: true, guardrails: () => (asked++, true) } })
     await crew.kickoff({ id: 'r' })
@@ -322,7 +322,7 @@ describe('a task with human input', () => {
   })
 })
 
-describe('approval of a tool', () => {
+describe('the approval of a tool', () => {
   function paying(approval: boolean | ((input: { amount: number }) => boolean), effect: 'once' | 'read', amount = 500) {
     const paid: number[] = []
     const pay = tool({
@@ -340,7 +340,7 @@ describe('approval of a tool', () => {
     return { ...noting({ task: { tools: [pay] }, script }), paid }
   }
 
-  test('is asked for before the call, whatever its effect, and given for one call', async () => {
+  test('is requested before the call, whatever its effect, and covers one call', async () => {
     for (const effect of ['once', 'read'] as const) {
       const { crew, paid } = paying(true, effect)
       const asking = await crew.kickoff({ id: 'r' })
@@ -352,7 +352,7 @@ describe('approval of a tool', () => {
     }
   })
 
-  test('may depend on the input, and be denied', async () => {
+  test('may depend on the input, and may be denied', async () => {
     const large = ({ amount }: { amount: number }): boolean => amount > 100
     const small = paying(large, 'once', 50)
     assert.equal((await small.crew.kickoff()).status, 'completed')
@@ -364,7 +364,7 @@ describe('approval of a tool', () => {
   })
 })
 
-test('three questions are open in one run, answered in another order, one of them twice: the second answer is told that it came late', async () => {
+test('the second answer to one of three questions in a run is reported as late', async () => {
   const store = memoryStore()
   const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]} done` }])
   const agent = new Agent({ role: 'A', goal: 'g', model })

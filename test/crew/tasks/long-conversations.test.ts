@@ -1,5 +1,5 @@
-// Conversations that outgrow the model's window: when they are summarised, what the model is shown then, and that every
-// later process shows it the same and pays for nothing twice.
+// Conversations that outgrow the model's window: when they are summarised, what the model receives then, and that every
+// later process sends the same and pays for nothing twice.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -31,7 +31,7 @@ const summarises = 'The conversation to summarise'
 const lastPage = (text: string): number =>
   Math.max(0, ...[...text.matchAll(/page (\d+) ends/g)].map(([, number]) => Number(number)))
 
-/** An agent reads a book page by page; its model knows only what it is shown. */
+/** An agent reads a book page by page. Its model knows only its conversation. */
 function reading({ pages, agent, task, effect = 'read', script = [], window = Infinity, store = newStore() }: Book) {
   const read: number[] = []
   const tooLong = { status: 400, message: "This model's maximum context length is 8192 tokens." }
@@ -68,7 +68,7 @@ function reading({ pages, agent, task, effect = 'read', script = [], window = In
 const eight = Array.from({ length: 8 }, () => 1000)
 
 describe('a conversation longer than contextTokens', () => {
-  test('is summarised before the next model call: first message kept, summary, recent turns whole', async () => {
+  test('is summarised before the next model call: first message, summary, recent turns in full', async () => {
     const { crew, model, store, read } = reading({ pages: eight, agent: { contextTokens: 1500 } })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'done')
     assert.deepEqual(read, [1, 2, 3, 4, 5, 6, 7, 8])
@@ -80,11 +80,11 @@ describe('a conversation longer than contextTokens', () => {
     assert.match(after?.conversation ?? '', /Task: Read the book[\s\S]*Its summary:\nRead so far: page 3 ends/)
     assert.doesNotMatch(after?.conversation ?? '', /x page 3 ends/)
     assert.match(after?.conversation ?? '', /page\(\{"number":4\}\)[\s\S]*x page 4 ends[\s\S]*x page 5 ends/)
-    // no request is longer than what was asked for, but for those that summarise
+    // no request exceeds the limit, except those that summarise
     for (const { conversation: text } of model.calls) if (!text.includes(summarises)) assert.ok(text.length / 4 < 1600)
   })
 
-  test('is not touched without contextTokens, or while it fits', async () => {
+  test('is unchanged without contextTokens, or while it fits', async () => {
     for (const agent of [{}, { contextTokens: 100_000 }]) {
       const { crew, store, model } = reading({ pages: eight, agent })
       await crew.kickoff({ id: 'r' })
@@ -93,7 +93,7 @@ describe('a conversation longer than contextTokens', () => {
     }
   })
 
-  test('counts as the provider counts, where that is more', async () => {
+  test('counts as the provider counts, if that is more', async () => {
     const counted: ScriptEntry = {
       when: (text) => lastPage(text) === 1 && !text.includes(summarises) && !text.includes('Its summary'),
       calls: [{ tool: 'page', input: { number: 2 } }],
@@ -104,7 +104,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.equal(await summariesOf(reading({ ...book, script: [counted] })), 1)
   })
 
-  test('is summarised by an attempt within the step, whose cost is counted, and all turns stay on record', async () => {
+  test('is summarised by an attempt within the step, whose cost is counted, and all turns stay recorded', async () => {
     const { crew, store, model } = reading({ pages: eight, agent: { contextTokens: 1500 } })
     const result = await crew.kickoff({ id: 'r' })
     const state = await stateOf(store, 'r')
@@ -116,7 +116,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.equal((await crew.run('r').diff('r')).tasks[0]?.steps?.a?.modelCalls, 9)
   })
 
-  test('is summarised again when it has grown again, from the summary before and what followed', async () => {
+  test('is summarised again after it has grown, from the previous summary and what followed', async () => {
     const { crew, model } = reading({ pages: eight, agent: { contextTokens: 1500 } })
     await crew.kickoff()
     const asked = model.calls.filter(({ conversation: text }) => text.includes(summarises))
@@ -125,7 +125,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.match(asked[1]?.conversation ?? '', /x page 4 ends/)
   })
 
-  test('goes on over a refused answer: the next attempt begins with the summary', async () => {
+  test('continues after a refused answer: the next attempt begins with the summary', async () => {
     const guardrails = ({ raw }: { raw: string }) => (raw === 'done' ? 'be better' : true)
     const { crew, model, read, store } = reading({ pages: eight, agent: { contextTokens: 1500 }, task: { guardrails } })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'done better')
@@ -139,7 +139,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.doesNotMatch(model.calls.at(-1)?.conversation ?? '', /x page 4 ends/)
   })
 
-  test('that has only just been refused can be summarised before the first turn of the next attempt', async () => {
+  test('that has just been refused can be summarised before the first turn of the next attempt', async () => {
     const guardrails = ({ raw }: { raw: string }) => (raw === 'done' ? `be better ${'y'.repeat(2000)}` : true)
     const { crew, store } = reading({ pages: [1000, 1000, 1000], agent: { contextTokens: 1200 }, task: { guardrails } })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'done better')
@@ -148,14 +148,14 @@ describe('a conversation longer than contextTokens', () => {
     const summarised = entries[last]
     assert.ok(summarised?.type === 'context.summarised')
     assert.deepEqual([summarised.path, summarised.through], ['book#2', 'book#1/4'])
-    // what it is told comes in the same message: some servers refuse two of the user in a row
+    // the feedback is in the same message: some servers refuse two user messages in a row
     const state = fold(entries.slice(0, last + 1))
     const sent = conversation(state, state.attempts.get('book#2') as AttemptState)
     assert.equal(sent.length, 1)
     assert.match(JSON.stringify(sent), /Its summary:.*not accepted: be better/)
   })
 
-  test('with a result that does not fit by itself is summarised up to that result, shortened in the middle', async () => {
+  test('with a result that alone exceeds the limit is summarised up to that result, which is shortened in the middle', async () => {
     const { crew, model } = reading({ pages: [100, 40_000, 100], agent: { contextTokens: 1500 } })
     assert.equal(String(await crew.kickoff()), 'done')
     const asked = model.calls.find(({ conversation: text }) => text.includes(summarises))
@@ -163,7 +163,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.ok((asked?.conversation.length ?? 0) < 1500 * 4)
   })
 
-  test('is not summarised turn after turn when the texts of the task alone are longer', async () => {
+  test('is not summarised turn after turn if the texts of the task alone are longer', async () => {
     const task = { description: `Read the book ${'long '.repeat(1000)}` }
     const { crew, model } = reading({
       pages: Array.from({ length: 8 }, () => 100),
@@ -175,7 +175,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.ok(summaries > 0 && summaries <= 4, String(summaries))
   })
 
-  test('is summarised anew when the model says nothing, and fails the task when it never says anything', async () => {
+  test('is summarised again if the model returns nothing, and fails the task if it never returns anything', async () => {
     let silent = 2
     const quiet: ScriptEntry = { when: (text) => text.includes(summarises) && silent-- > 0, reply: '' }
     const { crew } = reading({ pages: eight, agent: { contextTokens: 1500 }, script: [quiet] })
@@ -192,7 +192,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.equal(model.calls.length, new Set(model.calls.map(({ conversation: text }) => text)).size)
   })
 
-  test('is refused as an option that makes no sense', () => {
+  test('refuses an invalid contextTokens', () => {
     for (const contextTokens of [0, 99, 1000.5, '1000' as never]) {
       assert.throws(() => new Agent({ role: 'A', goal: 'g', contextTokens }), {
         code: 'OPTION_INVALID',
@@ -202,8 +202,8 @@ describe('a conversation longer than contextTokens', () => {
   })
 })
 
-describe('calls that changed something', () => {
-  test('are named beside the summary, and count for the rules of once although the model no longer sees them', async () => {
+describe('calls with effects in a summarised conversation', () => {
+  test('are listed beside the summary, and count for the rules of once although the model no longer sees them', async () => {
     const { crew, model, read, store } = reading({ pages: eight, effect: 'once', agent: { contextTokens: 1500 } })
     await crew.kickoff({ id: 'r' })
     assert.deepEqual(read, read8)
@@ -238,14 +238,14 @@ describe('a conversation that the provider calls too long', () => {
     assert.ok(model.calls.length > 10)
   })
 
-  test('is summarised from less when it is too long to be summarised', async () => {
+  test('is summarised from less if it is too long to be summarised', async () => {
     const { crew, store } = reading({ pages: [100, 60_000, 100], window: 9000 })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'done')
     const nested = (await stateOf(store, 'r')).tasks.get('book')?.nested
     assert.deepEqual(nested, ['book#1/2/summary#1', 'book#1/2/summary#2', 'book#1/2/summary#3'])
   })
 
-  test('fails the run as before when there is nothing to summarise, or when a summary does not help', async () => {
+  test('fails the run as before if there is nothing to summarise, or if a summary does not help', async () => {
     const alone = reading({ pages: [], window: 10 })
     await assert.rejects(alone.crew.kickoff(), { code: 'MODEL_FAILED', message: /maximum context length/ })
     assert.equal(alone.model.calls.length, 1)
@@ -258,7 +258,7 @@ describe('a conversation that the provider calls too long', () => {
     assert.equal(never.model.calls.length, 3 + 1 + 1 + 1)
   })
 
-  test('is recognised by the words of the providers, and other refusals are not taken for it', async () => {
+  test('is recognised by the messages of the providers, and other refusals are not mistaken for it', async () => {
     const sayings: readonly [boolean, number, string][] = [
       [true, 400, 'Your input exceeds the context window of this model. Please adjust your input and try again.'],
       [true, 400, 'prompt is too long: 208310 tokens > 200000 maximum'],
@@ -283,7 +283,7 @@ describe('a conversation that the provider calls too long', () => {
     }
   })
 
-  test('is not sent again as it was, whatever the status says about trying again', async () => {
+  test('is not sent again unchanged, whatever the status says about retries', async () => {
     const says: ScriptEntry = {
       when: (text) => lastPage(text) === 2 && !/to summarise|Its summary/.test(text),
       error: { status: 500, message: "Requested token count exceeds the model's maximum context length" },
@@ -293,7 +293,7 @@ describe('a conversation that the provider calls too long', () => {
     assert.equal(model.calls.length, 2 + 1 + 1 + 1)
   })
 
-  test('is so over the wire, with the code that OpenAI gives', async () => {
+  test('is recognised over the wire by the code of OpenAI', async () => {
     const call = { id: 'c', type: 'function', function: { name: 'page', arguments: '{"number":1}' } }
     await using server = await openServer((response, count) => {
       if (count === 1) return sendJson(response, 200, chatReply({ tool_calls: [call] }))
@@ -344,7 +344,7 @@ describe('after a crash at any append', () => {
     })
   }
 
-  test('a summary that was begun is ended by the process that goes on, also when contextTokens has changed', async () => {
+  test('a started summary is finished by the continuing process, even if contextTokens changed', async () => {
     const { crew, store, model } = reading({ pages: eight, agent: { contextTokens: 1500 } })
     let started = 0
     const dies = (types: readonly string[]): boolean => types.includes('task.started') && ++started === 2
@@ -359,7 +359,7 @@ describe('after a crash at any append', () => {
   })
 })
 
-test('property: what a resumed process builds is what the live one sent, for any book, window and crash', async () => {
+test('a resumed process builds what the live one sent, for any book, window and crash (property)', async () => {
   const books = fc.record({
     pages: fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 1, maxLength: 7 }),
     contextTokens: fc.integer({ min: 400, max: 3000 }),
@@ -385,7 +385,10 @@ test('property: what a resumed process builds is what the live one sent, for any
 
 const read8 = [1, 2, 3, 4, 5, 6, 7, 8]
 
-/** Runs a book in a process that dies behind an append, and in a second one. True when there were so many appends. */
+/**
+ * Runs a book in a process that dies after an append, and in a second process. Returns whether there were that many
+ * appends.
+ */
 async function dyingAt(
   book: Book,
   dies: number,

@@ -1,4 +1,4 @@
-// Outputs in files: where they may be written, when, and how often. Each test has a working folder of its own.
+// Output files: where they may be written, when, and how often. Each test has its own working folder.
 import assert from 'node:assert/strict'
 import {
   existsSync,
@@ -55,7 +55,7 @@ const marksOf = async (store: Store, run: string) =>
   (await entriesOf(store, run)).flatMap((entry) => (entry.type === 'file.written' ? [entry] : []))
 
 describe('an output file', () => {
-  test('is written behind the task, in folders that are made, and the result says where', async () => {
+  test('is written after the task, in new folders if needed, and the result has its path', async () => {
     await using folder = await workingFolder()
     const { crew, store } = reporting({ outputFile: 'reports/{topic}/all.md' })
     const result = await crew.kickoff({ id: 'r', inputs })
@@ -70,15 +70,15 @@ describe('an output file', () => {
     assert.deepEqual([mark?.path, mark?.of, mark?.bytes], ['report', 4, 9])
   })
 
-  test('takes the place of an older one, and holds JSON that people can read where the output has a schema', async () => {
+  test('replaces an older file, and holds readable JSON if the output has a schema', async () => {
     await using folder = await workingFolder()
-    writeFileSync('out.json', 'an old one that is much longer than the new one will be, by far')
+    writeFileSync('out.json', 'an old text that will be much longer than the new one, by far')
     const { crew } = reporting({ outputFile: 'out.json', output: z.object({ title: z.string(), pages: z.number() }) })
     await crew.kickoff({ inputs })
     assert.equal(readFileSync(join(folder.path, 'out.json'), 'utf8'), '{\n  "title": "Fire",\n  "pages": 2\n}\n')
   })
 
-  test('is there when the callbacks of its task are called', async () => {
+  test('exists when the callbacks of its task are called', async () => {
     await using _ = await workingFolder()
     const seen: unknown[] = []
     const callback = ({ outputFile }: TaskOutput): unknown => seen.push(readFileSync(outputFile ?? '', 'utf8'))
@@ -86,7 +86,7 @@ describe('an output file', () => {
     assert.deepEqual(seen, ['# On fire'])
   })
 
-  test('of a task that is a function holds what the function gave', async () => {
+  test("of a function task holds the function's result", async () => {
     await using folder = await workingFolder()
     const load = new Task({ name: 'load', run: () => ({ n: 1 }), outputFile: 'data/{topic}.json' })
     await new Crew({ name: 'code', tasks: [load], store: newStore() }).kickoff({ inputs: { topic: 'fire' } })
@@ -107,7 +107,7 @@ describe('an output file', () => {
     assert.equal(existsSync(join(folder.path, 'out.md')), true)
   })
 
-  test('is written by the resume when the process died between the completion and the write', async () => {
+  test('is written by the resume if the process died between the completion and the write', async () => {
     await using folder = await workingFolder()
     const store = newStore()
     const dying = dyingStore(store, (types) => types.includes('task.completed'))
@@ -124,7 +124,7 @@ describe('an output file', () => {
     )
   })
 
-  test('is written again after a crash before its mark is on disk, and not after one behind it', async () => {
+  test('is written again after a crash before its mark is on disk, and not after a later one', async () => {
     for (const [behind, written] of [
       [false, true],
       [true, false],
@@ -142,7 +142,7 @@ describe('an output file', () => {
     }
   })
 
-  test('that cannot be written fails the run, and the resume writes it without asking the model again', async () => {
+  test('that cannot be written fails the run, and the resume writes it without a model call', async () => {
     await using folder = await workingFolder()
     const store = newStore()
     const spoil = (): void => writeFileSync(join(folder.path, 'reports'), 'in the way')
@@ -163,7 +163,7 @@ describe('an output file', () => {
   })
 })
 
-describe('a path that leaves the working folder', () => {
+describe('a path outside the working folder', () => {
   for (const [outputFile, says] of [
     ['../out.md', /leads upwards with \.\./],
     ['reports/../../out.md', /leads upwards/],
@@ -197,7 +197,7 @@ describe('a path that leaves the working folder', () => {
     })
   }
 
-  test('is refused before anything is spent: a link in its way, or in its place', async () => {
+  test('is refused before anything is spent: a link along it, or in its place', async () => {
     await using folder = await workingFolder()
     symlinkSync(folder.outside, 'linked')
     writeFileSync(join(folder.outside, 'theirs.md'), 'theirs')
@@ -219,7 +219,7 @@ describe('a path that leaves the working folder', () => {
     assert.equal(readFileSync(join(folder.outside, 'theirs.md'), 'utf8'), 'theirs')
   })
 
-  test('is refused when it is written: a link that was not there when the run began', async () => {
+  test('is refused when it is written: a link made after the run began', async () => {
     await using folder = await workingFolder()
     const guardrails = (): true => (symlinkSync(folder.outside, join(folder.path, 'reports')), true)
     const { crew } = reporting({ outputFile: 'reports/deep/out.md', guardrails })
@@ -229,7 +229,7 @@ describe('a path that leaves the working folder', () => {
     assert.deepEqual(readdirSync(folder.outside), [])
   })
 
-  test('is not one that goes through a link to a place inside', async () => {
+  test('does not include a link to a place inside', async () => {
     await using folder = await workingFolder()
     mkdirSync('real')
     symlinkSync(join(folder.path, 'real'), 'linked')
@@ -256,7 +256,7 @@ test('two tasks that write one file are refused by name, however it is spelled, 
   made('out/{topic}.md', () => true)()
 })
 
-test('createDirectory: false refuses a folder that is not there, before anything is spent', async () => {
+test('createDirectory: false refuses a missing folder before anything is spent', async () => {
   await using _ = await workingFolder()
   const { crew, model } = reporting({ outputFile: 'reports/out.md', createDirectory: false })
   const { code, message } = await refusal(() => crew.kickoff({ inputs }))
@@ -268,7 +268,7 @@ test('createDirectory: false refuses a folder that is not there, before anything
   assert.equal(existsSync('reports/out.md'), true)
 })
 
-test('an input that only the path uses must be given, and no object can be part of a path', async () => {
+test('an input that only the path uses is required, and must not be an object', async () => {
   await using _ = await workingFolder()
   const { crew } = reporting({ outputFile: '{day}.md' })
   assert.match((await refusal(() => crew.kickoff({ inputs }))).message, /outputFile of task report uses \{day\}/)
@@ -278,7 +278,7 @@ test('an input that only the path uses must be given, and no object can be part 
   assert.equal(existsSync('3.md'), true)
 })
 
-test('markdown is asked for, and belongs to what a result depends on', async () => {
+test('markdown is requested in the prompt, and results depend on it', async () => {
   const store = newStore()
   const plain = reporting({}, store)
   await plain.crew.kickoff({ id: 'first', inputs })

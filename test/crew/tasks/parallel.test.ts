@@ -1,5 +1,4 @@
-// Tasks beside one another: async tasks in a sequential crew, and crews in which a task starts as soon as its context
-// is there.
+// Parallel tasks: async tasks in a sequential crew, and crews whose tasks start as soon as their context is there.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type CrewOptions, type TaskOutput } from 'reprise'
@@ -40,7 +39,7 @@ function gated(script: readonly ScriptEntry[] = []) {
   const waiting: typeof model = {
     ...model,
     doGenerate: (request) => behindGate(request, () => model.doGenerate(request)),
-    // a run that somebody listens to is streamed
+    // a run with a listener streams
     doStream: (request) => behindGate(request, () => model.doStream(request)),
   }
   return {
@@ -88,7 +87,7 @@ describe('a parallel crew', () => {
     )
   })
 
-  test('has no more tasks under way than its concurrency', async () => {
+  test('has no more active tasks than its concurrency', async () => {
     const gates = gated()
     const free: Shape = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { context: [] }]))
     const run = await crewOf(free, gates.model, { process: 'parallel', concurrency: 2 }).kickoff().started
@@ -99,7 +98,7 @@ describe('a parallel crew', () => {
     await run.result()
   })
 
-  test('gives a task what its context lists and nothing else, whatever is done by then', async () => {
+  test('passes a task only what its context lists, whatever is done by then', async () => {
     const gates = gated()
     gates.let('a', 'b', 'c', 'd')
     await crewOf(diamond, gates.model, { process: 'parallel' }).kickoff()
@@ -108,7 +107,7 @@ describe('a parallel crew', () => {
     assert.doesNotMatch(last?.lastMessage ?? '', /a done/)
   })
 
-  test('lets what is under way end behind its step when a task fails, begins nothing new, and goes on when resumed', async () => {
+  test('finishes the current steps when a task fails, starts nothing new, and continues when resumed', async () => {
     const store = memoryStore()
     const failing = gated([{ when: 'Task: b', error: 'no power' }])
     const crew = crewOf(diamond, failing.model, { process: 'parallel', store })
@@ -130,7 +129,7 @@ describe('a parallel crew', () => {
     )
   })
 
-  test('that is stopped waits for nobody, and records where each task stands', async () => {
+  test('that is stopped waits for no task, and records the position of each', async () => {
     const gates = gated()
     const controller = new AbortController()
     const store = memoryStore()
@@ -160,7 +159,7 @@ describe('a parallel crew', () => {
     })
   })
 
-  test('with a question open goes on with its other branches, and takes the answer up while they run', async () => {
+  test('with an open question continues its other branches, and uses the answer while they run', async () => {
     const ask = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => 'paid' })
     const gates = gated([
       { when: 'Task: b', calls: [{ tool: 'pay', input: {} }] },
@@ -195,7 +194,7 @@ describe('a parallel crew', () => {
 describe('an async task', () => {
   const shape: Shape = { a: { async: true }, b: { context: [] }, c: { context: [] }, d: {} }
 
-  test('runs beside what follows until a task needs it', async () => {
+  test('runs beside the following tasks until one needs it', async () => {
     const gates = gated()
     const run = await crewOf(shape, gates.model).kickoff().started
     await gates.underWay('a', 'b')
@@ -209,7 +208,7 @@ describe('an async task', () => {
     assert.equal(String(await run.result()), 'd done')
   })
 
-  test('that nobody needs is waited for at the end', async () => {
+  test('that no task needs is awaited at the end', async () => {
     const gates = gated()
     const run = await crewOf({ a: { async: true }, b: { context: [] } }, gates.model).kickoff().started
     gates.let('b')
@@ -219,7 +218,7 @@ describe('an async task', () => {
     assert.equal(result.task('a').raw, 'a done')
   })
 
-  test('that fails fails the run and is named; what ran beside it is kept', async () => {
+  test('that fails fails the run and is named, and what ran beside it is kept', async () => {
     const gates = gated([{ when: 'Task: a', error: 'no power' }])
     const store = memoryStore()
     const run = await crewOf(shape, gates.model, { store }).kickoff({ id: 'r' }).started
@@ -235,7 +234,7 @@ describe('an async task', () => {
     )
   })
 
-  test('that is finished is not executed again after a crash, and explicit contexts stay what they are', async () => {
+  test('that is finished is not executed again after a crash, and explicit contexts stay as they are', async () => {
     const store = memoryStore()
     const gates = gated()
     gates.let('a', 'b', 'c', 'd')
@@ -251,7 +250,7 @@ describe('an async task', () => {
   })
 })
 
-test('an edit of a task waits until no task is under way, and then is used by what follows', async () => {
+test('an edit of a task waits until no task is active, and is then used by later tasks', async () => {
   const gates = gated()
   const store = memoryStore()
   const crew = crewOf(diamond, gates.model, { process: 'parallel', store })
@@ -266,7 +265,7 @@ test('an edit of a task waits until no task is under way, and then is used by wh
   assert.match(d?.lastMessage ?? '', /my b/)
 })
 
-describe('what happens while a callback takes its time', () => {
+describe('a task that ends while a callback takes its time', () => {
   /** a and b side by side, then c; the callback of a returns when b is completed. */
   function slowly(store: Store) {
     const told: string[] = []
@@ -284,7 +283,7 @@ describe('what happens while a callback takes its time', () => {
     return { crew: crewOf(shape, gates.model, { process: 'parallel', store, onTask }), gates, told }
   }
 
-  test('is told of too, and what depends on it is executed', async () => {
+  test('is passed to callbacks too, and what depends on it is executed', async () => {
     const { crew, gates, told } = slowly(memoryStore())
     gates.let('a', 'c')
     const result = await crew.kickoff({ id: 'r' })
@@ -292,7 +291,7 @@ describe('what happens while a callback takes its time', () => {
     assert.deepEqual(told, ['a', 'b', 'c'])
   })
 
-  test('does not end the run while a person’s edit waits for it', async () => {
+  test('does not end the run while a person’s edit waits', async () => {
     const { crew, gates } = slowly(memoryStore())
     const run = await crew.kickoff({ id: 'r' }).started
     await gates.underWay('a', 'b')
@@ -303,7 +302,7 @@ describe('what happens while a callback takes its time', () => {
     assert.equal(result.task('c').raw, 'my c')
   })
 
-  test('fails the run when it is a failure', async () => {
+  test('fails the run if it failed', async () => {
     const store = memoryStore()
     const { crew, gates } = slowly(store)
     const broken = { ...gates.model, doGenerate: gates.model.doGenerate }

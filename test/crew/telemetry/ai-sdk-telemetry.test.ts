@@ -1,4 +1,4 @@
-// A program that has registered the AI SDK's own spans (`@ai-sdk/otel`) beside crews that report theirs.
+// A program that registers the AI SDK's own spans (`@ai-sdk/otel`) beside crews with telemetry.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { OpenTelemetry } from '@ai-sdk/otel'
@@ -38,9 +38,9 @@ function operation(span: ReadableSpan): string {
   return String(span.attributes['gen_ai.operation.name'])
 }
 
-describe('with the spans of the AI SDK registered', () => {
+describe('with the spans of the AI SDK registered,', () => {
   before(() => registerTelemetry(new OpenTelemetry({ tracer })))
-  // registered for the whole process, and there is no other way back
+  // registered for the whole process, with no other way to undo it
   after(() => {
     globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined
   })
@@ -57,7 +57,7 @@ describe('with the spans of the AI SDK registered', () => {
     assert.deepEqual(streamed, ['chat: 10', 'chat: 10'])
   })
 
-  test("a crew without telemetry, and the program's own calls, have the spans of the AI SDK as ever", async () => {
+  test("a crew without telemetry, and the program's own calls, keep the spans of the AI SDK", async () => {
     const own = await counted(() => generateText({ model, prompt: 'Say it' }))
     assert.deepEqual(own, ['chat: 10', 'invoke_agent: 10'])
     const crew = crewOf()

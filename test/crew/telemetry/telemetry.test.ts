@@ -1,4 +1,4 @@
-// What OpenTelemetry is told of a run: spans of what was done, each under what it belongs to, without what was said.
+// The OpenTelemetry spans of a run, each under its parent, without message contents.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
@@ -102,7 +102,7 @@ describe('the spans of a run', () => {
     assert.equal(new Set(record.spans().map((span) => span.spanContext().traceId)).size, 1)
   })
 
-  test('of tasks side by side stand each under its own task, without a context manager', async () => {
+  test('of parallel tasks are each under their own task, without a context manager', async () => {
     const record = recorder()
     const both = Promise.withResolvers<void>()
     let under = 0
@@ -146,7 +146,7 @@ describe('the spans of a run', () => {
     ])
   })
 
-  test('of a function say nothing of an agent or a model', async () => {
+  test('of a function name no agent and no model', async () => {
     const record = recorder()
     const tasks = [new Task({ name: 'sum', effect: 'read', run: () => 2 })]
     await new Crew({ name: 'sums', tasks, store: memoryStore(), telemetry: { tracer: record.tracer } }).kickoff()
@@ -155,7 +155,7 @@ describe('the spans of a run', () => {
     for (const name of ['gen_ai.agent.name', 'gen_ai.tool.call.id']) assert.equal(attributes[name], undefined)
   })
 
-  test('say what the conventions want to know, and nothing that was said', async () => {
+  test('follow the conventions, and contain no contents', async () => {
     const record = recorder()
     const crew = claims({
       telemetry: { tracer: record.tracer },
@@ -220,7 +220,7 @@ describe('the spans of a run', () => {
     assert.doesNotMatch(record.everything(), /P-77|holder of|the facts|the note|secret stop|Task:/)
   })
 
-  test('have the names of the conventions for providers, and the model that answered', async () => {
+  test('have the conventional provider names, and the model that answered', async () => {
     const record = recorder()
     const model = scriptedModel(
       [
@@ -241,8 +241,8 @@ describe('the spans of a run', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  test('in a model is on its call, its attempt and its run, as a status and without words', async () => {
+describe('a failure', () => {
+  test('in a model is on its call, its attempt and its run, as a status without a message', async () => {
     const record = recorder()
     const script = [{ when: 'Task: Note', error: { status: 500, message: 'private words' } }]
     const crew = claims({ telemetry: { tracer: record.tracer }, script, agent: { maxRetries: 0 } })
@@ -277,7 +277,7 @@ describe('what goes wrong', () => {
     assert.doesNotMatch(record.everything(), /private words/)
   })
 
-  test('a run that is stopped in the middle of a tool ends all its spans', async () => {
+  test('by a stop in the middle of a tool call ends all spans of the run', async () => {
     const record = recorder()
     const stop = new AbortController()
     const slow = lookingUp(() => {
@@ -300,7 +300,7 @@ describe('what goes wrong', () => {
     assert.equal(record.find('invoke_workflow claims').attributes['reprise.run.suspended'], 'stopped')
   })
 
-  test('an answer that is refused ends its attempt, and the next one has a span of its own', async () => {
+  test('of an answer ends its attempt, and the next one has its own span', async () => {
     const record = recorder()
     const script = [{ when: 'not accepted', reply: 'better' }]
     const guardrails = function polite({ raw }: { raw: string }) {
@@ -324,7 +324,7 @@ describe('what goes wrong', () => {
   })
 })
 
-test('a guardrail that a model judges is a model call of the attempt', async () => {
+test('a guardrail judged by a model is a model call of the attempt', async () => {
   const record = recorder()
   const script = [{ when: 'The rule:', reply: { accept: true, reason: '' } }]
   await claims({ telemetry: { tracer: record.tracer }, script, task: { guardrails: 'It is polite' } }).kickoff()
@@ -333,7 +333,7 @@ test('a guardrail that a model judges is a model call of the attempt', async () 
   assert.equal(judging?.attributes['gen_ai.output.type'], 'json')
 })
 
-describe('a tool that is not called', () => {
+describe('a tool call that is not made', () => {
   test('because its input is refused has a span that says so', async () => {
     const record = recorder()
     const script = [{ when: 'Task: Facts', after: 0, calls: [{ tool: 'lookup', input: { number: 7 } }] }]
@@ -343,7 +343,7 @@ describe('a tool that is not called', () => {
     assert.equal(refused.attributes['reprise.tool.source'], undefined)
   })
 
-  test('because its result is on record has a span with that source, and is a child of its attempt', async () => {
+  test('because its result is recorded has a span with that source, as a child of its attempt', async () => {
     const record = recorder()
     const once = lookingUp(() => 'filed', 'once')
     const crew = claims({ telemetry: { tracer: record.tracer }, tools: [once] })
@@ -363,7 +363,7 @@ describe('a tool that is not called', () => {
 })
 
 describe('a resume', () => {
-  test('makes no spans for what is read back, and one of its own for the run', async () => {
+  test('makes no spans for read-back steps, and one of its own for the run', async () => {
     const record = recorder()
     const store = newStore()
     const dying = dyingRightAfter(store, 'tool.returned')
@@ -395,7 +395,7 @@ describe('a resume', () => {
     assert.deepEqual(record.names(), [], 'a completed run is only read')
   })
 
-  test('of a suspended run is told by its own span', async () => {
+  test('of a suspended run is visible on its own span', async () => {
     const record = recorder()
     const crew = claims({ telemetry: { tracer: record.tracer } })
     await crew.kickoff({ id: 'r', through: 'facts' })
@@ -410,10 +410,10 @@ describe('a resume', () => {
   })
 })
 
-describe('what was said', () => {
+describe('message contents', () => {
   const key = 'sk-secret-4711-do-not-tell'
 
-  test('is in the spans when asked for, in the form of the conventions and without credentials', async () => {
+  test('are in the spans on request, in the form of the conventions and without credentials', async () => {
     using _ = environmentOf({ OPENAI_API_KEY: 'environment-key-0815' })
     const record = recorder()
     const leaking = lookingUp(() => ({
@@ -458,7 +458,7 @@ describe('what was said', () => {
     assert.doesNotMatch(record.everything(), /4711|0815|abcdef/)
   })
 
-  test('gives failures their words, without credentials', async () => {
+  test('include the messages of failures, without credentials', async () => {
     const record = recorder()
     const script = [{ when: 'Task: Facts', error: { status: 401, message: `bad key ${key}` } }]
     const crew = claims({ telemetry: { tracer: record.tracer, captureContent: true }, script })
@@ -469,7 +469,7 @@ describe('what was said', () => {
 })
 
 describe("the user's own code", () => {
-  test('sees the span that it runs in, and what stands around the run is its parent', async () => {
+  test('sees the current span, and the span around the run is its parent', async () => {
     const manager = new AsyncLocalStorageContextManager().enable()
     assert.ok(context.setGlobalContextManager(manager))
     try {
@@ -499,7 +499,7 @@ describe("the user's own code", () => {
     }
   })
 
-  test('gives the global tracer with telemetry: true', async () => {
+  test('uses the global tracer with telemetry: true', async () => {
     const exporter = new InMemorySpanExporter()
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
     try {
@@ -512,7 +512,7 @@ describe("the user's own code", () => {
   })
 })
 
-test('a tracer that throws changes nothing in a run', async () => {
+test('a throwing tracer changes nothing in a run', async () => {
   const warned: string[] = []
   const listen = (warning: Error): void => void warned.push(warning.message)
   process.on('warning', listen)
@@ -536,7 +536,7 @@ test('a tracer that throws changes nothing in a run', async () => {
   assert.deepEqual(warned, [once, once])
 })
 
-describe('without the option', () => {
+describe('without the option telemetry', () => {
   /** Kicks a crew off in a process of its own, and prints what the package of OpenTelemetry was asked for. */
   function inProcess(telemetry: string, before = ''): { readonly stdout: string; readonly stderr: string } {
     const code = `
@@ -557,7 +557,7 @@ describe('without the option', () => {
     })
   }
 
-  test('nothing of OpenTelemetry is loaded; with it, the interface alone is', () => {
+  test('nothing of OpenTelemetry is loaded, and with it only the interface', () => {
     assert.equal(inProcess('').stdout, 'done \n')
     const { stdout, stderr } = inProcess(', telemetry: true')
     assert.match(stdout, /^done @opentelemetry\/api\n$/, stderr)
@@ -571,7 +571,7 @@ describe('without the option', () => {
   })
 })
 
-test('what is no telemetry is refused when the crew is made', () => {
+test('an invalid telemetry is refused when the crew is made', () => {
   for (const [telemetry, words] of [
     [false, /telemetry of crew "claims" is false; give true or/],
     [{ captureContents: true }, /telemetry has no option "captureContents"; did you mean captureContent\?/],

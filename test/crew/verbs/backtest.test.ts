@@ -1,4 +1,4 @@
-// How a changed task would have done on earlier runs.
+// Backtests: a changed task executed on earlier runs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -64,7 +64,7 @@ async function history(count: number) {
 }
 
 describe('a backtest', () => {
-  test('over 20 runs with one prompt changed executes the task 20 times, files nothing, and leaves the runs as they were', async () => {
+  test('over 20 runs with one changed prompt executes the task 20 times, files nothing, and leaves the runs as they were', async () => {
     const { store } = await history(22)
     const ids = Array.from({ length: 22 }, (_, n) => `claim-${n}`)
     const before = await Promise.all(ids.map((id) => bytesOf(store, id)))
@@ -91,7 +91,7 @@ describe('a backtest', () => {
     assert.ok(tested.usage.old.calls === 60 && tested.usage.new.calls === 60)
   })
 
-  test('is no run of the crew: the latest run stays the latest, and nothing of it is reused', async () => {
+  test("isn't a run of the crew: the latest run stays the latest, and none of its outputs is reused", async () => {
     const { store } = await history(2)
     const { crew, model } = claims({ store, prompt: 'Decide kindly' })
     await crew.backtest('decide')
@@ -125,7 +125,7 @@ describe('a backtest', () => {
     )
   })
 
-  test('goes on under its id after it was cut off, and pays for nothing that is done', async () => {
+  test('continues under its id after an interruption, and pays for nothing twice', async () => {
     const { store } = await history(3)
     const failing = claims({
       store,
@@ -147,7 +147,7 @@ describe('a backtest', () => {
     )
   })
 
-  test('tells no callback: nothing has happened', async () => {
+  test('calls no callback, since nothing has happened', async () => {
     const { store } = await history(1)
     const heard: string[] = []
     const { crew } = claims({ store, prompt: 'Decide kindly' })
@@ -177,7 +177,7 @@ describe('a backtest', () => {
     })
   })
 
-  test('does not pass the results of other code under its id off as today’s', async () => {
+  test('does not reuse the results of other code under its id', async () => {
     const { store } = await history(1)
     await claims({ store, prompt: 'Decide kindly' }).crew.backtest('decide', { id: 'b' })
     const tested = await claims({ store, prompt: 'Decide kindly and soon' }).crew.backtest('decide', { id: 'b' })
@@ -188,7 +188,7 @@ describe('a backtest', () => {
     )
   })
 
-  test('that is stopped says what it has, and under which id it goes on', async () => {
+  test('that is stopped returns what it has, and the id under which it continues', async () => {
     const { store } = await history(3)
     const controller = new AbortController()
     const script: ScriptEntry[] = [
@@ -209,7 +209,7 @@ describe('a backtest', () => {
     assert.ok(model.calls.length <= 6)
   })
 
-  test('passes over runs without what the task needs, and repeats of one output', async () => {
+  test('skips runs without what the task needs, and repeats of one output', async () => {
     const { store, crew } = await history(1)
     await crew.replay('letter')
     await crew.kickoff({ id: 'half', inputs: { number: 5 }, through: 'facts' })
@@ -225,11 +225,11 @@ describe('a backtest', () => {
   })
 })
 
-describe('a backtest of a task about which a person would be asked', () => {
+describe('a backtest of a task that would ask a person', () => {
   const answers = { onQuestion: () => ({ decision: 'approve' }) as const }
   const reply = { when: 'Task:', reply: 'a note' } as const
 
-  test('ends without a question, and counts what it paid', async () => {
+  test('ends without a question, and counts its cost', async () => {
     const store = memoryStore()
     const model = scriptedModel([reply])
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -251,7 +251,7 @@ describe('a backtest of a task about which a person would be asked', () => {
     }
   })
 
-  test('does not make a call that a person would have to approve', async () => {
+  test('does not make a call that needs approval', async () => {
     const store = memoryStore()
     const input = z.object({})
     let looked = 0
@@ -271,7 +271,7 @@ describe('a backtest of a task about which a person would be asked', () => {
     )
   })
 
-  test('fails where its budget is used up, and counts what it paid until then', async () => {
+  test('fails where its budget is used up, and counts the cost until then', async () => {
     const store = memoryStore()
     const input = z.object({})
     const look = tool({ name: 'look', description: 'd', effect: 'read', input, run: () => 'seen' })

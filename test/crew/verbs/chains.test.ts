@@ -1,6 +1,6 @@
-// Chains of runs, each made from the one before by changed code, inputs and wishes, with processes that die on the way.
-// Held against what a fresh kickoff of the same code and inputs gives, against the plan, against how often a once tool
-// was called, and against the bytes of all earlier runs.
+// Chains of runs, each derived from the previous one with changed code, inputs and options, by processes that die on
+// the way. They are compared with a fresh kickoff of the same code and inputs, with the plan, with the number of once
+// calls, and with the bytes of all earlier runs.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ interface Definition {
 const numbers = [0, 1, 2, 3, 4]
 const pick = (text: string, of: number): number => (createHash('sha256').update(text).digest()[0] as number) % of
 
-/** A deterministic crew: what a task answers is decided by what it is asked. */
+/** A deterministic crew: the prompt of a task decides its answer. */
 function crewOf(definition: Definition, store: Store, paid: string[]) {
   const pay = tool({
     name: 'pay',
@@ -90,13 +90,13 @@ const changes = fc.record({
   inputs: fc.option(fc.record({ in0: fc.constantFrom('a', 'b'), in1: fc.constantFrom('a', 'b') })),
   how: fc.constantFrom('refresh', 'replay', 'descendants', 'rerun'),
   at: fc.nat(),
-  /** The append behind which the process dies; often there are not that many. */
+  /** The append after which the process dies. Often there are not that many. */
   dies: fc.integer({ min: 1, max: 12 }),
 })
 
 type Change = typeof changes extends fc.Arbitrary<infer T> ? T : never
 const unchanged = { texts: null, context: null, order: null, inputs: null, at: 0, dies: 1 }
-/** The replay keeps what a condition said of other inputs, and the refresh behind it must ask again. */
+/** The replay keeps a condition's decision about other inputs, and the refresh after it must decide again. */
 const keptCondition: [Definition, Change[]] = [
   {
     order: [4, 2, 1],
@@ -112,7 +112,7 @@ const keptCondition: [Definition, Change[]] = [
   ],
 ]
 
-test('a chain of runs gives what fresh kickoffs give, does what was planned, pays once, and changes no earlier run', async () => {
+test('a chain of derived runs equals fresh kickoffs, follows its plans, pays once, and changes no earlier run', async () => {
   await fc.assert(
     fc.asyncProperty(definitions, fc.array(changes, { minLength: 1, maxLength: 4 }), async (first, chain) => {
       const store = memoryStore()
@@ -139,14 +139,14 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
         const wish = wishes[how] ?? {}
         const plan = await crewOf(definition, store, paid).plan({ inputs, ...wish })
         let appends = 0
-        // not inside of a call: nobody would know how that ended, and a person would be asked
+        // not inside a call: its outcome would be unknown, and a person would be asked
         const dies = (types: readonly string[]): boolean => !types.includes('tool.called') && ++appends === change.dies
         const call = { id: `r${index + 1}`, inputs, ...wish }
         await crewOf(definition, dyingStore(store, dies), paid)
           .fork(call)
           .catch((error: unknown) => assert.match(String(error), /the process is dead/))
         let result = await crewOf(definition, store, paid).fork(call)
-        // a payment by a task that the earlier runs did not have may be one that a removed task has made
+        // a payment of a new task may be the payment of a removed task
         while (result.status === 'suspended') {
           const [question] = result.questions
           assert.ok(question?.kind === 'call' && question.earlier.length > 0)

@@ -1,4 +1,4 @@
-// One run for each of many inputs.
+// kickoffForEach: one run for each of many inputs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
@@ -18,7 +18,7 @@ function topics(script: readonly ScriptEntry[] = [], store = memoryStore()) {
   return { crew: new Crew({ name: 'topics', tasks: [write], store }), model, store }
 }
 
-test('kickoffForEach gives each its own run, keeps all of them, and answers in the order of the inputs', async () => {
+test('kickoffForEach makes a run for each inputs, keeps all of them, and returns them in the order of the inputs', async () => {
   const { crew } = topics()
   const results = await crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], {
     concurrency: 2,
@@ -33,7 +33,7 @@ test('kickoffForEach gives each its own run, keeps all of them, and answers in t
   assert.equal(String(await crew.replay('write', { runId: water as string, inputs: { topic: 'ice' } })), 'on ice')
 })
 
-test('a run that fails fails no other, and its place says so', async () => {
+test('kickoffForEach fails no other run when one fails, and returns the failure in its place', async () => {
   const { crew, store } = topics([{ when: 'about water', error: 'no power' }])
   const results = await crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], { id: 'night' })
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('a run that fails fails no other, and its place says so', async () => {
   )
   assert.match(String(results[1]), /no power.*crew\.run\('night-2'\)\.resume\(\)/)
   assert.ok(results[1]?.status === 'failed' && results[1].error.code === 'MODEL_FAILED')
-  // the same again does what is left, and pays for nothing that is done
+  // the same call again executes the rest, and pays for no finished run
   const later = topics([], store)
   const again = await later.crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], {
     id: 'night',
@@ -51,7 +51,7 @@ test('a run that fails fails no other, and its place says so', async () => {
   assert.equal(later.model.calls.length, 1)
 })
 
-test('a verbose crew says which runs have ended, and how', async () => {
+test('kickoffForEach of a verbose crew prints each run that ends, and how it ended', async () => {
   const said: string[] = []
   const logger = { info: (line: string) => void said.push(line), warn() {} }
   const { crew } = topics([{ when: 'about water', error: 'no power' }])
@@ -63,7 +63,7 @@ test('a verbose crew says which runs have ended, and how', async () => {
   )
 })
 
-test('no more runs are under way than said', async () => {
+test('kickoffForEach has no more active runs than its concurrency', async () => {
   let now = 0
   let most = 0
   const { crew } = topics()
@@ -84,7 +84,7 @@ test('no more runs are under way than said', async () => {
   assert.equal(most, 3)
 })
 
-test('whatever is wrong with one of the inputs is said before the first run is started', async () => {
+test('kickoffForEach reports every mistake in the inputs before the first run starts', async () => {
   const { crew, model } = topics()
   const bad = async (inputs: unknown, expected: object, options = {}) =>
     assert.rejects(crew.kickoffForEach(inputs as never, options), expected)
@@ -104,7 +104,7 @@ test('whatever is wrong with one of the inputs is said before the first run is s
   assert.deepEqual(await crew.runs().page(), [])
 })
 
-test('a signal suspends what is under way and leaves the rest for later', async () => {
+test('kickoffForEach suspends the active runs on a signal and leaves the rest for later', async () => {
   const controller = new AbortController()
   const { crew, store } = topics([
     {

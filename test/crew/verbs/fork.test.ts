@@ -1,4 +1,4 @@
-// New runs from old ones: with other inputs, a person's outputs, or changed code. The old ones are only read.
+// Derived runs: with other inputs, a person's outputs, or changed code. Their parents are only read.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { isFull } from '../../support/full.ts'
 import { asked, bytesOf, diamond, diamondInputs as inputs } from './diamond.ts'
 
 describe('replay', () => {
-  test('executes just what depends on the task when told so', async () => {
+  test('executes only what depends on the task on request', async () => {
     const { crew, model } = diamond({ answers: { left: 'left' } })
     await crew.kickoff({ id: 'first', inputs })
     const other = diamond({ store: crew.store as never, answers: { left: 'new left', join: 'new join' } })
@@ -21,14 +21,14 @@ describe('replay', () => {
     assert.equal(model.calls.length, 6)
   })
 
-  test('without that executes everything behind the task, whatever comes out equal', async () => {
+  test('executes everything after the task by default, whatever comes out equal', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.replay('right')
     assert.deepEqual(asked(model, 6), ['right', 'side', 'join', 'end'])
   })
 
-  test('three times in a row starts from what the last one made', async () => {
+  test("three times in a row starts from the last one's run", async () => {
     const store = memoryStore()
     const runs = [(await diamond({ store }).crew.kickoff({ inputs })).runId]
     for (const word of ['one', 'two', 'three']) {
@@ -43,7 +43,7 @@ describe('replay', () => {
     }
   })
 
-  test('under an id of one’s own is made once: the same call later gives its result', async () => {
+  test('under a given id is made once: the same call later returns its result', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     await crew.replay('end', { id: 'mine' })
@@ -89,7 +89,7 @@ describe('new inputs over outputs made from old ones', () => {
     assert.equal(planned?.action, 'inherit')
   })
 
-  test('are refused before any model call when told so, and nothing is written', async () => {
+  test('are refused before any model call on request, and nothing is written', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     await assert.rejects(crew.replay('end', { inputs: topic, stale: 'refuse' }), {
@@ -102,7 +102,7 @@ describe('new inputs over outputs made from old ones', () => {
     assert.equal((await crew.runs().page()).length, 1)
   })
 
-  test('have just what they touch executed when told so', async () => {
+  test('make just what they touch execute on request', async () => {
     const { crew, store } = diamond()
     await crew.kickoff({ inputs })
     const other = diamond({ store, answers: { start: 'fire start', left: 'fire left' } })
@@ -113,7 +113,7 @@ describe('new inputs over outputs made from old ones', () => {
     assert.deepEqual(again.stale, [])
   })
 
-  test('of a fork are executed as far as they reach, and no further', async () => {
+  test('make a fork execute what they reach, and no more', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     const again = await crew.fork({ inputs: { reader: 'Bob' } })
@@ -123,7 +123,7 @@ describe('new inputs over outputs made from old ones', () => {
 })
 
 describe('fork', () => {
-  test('puts a person’s output in place and executes what depends on it', async () => {
+  test('replaces an output with a person’s and executes what depends on it', async () => {
     const { crew, model, store } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     const before = await bytesOf(store, 'first')
@@ -136,7 +136,7 @@ describe('fork', () => {
     assert.equal(await bytesOf(store, 'first'), before)
   })
 
-  test('keeps a person’s output in the runs that are made from it, until its task is executed', async () => {
+  test('keeps a person’s output in derived runs until its task is executed', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.fork({ outputs: { left: 'my left' } })
@@ -148,7 +148,7 @@ describe('fork', () => {
     assert.equal(replayed.task('left').raw, 'left')
   })
 
-  test('with nothing stale a refresh makes no run and gives the old one, unless an id asks for a run', async () => {
+  test('makes no run for a refresh with nothing stale, which returns the old one unless it has an id', async () => {
     const { crew, model, store } = diamond()
     const first = await crew.kickoff({ id: 'first', inputs })
     const plans: unknown[] = []
@@ -163,7 +163,7 @@ describe('fork', () => {
     assert.equal((await crew.refresh({ runId: 'first', inputs: { topic: 'fire' } })).runId === 'first', false)
   })
 
-  test('a refresh of a run that is not finished, or of other tasks than the crew has, makes a run', async () => {
+  test('makes a run for a refresh of an unfinished run, or of other tasks than the crew has', async () => {
     const { crew, store } = diamond()
     await crew.kickoff({ id: 'half', inputs, through: 'join' })
     assert.notEqual((await crew.refresh({ runId: 'half' })).runId, 'half')
@@ -193,7 +193,7 @@ describe('fork', () => {
     assert.deepEqual((await later.replay('note')).task('facts').output, { a: 'x', b: 1 })
   })
 
-  test('of a replay does not make a once call again; with effects again it does', async () => {
+  test('of a replay does not repeat a once call, except with effects again', async () => {
     const filed: string[] = []
     const file = tool({
       name: 'file_claim',
@@ -226,7 +226,7 @@ describe('fork', () => {
   })
 })
 
-describe('calls that must not be repeated', () => {
+describe('once calls', () => {
   /** a → pay, which pays. */
   function paying(store: ReturnType<typeof memoryStore>, text = 'A', effect: 'once' | 'idempotent' = 'once') {
     const keys: string[] = []
@@ -252,7 +252,7 @@ describe('calls that must not be repeated', () => {
     return { crew: new Crew({ name: 'c', tasks, store, logger }), keys, warnings }
   }
 
-  test('are remembered by a run that was to make them again and did not: after a cut-off, and before its end', async () => {
+  test('are remembered by a run that was to repeat them and did not: after an interruption, and before its end', async () => {
     for (const through of [undefined, 'a']) {
       const store = memoryStore()
       await paying(store).crew.kickoff({ id: 'one' })
@@ -263,7 +263,7 @@ describe('calls that must not be repeated', () => {
     }
   })
 
-  test('carry the same key in the runs made from theirs, so that a service can tell, unless they are made again', async () => {
+  test('have the same key in derived runs, for the service to recognise, unless they are repeated', async () => {
     const { crew, keys } = paying(memoryStore(), 'A', 'idempotent')
     await crew.kickoff()
     await crew.replay('pay')
@@ -274,7 +274,7 @@ describe('calls that must not be repeated', () => {
     assert.equal(new Set(keys).size, 2)
   })
 
-  test('are warned of when their task goes by another name', async () => {
+  test('cause a warning if their task has another name', async () => {
     const { crew, store } = { ...paying(memoryStore()), store: undefined as never }
     await crew.kickoff({ id: 'one' })
     void store
@@ -296,7 +296,7 @@ describe('calls that must not be repeated', () => {
     assert.match(String(orphaned[1]?.holds), /1 call that must not be repeated/)
   })
 
-  test('are not made by a second run while the first may still make them: the latest run must be at rest, or named', async () => {
+  test('are not made by a second run while the first may still make them: the latest run must rest, or be named', async () => {
     const store = memoryStore()
     const { crew } = diamond({ store })
     const { promise: hanging, resolve: go } = Promise.withResolvers<void>()
@@ -310,7 +310,7 @@ describe('calls that must not be repeated', () => {
   })
 })
 
-describe('a call with what cannot be', () => {
+describe('a call with a wrong argument', () => {
   test('names it and says what to do, and makes no run', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
@@ -386,7 +386,7 @@ test('inserting, removing, renaming and reordering tasks never puts an output on
               : await crew.resume('r', { removed })
         assert.deepEqual(
           result.tasks.map(({ name, raw }) => [name, raw]),
-          // a completed run is not gone on with: it has no output for a task that it never had
+          // a completed run is not continued: it has no output for a task that it never had
           now.map((name) => [
             name,
             how === 'resume' && through === old.at(-1) && !old.includes(name) ? '' : `made by ${name}`,

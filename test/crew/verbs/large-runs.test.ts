@@ -1,4 +1,4 @@
-// Runs with very much in their journals.
+// Runs with very large journals.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'

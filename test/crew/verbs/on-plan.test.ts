@@ -1,5 +1,4 @@
-// Who is asked before something is done: the plan that was shown is the one that is carried out, and it is made from
-// one reading.
+// onPlan: the plan that it receives is the plan that is executed, and both come from one reading.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Crew, Plan, RunPromise } from 'reprise'
@@ -24,7 +23,7 @@ for (const [verb, call] of Object.entries(verbs)) {
       return { ...made, crew: made.crew as Crew, calls: made.model.calls.length }
     }
 
-    test('sees what is done then', async () => {
+    test('sees what is executed then', async () => {
       const { crew, model, calls } = await scene()
       const plans: Plan[] = []
       await call(crew, (plan) => plans.push(plan) > 0)
@@ -32,7 +31,7 @@ for (const [verb, call] of Object.entries(verbs)) {
       assert.deepEqual(asked(model, calls), plans[0]?.execute)
     })
 
-    test('that says no leaves everything as it was', async () => {
+    test('that refuses leaves everything as it was', async () => {
       const { crew, model, calls } = await scene()
       const before = await crew.runs().page()
       await assert.rejects(
@@ -41,11 +40,11 @@ for (const [verb, call] of Object.entries(verbs)) {
       )
       assert.deepEqual(await crew.runs().page(), before)
       assert.equal(model.calls.length, calls)
-      // nobody holds the run that was looked at
+      // the refused plan holds no lease on the run
       assert.equal((await crew.run('half').resume()).status, 'completed')
     })
 
-    test('that says neither is told so', async () => {
+    test('that returns neither yes nor no is reported', async () => {
       const { crew } = await scene()
       await assert.rejects(
         call(crew, () => undefined as never),
@@ -55,7 +54,7 @@ for (const [verb, call] of Object.entries(verbs)) {
   })
 }
 
-test('a plan that was overtaken while somebody thought about it is shown again', async () => {
+test('a plan that was overtaken during its review is shown again', async () => {
   const { crew } = diamond()
   await crew.kickoff({ id: 'half', inputs, through: 'left' })
   const plans: (readonly string[])[] = []
@@ -71,7 +70,7 @@ test('a plan that was overtaken while somebody thought about it is shown again',
   assert.equal(result.task('join').status, 'inherited')
 })
 
-test('no run is read twice for a plan, a replay, a fork, a refresh or a resume', async () => {
+test('a plan, a replay, a fork, a refresh and a resume read each run once', async () => {
   const store = newStore()
   let reads: string[] = []
   const counting = new Proxy(store, {

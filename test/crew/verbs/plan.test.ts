@@ -1,4 +1,4 @@
-// Plans: what would be executed and why, what it may take, and that executing does exactly that.
+// Plans: what would be executed and why, its estimated cost, and that the execution does exactly that.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Plan, type RunResult } from 'reprise'
@@ -18,7 +18,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     return diamond({ store: first.store, texts: { left: 'Go left, slowly' }, ...(answers ? { answers } : {}) })
   }
 
-  test('is planned as exactly that task and its descendants, with the field that changed', async () => {
+  test('is planned as exactly that task and its descendants, with the changed field', async () => {
     const { crew, model } = await changed()
     const plan = await crew.plan()
     assert.deepEqual(actions(plan), [
@@ -38,7 +38,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(model.calls.length, 0)
   })
 
-  test('is executed by refresh, with what depends on it, when its output comes out different', async () => {
+  test('is executed by refresh, with what depends on it if its output changes', async () => {
     const { crew, model } = await changed({ left: 'left, but slowly', join: 'another join' })
     const fresh = await crew.refresh()
     assert.deepEqual(asked(model), ['left', 'join', 'end'])
@@ -53,7 +53,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.deepEqual(fresh.stale, [])
   })
 
-  test('is executed alone when its output comes out equal', async () => {
+  test('is executed alone if its output comes out equal', async () => {
     const { crew, model, store } = await changed()
     const fresh = await crew.refresh()
     assert.deepEqual(asked(model), ['left'])
@@ -74,7 +74,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(again.task('left').raw, 'left, but slowly')
   })
 
-  test('is decided anew after a crash: what was offered is still there, and the parent may be gone', async () => {
+  test('is decided again after a crash: offered outputs are still there, and the parent may be gone', async () => {
     const { crew, model, store } = await changed()
     const stopped = await crew.fork({ id: 'half', through: 'left' })
     assert.equal(stopped.status, 'suspended')
@@ -85,7 +85,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
     assert.equal(String(whole), 'end')
   })
 
-  test('has its descendant executed after all when a person has it executed again', async () => {
+  test('has its descendant executed after all if a person has it executed again', async () => {
     const { crew, model } = await changed()
     await crew.fork({ id: 'half', through: 'left' })
     await crew.run('half').invalidate('join')
@@ -95,10 +95,10 @@ describe('a changed prompt in a diamond of six tasks', () => {
   })
 })
 
-describe('estimates', () => {
+describe('the estimates of a plan', () => {
   const prices = { 'scripted/script': { input: 1000, output: 10_000 } }
 
-  test('of a task that was never executed are unknown, and so is the sum; not 0', async () => {
+  test('are unknown for a task that was never executed, and so is the sum, not 0', async () => {
     const { crew } = diamond({ more: { prices } })
     const plan = await crew.plan({ inputs })
     assert.equal(plan.of, 'kickoff')
@@ -109,7 +109,7 @@ describe('estimates', () => {
     assert.match(String(plan), /unknown, never completed before/)
   })
 
-  test('are the medians of earlier runs, and stand beside what it took in the end', async () => {
+  test('are the medians of earlier runs, shown beside the actual cost in the end', async () => {
     const store = memoryStore()
     for (const input of [100, 900, 300]) {
       const script = [{ when: 'Task: Stay aside', reply: 'side', usage: { input, output: 10 } }]
@@ -131,7 +131,7 @@ describe('estimates', () => {
     assert.deepEqual((await crew.run(result.runId).view()).plan, result.plan)
   })
 
-  test('know what an output took that is only inherited in the newest runs', async () => {
+  test('include the cost of an output that the newest runs only inherited', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     for (let times = 0; times < 20; times++) await crew.replay('end')
@@ -151,7 +151,7 @@ describe('estimates', () => {
     return new Crew({ name: 'reports', tasks: [fetch, note, pack], store, prices })
   }
 
-  test('of functions, and of crews of functions, are what they took before: nobody knows what one calls', async () => {
+  test('for functions, and for crews of functions, are their earlier costs', async () => {
     const crew = withFunctions()
     assert.deepEqual((await crew.plan()).estimate.unknown, ['fetch', 'note', 'pack'])
     assert.match(String(await crew.plan()), /fetch .*; tokens and cost unknown, never completed before\n/)
@@ -170,7 +170,7 @@ describe('estimates', () => {
     assert.deepEqual((await crew.run(runId).view()).plan?.[0]?.estimate, none)
   })
 
-  test('say of which functions a change would not be noticed: those without a version that are not executed', async () => {
+  test('name the functions whose changes would go unnoticed: those without a version that are not executed', async () => {
     const crew = withFunctions()
     await crew.kickoff()
     const unseen = async (from: string) => (await crew.plan({ from })).warnings
@@ -187,7 +187,7 @@ describe('estimates', () => {
     assert.deepEqual((await versioned.plan({ of: 'fork' })).warnings, [])
   })
 
-  test('of a model without a price have tokens and no cost', async () => {
+  test('for a model without a price have tokens and no cost', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     const plan = await crew.plan({ from: 'end' })
@@ -198,7 +198,7 @@ describe('estimates', () => {
 })
 
 describe('a plan', () => {
-  test('of a resume says what is there, what goes on behind which step, and what starts anew', async () => {
+  test('of a resume lists what exists, what continues after which step, and what starts over', async () => {
     const { crew, store } = diamond({ script: [{ when: 'Task: Join', error: 'no power' }] })
     await assert.rejects(crew.kickoff({ id: 'r', inputs }))
     const plan = await crew.plan({ of: 'resume' })
@@ -221,7 +221,7 @@ describe('a plan', () => {
     assert.deepEqual(reasonsOf(plan, 'work')?.reasons, ['it continues with its run r/work#1'])
   })
 
-  test('of a resume is what the resume does: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {
+  test('of a resume matches the resume: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {
     const first = diamond()
     await first.crew.kickoff({ inputs })
     const { crew, model, store } = diamond({ store: first.store, texts: { left: 'Go left, slowly' } })
@@ -237,7 +237,7 @@ describe('a plan', () => {
     await assert.rejects(crew.plan({ of: 'resume', runId: 'gone' }), { code: 'RUN_CANCELLED' })
   })
 
-  test('takes an upstream task that has no output for one that may give the same', async () => {
+  test('treats an upstream task without an output as one that may return the same', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'r', inputs, through: 'join' })
     await crew.run('r').invalidate('start')
@@ -248,7 +248,7 @@ describe('a plan', () => {
     assert.deepEqual(asked(model, calls), ['start', 'end'])
   })
 
-  test('of a run that stops after a task counts no further', async () => {
+  test('of a run that stops after a task counts only up to there', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     const plan = await crew.plan({ from: 'left', through: 'left' })
@@ -281,7 +281,7 @@ describe('a plan', () => {
   })
 })
 
-test('the plan of a replay says what becomes of a function that must not be called twice', async () => {
+test('names in a replay what happens to a once function', async () => {
   let calls = 0
   const get = new Task({ name: 'get', effect: 'read', run: ({ inputs: given }) => `got ${JSON.stringify(given)}` })
   const file = new Task({ name: 'file', version: '1', run: () => `filed ${++calls}` })

@@ -1,4 +1,4 @@
-// Outputs that any run of the crew has made from the same, taken instead of being made again.
+// Reuse: outputs that any run of the crew made from the same inputs are taken instead of being made again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -8,7 +8,7 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
 
 describe('a kickoff that reuses outputs', () => {
-  test('executes nothing that some run of the crew has made from the same', async () => {
+  test('executes nothing that some run of the crew made from the same inputs', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ inputs: { ...inputs, topic: 'fire' } })
@@ -20,14 +20,14 @@ describe('a kickoff that reuses outputs', () => {
     assert.equal(String(again), 'end')
   })
 
-  test('executes what was made from something else, and finds what follows when it comes out equal', async () => {
+  test('executes what was made from other inputs, and reuses what follows if it comes out equal', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ inputs: { ...inputs, topic: 'fire' }, reuse: true })
     assert.deepEqual(asked(model, 6), ['start'])
   })
 
-  test('says in its plan what is there, and what shows only later', async () => {
+  test('plans what exists, and what is only known later', async () => {
     const { crew } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     const plan = await crew.plan({ of: 'kickoff', inputs: { ...inputs, topic: 'fire' }, reuse: true })
@@ -41,7 +41,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.match(plan.tasks[1]?.reasons[0] ?? '', /is known when start is done/)
   })
 
-  test('makes anew what was made by a once call, whoever made that: the agent, a coworker or a crew', async () => {
+  test('makes again what a once call made, of the agent, a coworker or a crew', async () => {
     let paid = 0
     const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => ++paid })
     const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay', context: '' } }
@@ -67,7 +67,7 @@ describe('a kickoff that reuses outputs', () => {
     }
   })
 
-  test('takes none that is older than said', async () => {
+  test('takes no output older than the limit', async () => {
     let clock = Date.now() - 7_200_000
     const { crew, model } = diamond({ store: memoryStore({ now: () => clock }) })
     await crew.kickoff({ inputs })
@@ -83,7 +83,7 @@ describe('a kickoff that reuses outputs', () => {
     })
   })
 
-  test('goes on reusing after a pause, and does not need the run that it took from any more', async () => {
+  test('continues to reuse after a pause, and no longer needs the run that it took from', async () => {
     const { crew, model, store } = diamond()
     await crew.kickoff({ id: 'first', inputs })
     await crew.kickoff({ id: 'second', inputs, reuse: true, through: 'left' })
@@ -93,7 +93,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.equal(String(await crew.kickoff({ id: 'second' })), String(whole))
   })
 
-  test('executes a task that a person wants executed again', async () => {
+  test('executes a task that a person has executed again', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ id: 'second', inputs, reuse: true, through: 'left' })
@@ -103,7 +103,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.deepEqual(asked(model, calls), ['start'])
   })
 
-  test('takes no person’s value, nothing of another crew, and nothing that a once call went into', async () => {
+  test('takes no person’s value, no output of another crew, and none with a once call', async () => {
     const store = memoryStore()
     const { crew } = diamond({ store })
     await crew.kickoff({ id: 'first', inputs, through: 'start' })

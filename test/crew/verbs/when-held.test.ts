@@ -1,5 +1,5 @@
-// The same id while the run is under way: a call that was told to follow waits for whoever executes the run, does
-// nothing twice, and continues the run when it is left.
+// A kickoff with the id of an active run and `whenHeld: 'follow'` waits for its holder, repeats nothing, and continues
+// the run if it is released.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Logger } from 'reprise'
@@ -36,8 +36,8 @@ function waiting({ store = newStore(), fail = false, ask = false } = {}) {
 /** Some process on another machine. */
 const elsewhere: Owner = { host: 'box1.example', pid: 4242, start: '1', boot: 'b1', instance: 'i1' }
 
-describe('a kickoff that is told to follow', () => {
-  test('gives the result of the run that another call executes, and does nothing itself', async () => {
+describe('a kickoff that follows', () => {
+  test('returns the result of the run that another call executes, and executes nothing itself', async () => {
     const { crew, store, open, calls } = waiting()
     const one = crew.kickoff({ id: 'r', inputs })
     await one.started
@@ -61,7 +61,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'run.resumed').length, 0)
   })
 
-  test('of many at once with a new id one creates the run, and all give its result', async () => {
+  test('many times at once with a new id creates one run, and all calls return its result', async () => {
     const { crew, open, calls } = waiting()
     const all = Array.from({ length: 20 }, () => crew.kickoff(follow))
     open()
@@ -70,7 +70,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal(calls(), 1)
   })
 
-  test('is refused at once when its inputs are not those of the run', async () => {
+  test('is refused at once if its inputs differ from those of the run', async () => {
     const { crew, open } = waiting()
     const one = await crew.kickoff({ id: 'r', inputs }).started
     await assert.rejects(crew.kickoff({ ...follow, inputs: { topic: 'fire' } }), { code: 'INPUTS_DIFFER' })
@@ -78,7 +78,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal((await one.result()).status, 'completed')
   })
 
-  test('stops to follow when its signal aborts, and leaves the run alone', async () => {
+  test('stops following when its signal aborts, and leaves the run alone', async () => {
     const { crew, open } = waiting()
     const one = await crew.kickoff({ id: 'r', inputs }).started
     const client = new AbortController()
@@ -90,10 +90,10 @@ describe('a kickoff that is told to follow', () => {
     await assert.rejects(crew.kickoff({ ...follow, signal: client.signal }), { code: 'RUN_HELD' })
     open()
     assert.equal((await one.result()).status, 'completed')
-    assert.equal((await run.result()).raw, 'after call 1', 'the handle waits for whoever executes it')
+    assert.equal((await run.result()).raw, 'after call 1', 'the handle waits for the executing call')
   })
 
-  test('rejects with what the run fails with, and does not try it again', async () => {
+  test('rejects with the failure of the run, and does not retry it', async () => {
     const { crew, store, open } = waiting({ fail: true })
     const one = crew.kickoff({ id: 'r', inputs })
     await one.started
@@ -104,7 +104,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'run.failed').length, 1)
   })
 
-  test('gives the question at which the run stops, and continues it when it is called again with the answer there', async () => {
+  test('returns the question at which the run stops, and continues it when called again with the answer there', async () => {
     const { crew, open, calls } = waiting({ ask: true })
     const one = await crew.kickoff({ id: 'r', inputs }).started
     const two = crew.kickoff(follow)
@@ -118,7 +118,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal(calls(), 1)
   })
 
-  test('takes a run up that somebody held only for a moment, as for recording an answer', async () => {
+  test('continues a run that was held only for a moment, for example to record an answer', async () => {
     const { crew, store, open } = waiting({ ask: true })
     open()
     const { questions } = await crew.kickoff({ id: 'r', inputs })
@@ -130,7 +130,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal((await call).status, 'completed')
   })
 
-  test('takes a run over whose holder is gone without a word', async () => {
+  test('takes over a run whose holder is gone without notice', async () => {
     const { crew, store, open, working, calls } = waiting()
     const stop = new AbortController()
     const one = crew.kickoff({ id: 'r', inputs, signal: stop.signal })
@@ -146,7 +146,7 @@ describe('a kickoff that is told to follow', () => {
     assert.equal((await run.result()).status, 'completed')
   })
 
-  test('takes up a run that is queued, and one that its holder hands back between two steps', async () => {
+  test('continues a queued run, and one that its holder releases between two steps', async () => {
     const { crew, open, working, calls } = waiting()
     await crew.enqueue({ id: 'r', inputs })
     const slice = crew.advance('r', { until: 0 })
@@ -160,14 +160,14 @@ describe('a kickoff that is told to follow', () => {
     assert.equal((await crew.kickoff({ ...follow, id: 'r2' })).status, 'completed')
   })
 
-  test('refuses another word than refuse or follow', async () => {
+  test('refuses values other than refuse and follow', async () => {
     const { crew } = waiting()
     const error = await refusal(() => crew.kickoff({ id: 'r', inputs, whenHeld: 'wait' as never }))
     assert.deepEqual([error.code, /whenHeld is "wait".*refuse.*follow/.test(error.message)], ['OPTION_INVALID', true])
   })
 })
 
-/** The lease of a run under way, by somebody to whom it looks abandoned. */
+/** Takes the lease of an active run, as a process that sees it as abandoned. */
 async function taken(store: Store): Promise<Awaited<ReturnType<Store['acquire']>>> {
   const holder = await store.holder('r')
   assert.ok(holder)

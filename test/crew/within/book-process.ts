@@ -1,5 +1,4 @@
-// A book in a process of its own, which may be killed: kicks it off in the store that it is told, and says what came of
-// it.
+// A book in a process that may be killed: kicks it off in the given store and prints the outcome.
 import { Agent, Crew, Task } from 'reprise'
 
 if (import.meta.main) {

@@ -1,4 +1,4 @@
-// What the tests of kickoffs within functions share: a book whose chapters are written by a crew for each of them.
+// Shared by the tests of kickoffs within functions: a book whose chapters are each written by a crew.
 import { Agent, Crew, Task, tool, type CodeContext, type CodeTaskOptions, type CrewOptions } from 'reprise'
 import { z } from 'zod'
 import type { Store } from '../../../src/stores/store.ts'
@@ -7,13 +7,13 @@ import { newStore } from '../../engine/support.ts'
 
 export interface Scene {
   readonly store?: Store
-  /** Of the crew that writes a chapter. */
+  /** The store of the crew that writes a chapter. */
   readonly chapterStore?: Store
   readonly script?: readonly ScriptEntry[]
   readonly humanInput?: boolean
   readonly effect?: CodeTaskOptions['effect']
   readonly maxSeconds?: number
-  /** Of the function. */
+  /** The name of the function. */
   readonly name?: string
   readonly more?: Partial<CrewOptions>
   readonly chapters?: readonly string[]

@@ -1,4 +1,4 @@
-// What a function task kicked off goes where its run goes.
+// Runs that a function task kicked off follow their parent.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ import { book } from './book.ts'
 const approve = { decision: 'approve' } as const
 
 describe('the name of a run that a function kicked off', () => {
-  test('says which run it works for, and by what that knows it', () => {
+  test('contains the parent run and its key there', () => {
     const run = 'b/chapters#1/1.0/one#2'
     assert.equal(parentRunId(run), 'b')
     assert.equal(parentRunId(`${run}/sub#1`), run)
@@ -25,13 +25,13 @@ describe('the name of a run that a function kicked off', () => {
     assert.equal(childAddress('chapters', 'chapters#1/1.0/one#2'), 'chapters/one')
   })
 
-  test('is none that a run can be given, nor is one whose children would have such names', async () => {
+  test('cannot be given to a run, nor can an id whose children would have such names', async () => {
     const { crew } = book()
     for (const id of ['b/chapters#1/1.0/one#1', 'b/chapters#1/1.0'])
       assert.equal((await refusal(() => crew.kickoff({ id }))).code, 'OPTION_INVALID')
   })
 
-  test('is made from any id: without what means something in a path, and not too long', async () => {
+  test('is made from any id, without special characters of paths and not too long', async () => {
     const { crew, store } = book({
       run: async ({ chapter, context }) => {
         await chapter.kickoff({ id: `${context.runId}: a/b#1 100%`, inputs: { chapter: 'one' } })
@@ -49,7 +49,7 @@ describe('the name of a run that a function kicked off', () => {
 })
 
 describe('a run that a function kicked off', () => {
-  test('is exported and imported with the run that it works for, which continues with it', async () => {
+  test('is exported and imported with its parent, which continues with it', async () => {
     await using folder = await temporaryFolder()
     const { crew, asked } = book({ humanInput: true, chapters: ['one', 'two'] })
     await crew.kickoff({ id: 'b' })
@@ -67,7 +67,7 @@ describe('a run that a function kicked off', () => {
     assert.equal(asked('Task: Polish'), 2)
   })
 
-  test('is copied with it to another store', async () => {
+  test('is copied with its parent to another store', async () => {
     const { crew, store } = book({ chapters: ['one'] })
     await crew.kickoff({ id: 'b' })
     const to = newStore()
@@ -75,7 +75,7 @@ describe('a run that a function kicked off', () => {
     assert.equal((await stateOf(to, 'b/chapters#1/1.0/one#1')).status, 'completed')
   })
 
-  test('is deleted with it, whatever it waits for', async () => {
+  test('is deleted with its parent, whatever it waits for', async () => {
     const { crew, store } = book({ humanInput: true })
     await crew.kickoff({ id: 'b' })
     assert.equal((await store.list({}, { limit: 9 })).rows.length, 5)
@@ -83,7 +83,7 @@ describe('a run that a function kicked off', () => {
     assert.deepEqual((await store.list({}, { limit: 9 })).rows, [])
   })
 
-  test('is no run of its own in lists and lineage, and says for which run it works', async () => {
+  test('is a child of its parent in lists and lineage', async () => {
     const { crew, chapter, store } = book({ chapters: ['one'] })
     await crew.kickoff({ id: 'b' })
     const again = await crew.replay('chapters', { id: 'c' })
@@ -98,7 +98,7 @@ describe('a run that a function kicked off', () => {
     assert.equal((await chapters.run('b/chapters#1/1.0/one#1').view()).caller, 'b')
   })
 
-  test('is in the timeline within the call that kicked it off', async () => {
+  test('is in the timeline inside the call that kicked it off', async () => {
     const { crew, store } = book({ chapters: ['one'] })
     await crew.kickoff({ id: 'b' })
     const { attempts } = await readTimeline(store, 'b')
@@ -110,24 +110,28 @@ describe('a run that a function kicked off', () => {
 })
 
 for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
-  test(`what a function kicked off waits, continues and is deleted with its run in ${kind}`, { skip }, async () => {
-    await using folder = await temporaryFolder()
-    await using place = await storePlace(kind, folder.path)
-    const store = await openStore(place.url)
-    try {
-      const { crew } = book({ store, humanInput: true, chapters: ['one', 'two'] })
-      const run = await crew.enqueue({ id: 'b' })
-      assert.equal((await crew.advance('b')).status, 'waiting')
-      const { questions } = await run.view()
-      assert.equal(questions.length, 2)
-      for (const { id } of questions) await run.answer(id, approve)
-      assert.deepEqual(await crew.advance('b'), { status: 'completed' })
-      assert.equal((await stateOf(store, 'b/chapters#1/1.0/one#1')).status, 'completed')
-      assert.equal((await run.view()).usage.calls, 7)
-      await run.delete()
-      assert.deepEqual((await store.list({}, { limit: 9 })).rows, [])
-    } finally {
-      await store.close()
-    }
-  })
+  test(
+    `a run that a function kicked off waits, continues and is deleted with its parent in ${kind}`,
+    { skip },
+    async () => {
+      await using folder = await temporaryFolder()
+      await using place = await storePlace(kind, folder.path)
+      const store = await openStore(place.url)
+      try {
+        const { crew } = book({ store, humanInput: true, chapters: ['one', 'two'] })
+        const run = await crew.enqueue({ id: 'b' })
+        assert.equal((await crew.advance('b')).status, 'waiting')
+        const { questions } = await run.view()
+        assert.equal(questions.length, 2)
+        for (const { id } of questions) await run.answer(id, approve)
+        assert.deepEqual(await crew.advance('b'), { status: 'completed' })
+        assert.equal((await stateOf(store, 'b/chapters#1/1.0/one#1')).status, 'completed')
+        assert.equal((await run.view()).usage.calls, 7)
+        await run.delete()
+        assert.deepEqual((await store.list({}, { limit: 9 })).rows, [])
+      } finally {
+        await store.close()
+      }
+    },
+  )
 }

@@ -1,4 +1,4 @@
-// What a function task kicks off works for its run.
+// A run that a function task kicks off is a child of the task's run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Crew, Task, type RepriseError } from 'reprise'
@@ -8,7 +8,7 @@ import { book } from './book.ts'
 const children = ['one', 'two', 'three', 'four'].map((name) => `b/chapters#1/1.0/${name}#1`)
 
 describe('a kickoff within a function task', () => {
-  test('is a child run of its run, in its store, named after the call and its own id', async () => {
+  test('is a child run in the store of its parent, named after the call and its own id', async () => {
     const { crew, store, warnings } = book()
     const result = await crew.kickoff({ id: 'b' })
     assert.equal(result.status, 'completed')
@@ -27,7 +27,7 @@ describe('a kickoff within a function task', () => {
     assert.deepEqual(warnings, [])
   })
 
-  test('counts for its run and its task with all that it takes', async () => {
+  test('counts its whole usage for its parent and its task', async () => {
     const { crew, model } = book()
     const result = await crew.kickoff({ id: 'b' })
     assert.equal(model.calls.length, 13)
@@ -40,7 +40,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(row?.usage.calls, 13)
   })
 
-  test('is in the plan of its task, with what it took before', async () => {
+  test('is in the plan of its task, with its earlier cost', async () => {
     const prices = { 'scripted/script': { input: 1000, output: 1000 } }
     const { crew } = book({ more: { prices } })
     assert.deepEqual((await crew.plan()).estimate.unknown, ['chapters', 'note'])
@@ -51,7 +51,7 @@ describe('a kickoff within a function task', () => {
     assert.match(String(plan), /^ +execute +chapters .*; about 1,320 tokens, \$1\.32 \(median of 1\)$/m)
   })
 
-  test('is found again by its id after a crash at any append, and repeats nothing', async () => {
+  test('is found by its id after a crash at any append, and repeats nothing', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, store, model, filed } = book()
       const dead = dying(store)
@@ -63,7 +63,7 @@ describe('a kickoff within a function task', () => {
     })
   })
 
-  test('is found again without an id, by its crew and inputs, in whatever order they are kicked off', async () => {
+  test('is found without an id by its crew and inputs, in any order of kickoffs', async () => {
     let reversed = false
     const list = ['one', 'two', 'three', 'three']
     const store = newStore()
@@ -88,11 +88,11 @@ describe('a kickoff within a function task', () => {
     ])
     assert.equal(asked('Task: Polish'), 4)
     assert.ok(chapter)
-    // all that was taken is counted once, whatever attempt it was taken in
+    // all usage is counted once, whatever attempt it was in
     assert.equal(result.usage.spent.calls, asked('Task:'))
   })
 
-  test('never hands a result to other inputs: with the same id they are executed anew', async () => {
+  test('never returns a result for other inputs: with the same id they are executed again', async () => {
     let topic = 'one'
     const { crew, warnings, asked } = book({
       chapters: [],
@@ -110,7 +110,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(result.usage.spent.calls, asked('Task:'))
   })
 
-  test('that fails rejects as any kickoff does; a resume goes on inside of it', async () => {
+  test('that fails rejects as any kickoff does, and a resume continues inside it', async () => {
     let broken = true
     const scene = book({
       script: [
@@ -132,7 +132,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(scene.asked('Task: Draft two'), 2)
   })
 
-  test('makes a function that catches its failure no different from one that is told of it', async () => {
+  test('has the same failure for a function that catches it live as after a resume', async () => {
     const { crew } = book({
       script: [{ when: 'Task: Polish', error: 'no' }],
       run: ({ chapter }) => chapter.kickoff({ inputs: { chapter: 'one' } }).then(String, () => 'none'),
@@ -144,7 +144,7 @@ describe('a kickoff within a function task', () => {
     assert.equal((await crew.run('b').view()).usage.calls, 3)
   })
 
-  test('of a run that was deleted, and of a function that a person has executed again, begins anew', async () => {
+  test('of a deleted run, and of a function that a person has executed again, starts over', async () => {
     const { crew, asked, store } = book()
     await crew.kickoff({ id: 'b', through: 'chapters' })
     assert.equal(asked('Task: Polish'), 4)
@@ -157,7 +157,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(asked('Task: Polish'), 12)
   })
 
-  test('makes no once call again in a replay of its task', async () => {
+  test('repeats no once call in a replay of its task', async () => {
     const { crew, filed, asked } = book()
     await crew.kickoff({ id: 'b' })
     assert.equal(filed.length, 4)
@@ -167,7 +167,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(filed.length, 4)
   })
 
-  test('makes no once call again in a run that is made from one that has not ended', async () => {
+  test('repeats no once call in a run derived from an unfinished one', async () => {
     const { crew, filed } = book({ humanInput: true })
     await crew.kickoff({ id: 'b' })
     assert.equal(filed.length, 4)
@@ -181,7 +181,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(filed.length, 4)
   })
 
-  test('runs within a crew that is a task, and a crew that it kicks off has crews in turn', async () => {
+  test('works within a nested crew, and the crew that it starts may have nested crews', async () => {
     const { crew, store } = book()
     const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'book', crew })], store })
     const kicks = new Task({
@@ -196,7 +196,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(result.usage.spent.calls, 13)
   })
 
-  test('under an id that is in progress is refused, and after that it has the result of the first', async () => {
+  test('under an id in progress is refused, and has the result of the first afterwards', async () => {
     const { crew, asked } = book({
       run: async ({ chapter }) => {
         const kick = () => chapter.kickoff({ id: 'same', inputs: { chapter: 'one' } })
@@ -210,7 +210,7 @@ describe('a kickoff within a function task', () => {
     assert.equal(asked('Task: Polish'), 1)
   })
 
-  test('that is given up with the time of its function stops, and goes on in the next attempt', async () => {
+  test('that is abandoned with the time of its function stops, and continues in the next attempt', async () => {
     let slow = true
     const { crew, asked, store } = book({
       script: [{ when: (text) => slow && text.includes('Task: Polish'), error: { status: 503, retryAfter: 20 } }],

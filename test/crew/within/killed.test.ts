@@ -1,4 +1,4 @@
-// A function whose process is killed while what it kicked off is under way repeats nothing but what was in flight.
+// A function whose process is killed during its kickoffs repeats only the calls in flight.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ async function repliesIn(store: Store): Promise<number> {
 
 describe('a function that kicks off four crews', { timeout: 120_000 }, () => {
   for (const moment of ['before', 'after']) {
-    test(`ends as an undisturbed one when its life is over ${moment} any entry, and pays for no recorded step again`, async () => {
+    test(`ends as an undisturbed one when its life ends ${moment} any entry, and pays for no recorded step twice`, async () => {
       for (let number = 1; ; number++) {
         const store = newStore()
         const scene = book({ store })
@@ -43,7 +43,7 @@ describe('a function that kicks off four crews', { timeout: 120_000 }, () => {
     })
   }
 
-  test('is resumed by another process after a SIGKILL, where the calls in flight are made again and no others', async () => {
+  test('is resumed by another process after a SIGKILL, which repeats only the calls in flight', async () => {
     await using folder = await temporaryFolder()
     const held: ServerResponse[] = []
     const half = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-// A function task that is renamed or removed while what it kicked off is under way.
+// A function task that is renamed or removed during its kickoffs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
@@ -7,7 +7,7 @@ import { book } from './book.ts'
 
 const approve = { decision: 'approve' } as const
 
-test('a function that is renamed continues its children, and asks their questions under its new name', async () => {
+test('a renamed function continues its children, and asks their questions under its new name', async () => {
   const store = newStore()
   const first = book({ store, humanInput: true, chapters: ['one', 'two'] })
   await first.crew.kickoff({ id: 'b' })
@@ -28,7 +28,7 @@ test('a function that is renamed continues its children, and asks their question
   assert.deepEqual(filed, [])
 })
 
-test('a function that is removed has its children cancelled', async () => {
+test('the children of a removed function are cancelled', async () => {
   const store = newStore()
   await book({ store, humanInput: true, chapters: ['one'] }).crew.kickoff({ id: 'b' })
   const crew = new Crew({ name: 'book', tasks: [new Task({ name: 'end', effect: 'read', run: () => 'over' })], store })
@@ -37,7 +37,7 @@ test('a function that is removed has its children cancelled', async () => {
   assert.equal((await stateOf(store, 'b/chapters#1/1.0/one#1')).status, 'cancelled')
 })
 
-test('the once calls of what a function kicked off do not make those of other tasks doubtful', async () => {
+test("the once calls of a function's kickoffs do not put those of other tasks in doubt", async () => {
   const saved: string[] = []
   const { crew: scene, store } = book({ chapters: ['one'] })
   const [write] = scene.tasks

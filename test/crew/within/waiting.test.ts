@@ -1,4 +1,4 @@
-// What a function task kicked off waits, is cancelled, is stopped or used up a budget.
+// Runs that a function task kicked off and that wait, are cancelled or stopped, or use up a budget.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool, type AskedQuestion, type Guardrail } from 'reprise'
@@ -12,11 +12,11 @@ const approve = { decision: 'approve' } as const
 const ids = (questions: readonly { readonly id: string }[]): string[] => questions.map(({ id }) => id).toSorted()
 
 describe('a run that a function kicked off and that waits for a person', () => {
-  test('has the outer run wait, which shows its questions and passes the answers on', async () => {
+  test('makes the outer run wait, which shows its questions and passes the answers on', async () => {
     const { crew, asked, called, store } = book({ humanInput: true, chapters: ['one', 'two'] })
     const waiting = await crew.kickoff({ id: 'b' })
     assert.equal(waiting.status, 'suspended')
-    // both ask: one that waits does not keep the other from its work
+    // both ask: a waiting run does not block the other
     assert.deepEqual(ids(waiting.questions), ['chapters/one/q1', 'chapters/two/q1'])
     assert.deepEqual(ids((await crew.run('b').view()).questions), ids(waiting.questions))
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe('a run that a function kicked off and that waits for a person', () => {
     assert.equal((await stateOf(store, 'b')).attempts.get('chapters#2'), undefined)
   })
 
-  test('leaves its place to the next item, however few there may be at once', async () => {
+  test('gives its slot to the next item, however few may run at once', async () => {
     const { crew } = book({
       humanInput: true,
       chapters: ['one', 'two', 'three'],
@@ -51,7 +51,7 @@ describe('a run that a function kicked off and that waits for a person', () => {
     assert.equal((await crew.kickoff({ id: 'b' })).questions.length, 3)
   })
 
-  test('is asked about inline by onQuestion of the outer run, under the same ids', async () => {
+  test('asks inline through onQuestion of the outer run, under the same ids', async () => {
     const { crew, called } = book({ humanInput: true, chapters: ['one', 'two'] })
     const seen: AskedQuestion[] = []
     const onQuestion = (question: AskedQuestion): typeof approve => {
@@ -71,7 +71,7 @@ describe('a run that a function kicked off and that waits for a person', () => {
     assert.deepEqual(await crew.advance('b'), { status: 'completed' })
   })
 
-  test('has a person asked about a once function before that is called again, and a warning says so at once', async () => {
+  test('makes a once function ask a person before it is called again, with a warning at once', async () => {
     const { crew, warnings } = book({ humanInput: true, chapters: ['one'], effect: 'once' })
     await crew.kickoff({ id: 'b' })
     assert.match(
@@ -113,7 +113,7 @@ describe('a run that a function kicked off', () => {
     assert.equal(model.calls.length, calls)
   })
 
-  test('is stopped with the outer run by its signal, and goes on with it', async () => {
+  test('is stopped with the outer run by its signal, and continues with it', async () => {
     const stop = new AbortController()
     const { crew, asked } = book({
       script: [{ when: (text) => text.includes('Task: Polish') && (stop.abort(), false), reply: '' }],
@@ -124,7 +124,7 @@ describe('a run that a function kicked off', () => {
     assert.equal(asked('Task: Draft one'), 2)
   })
 
-  test('takes from the budget of the outer run, which asks for more', async () => {
+  test('uses the budget of the outer run, which asks for more', async () => {
     const { crew, model } = book({ more: { budget: { tokens: 500 } } })
     const waiting = await crew.kickoff({ id: 'b' })
     assert.deepEqual(
@@ -139,7 +139,7 @@ describe('a run that a function kicked off', () => {
     assert.equal(model.calls.length, 13)
   })
 
-  test('ends with the task when a person would rather fail than raise the budget, whatever the function catches', async () => {
+  test('ends with the task if a person fails it instead of raising the budget, whatever the function catches', async () => {
     const { crew } = book({
       more: { budget: { tokens: 200 } },
       run: ({ chapter }) => chapter.kickoff({ inputs: { chapter: 'one' } }).then(String, () => 'none'),
@@ -167,7 +167,7 @@ describe('a run that a function kicked off', () => {
     assert.equal(model.calls.length, 7)
   })
 
-  test('that the function does not wait for ends before its task does, or is cancelled where it waits', async () => {
+  test('that the function does not await ends before its task does, or is cancelled where it waits', async () => {
     const left = book({
       run: ({ chapter }) => {
         void chapter.kickoff({ id: 'left', inputs: { chapter: 'one' } })
@@ -197,7 +197,7 @@ describe('a kickoff that cannot be a child run', () => {
   const kick = ({ chapter }: { readonly chapter: Crew }) =>
     chapter.kickoff({ id: 'mine', inputs: { chapter: 'one' } }).then(String)
 
-  test('since its crew has another store is a run of its own, named by one warning, and its cost is unknown', async () => {
+  test('because its crew has another store is a run of its own, named by one warning, with an unknown cost', async () => {
     const other = memoryStore()
     const { crew, store, warnings } = scene({ chapterStore: other, run: kick })
     const result = await crew.kickoff({ id: 'b' })
@@ -216,7 +216,7 @@ describe('a kickoff that cannot be a child run', () => {
     assert.match(String(plan), /chapters .*unknown, it started runs that are not counted/)
   })
 
-  test('since a run of its id was there before continues that one', async () => {
+  test('because a run of its id existed before continues that one', async () => {
     const store = newStore()
     const { crew, chapter, asked, warnings } = scene({ store, chapterStore: store, run: kick })
     await chapter.kickoff({ id: 'mine', inputs: { chapter: 'one' } })
@@ -225,7 +225,7 @@ describe('a kickoff that cannot be a child run', () => {
     assert.match(warnings.join('\n'), /run mine, .* since a run with this id already exists/)
   })
 
-  test('since it is another verb is warned of too, and its cost is unknown', async () => {
+  test('because it is another verb causes a warning too, with an unknown cost', async () => {
     const store = newStore()
     const { crew, chapter, warnings } = scene({
       store,
@@ -238,7 +238,7 @@ describe('a kickoff that cannot be a child run', () => {
     assert.deepEqual((await crew.plan({ from: 'chapters' })).estimate.unknown, ['chapters'])
   })
 
-  test('does not keep the same store from being its store, however the crew names it', async () => {
+  test('is not one with the same store under another spelling', async () => {
     const store = newStore()
     const { crew, warnings } = scene({ store, chapterStore: store, run: kick })
     await crew.kickoff({ id: 'b' })
@@ -247,7 +247,7 @@ describe('a kickoff that cannot be a child run', () => {
   })
 })
 
-test('a tool and a guardrail that kick off a crew are warned about once each, and the cost of their task is unknown', async () => {
+test('a tool and a guardrail that kick off a crew cause one warning each, and the cost of their task is unknown', async () => {
   const { chapter, store, warnings, model } = book({ chapters: [] })
   const inner = chapter.with({ store })
   const logger = { info() {}, warn: (message: string) => void warnings.push(message) }

@@ -98,7 +98,7 @@ describe('a crew of JSON files', () => {
     )
   })
 
-  test('is found by its folder or its file, as a path or a URL; two YAML files in the folder come first', async () => {
+  test('is found by its folder or its file, as a path or a URL, but two YAML files in the folder come first', async () => {
     await inFolder(project, (folder) => {
       for (const place of [
         folder,
@@ -135,14 +135,14 @@ describe('a crew of JSON files', () => {
     assert.deepEqual(again.raw, 'Write for pilots // not a comment')
   })
 
-  test('has what beforeKickoff makes of these inputs', async () => {
+  test('passes these inputs through beforeKickoff', async () => {
     const model = scriptedModel([{ when: '', reply: (text) => /Task: (.+)/.exec(text)?.[1] ?? '' }])
     const options = { store: memoryStore(), beforeKickoff: () => ({ topic: 'ice', reader: 'all' }) }
     const result = await (await crewOf({}, options)).with({ model }).kickoff()
     assert.equal(result.task('find').raw, 'Find news on ice')
   })
 
-  test('takes what the code says in place of what the file says', async () => {
+  test('prefers values in the code to those in the file', async () => {
     const crew = await crewOf(withFields({ process: 'nonsense', max_rpm: 'many' }), {
       name: 'other',
       process: 'parallel',
@@ -155,7 +155,7 @@ describe('a crew of JSON files', () => {
     assert.deepEqual(crew.tasks[0]?.agent?.tools, [search])
   })
 
-  test('says whether a run continues when a task fails, under either name', async () => {
+  test('reads whether a run continues when a task fails, under either name', async () => {
     for (const name of ['onTaskFailure', 'on_task_failure']) {
       const crew = await crewOf(withFields({ [name]: 'continue' }))
       assert.equal(crew['~definition']({}).onTaskFailure, 'continue')
@@ -163,7 +163,7 @@ describe('a crew of JSON files', () => {
     }
   })
 
-  test('has a manager that is a model, or an agent that is not among its agents', async () => {
+  test('has a manager that is a model, or an agent outside its list of agents', async () => {
     const boss = { 'agents/boss.jsonc': '{ "role": "Boss", "goal": "g" }' }
     const fields = { process: 'hierarchical', manager_agent: 'boss' }
     const managed = await crewOf({ ...boss, ...withFields(fields) })
@@ -177,7 +177,7 @@ describe('a crew of JSON files', () => {
     assert.ok(spoken.models.includes('openai/gpt-4o'))
   })
 
-  test('may have its agents within, and tasks without a name', async () => {
+  test('may have inline agents, and tasks without a name', async () => {
     const crew = await crewOf(
       withFields({
         agents: { clerk: { role: 'Clerk', goal: 'g' } },
@@ -193,7 +193,7 @@ describe('a crew of JSON files', () => {
     )
   })
 
-  test('tells the logger what the crew can do without', async () => {
+  test('tells the logger about ignored fields', async () => {
     const warnings: string[] = []
     await inFolder(
       { ...project, ...withFields({ memory: true, cache: true, output_log_file: 'crew.log', colour: 'red' }) },
@@ -265,14 +265,14 @@ const fieldErrors: { readonly [what: string]: readonly [object, RegExp] } = {
   ],
   'inputs that are a list': [{ inputs: [1] }, /: inputs is a list; write a mapping: names and values/],
 }
-describe('says where it is', () => {
+describe('a mistake in JSON files is reported with its place:', () => {
   for (const [what, [fields, says]] of Object.entries(fieldErrors)) {
     test(what, async () => {
       assert.match(await refusal(withFields(fields)), says)
     })
   }
 
-  test('of the crew and of all its agents at once', async () => {
+  test('for the crew and all its agents at once', async () => {
     const message = await refusal({
       ...withFields({ verbose: 'loud' }),
       'agents/finder.jsonc': '{\n  "role": "R",\n  "goals": "g"\n}',
@@ -290,7 +290,7 @@ describe('says where it is', () => {
     )
   })
 
-  test('lines and columns are those of the file, whatever comments stand before', async () => {
+  test('with lines and columns of the file, whatever comments come before', async () => {
     const text =
       '/* a\n   b */ { // c\n  "name": "x", /* d */ "agents": ["finder"],\n  "tasks": [{ /* e */ "agent": "nobody", "description": "d" }]\n}'
     assert.match(
@@ -300,7 +300,7 @@ describe('says where it is', () => {
   })
 })
 
-test('comments become blanks, and what looks like one within a string stays', () => {
+test('comments become blanks, and comment-like text within a string stays', () => {
   assert.equal(
     blankComments('{"a": "// b /* c */ \\" //", // d\n"e": 1} /* f\ng */'),
     '{"a": "// b /* c */ \\" //",     \n"e": 1}     \n    ',

@@ -1,5 +1,5 @@
-// Files as CrewAI's users have them: what crew.py says there is said by name here, all mistakes come at once, and what
-// Reprise does not have is told to the logger where a crew can do without it.
+// Files as CrewAI's users have them: options replace crew.py, all mistakes are reported at once, and fields that
+// Reprise lacks and a crew can do without are logged.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -13,7 +13,7 @@ const staff = ['finder', 'writer', 'boss'].map((name) => `${name}:\n  role: ${na
 const work = 'write:\n  description: Write\ncheck:\n  description: Check\nfind:\n  description: Find\n'
 const office: Files = { agents: staff, tasks: work }
 
-/** The crew, and what it told its logger when it was made. */
+/** The crew, and the warnings that it logged when it was made. */
 async function told(files: Files, options: YamlCrewOptions = {}): Promise<{ crew: Crew; warnings: string[] }> {
   const warnings: string[] = []
   const crew = await crewOf(files, {
@@ -23,13 +23,13 @@ async function told(files: Files, options: YamlCrewOptions = {}): Promise<{ crew
   return { crew, warnings }
 }
 
-describe('what crew.py says is said by name', () => {
+describe('options in place of crew.py:', () => {
   const options: YamlCrewOptions = {
     order: ['find', 'write'],
     taskOptions: { find: { agent: 'finder' }, write: { agent: 'writer', context: ['find'] } },
   }
 
-  test('agents, contexts, and which tasks there are in which order', async () => {
+  test('agents, contexts, and the tasks with their order', async () => {
     const { tasks, agents } = await crewOf(office, options)
     assert.deepEqual(
       tasks.map((task) => [task.name, task.agent?.role, task.context?.map((other) => other.name)]),
@@ -58,13 +58,13 @@ describe('what crew.py says is said by name', () => {
     assert.match(model.calls[1]?.conversation ?? '', /--- find ---\nFind done/)
   })
 
-  test('in place of what the file says, which then need not be right', async () => {
+  test('they replace what the file says, which then need not be valid', async () => {
     const files = { ...office, tasks: 'find:\n  description: Find\n  agent: clerk\n  context: [later]\n' }
     const [task] = (await crewOf(files, { taskOptions: { find: { agent: 'boss', context: [] } } })).tasks
     assert.deepEqual([task?.agent?.role, task?.context], ['boss', []])
   })
 
-  test('agents and tasks themselves will do as well', async () => {
+  test('agents and tasks may be objects', async () => {
     await withFiles(office, (folder) => {
       const agents = loadAgents(join(folder, 'agents.yaml'))
       const own = new Agent({ role: 'own', goal: 'g' })
@@ -81,7 +81,7 @@ describe('what crew.py says is said by name', () => {
     })
   })
 
-  test('a manager by its name in the file, which is then not among the agents', async () => {
+  test('a manager is named as in the file, and then leaves the list of agents', async () => {
     const crew = await crewOf(office, { process: 'hierarchical', manager: 'boss' })
     assert.deepEqual(
       crew.agents.map(({ role }) => role),
@@ -112,7 +112,7 @@ describe('what crew.py says is said by name', () => {
     ],
     ['an order with a name twice', { order: ['find', 'find'] }, /^order has find twice; remove one$/],
     [
-      'an order that is no list',
+      "an order that isn't a list",
       { order: 'find' as never },
       /^order is "find"; give a list of at least one task name$/,
     ],
@@ -125,7 +125,7 @@ describe('what crew.py says is said by name', () => {
     })
   }
 
-  test('an order with a name that the file does not have is refused', async () => {
+  test('an order with a name that the file lacks is refused', async () => {
     const { code, message } = await refusal(office, { order: ['fnd'] })
     assert.deepEqual(
       [code, message],
@@ -134,7 +134,7 @@ describe('what crew.py says is said by name', () => {
   })
 })
 
-describe('all mistakes come at once', () => {
+describe('all mistakes are reported at once:', () => {
   const wrong: Files = {
     agents: 'a:\n  role: R\n  max_iter: many\n  verbose: loud\nb:\n  role: R\n  goal: G\na:\n  role: S\n',
     tasks: 't:\n  agent: c\nu:\n  description: D\n  agent: a\n  context: [t, v]\n',
@@ -168,7 +168,7 @@ describe('all mistakes come at once', () => {
     assert.ok(errors.every((error) => RepriseError.isInstance(error) && error.code === 'CREW_INVALID'))
   })
 
-  test('of two files that cannot be read, both', async () => {
+  test('both of two unreadable files', async () => {
     const { message } = await refusal({ agents: 'a: [', tasks: '' })
     assert.match(
       message,
@@ -176,14 +176,14 @@ describe('all mistakes come at once', () => {
     )
   })
 
-  test('of many, the first thirty', async () => {
+  test('the first thirty of many', async () => {
     const tasks = Array.from({ length: 40 }, (_, index) => `t${index}:\n  description:\n`).join('')
     const { message } = await refusal({ ...small, tasks })
     assert.equal(message.split('\n').length, 32)
     assert.match(message, /^there are 40 mistakes:\n[^]*\n {2}and 10 more$/)
   })
 
-  test('tasks without an agent are named together', async () => {
+  test('tasks without an agent in one message', async () => {
     const { message } = await refusal(office)
     assert.equal(
       message,
@@ -193,7 +193,7 @@ describe('all mistakes come at once', () => {
   })
 })
 
-describe('what a crew can do without is told to the logger', () => {
+describe('a field that a crew can do without is logged:', () => {
   for (const [kind, fields, says] of [
     ['agents', '  memory: true\n', /^config\/agents\.yaml:4:3: memory is true: Reprise has no memory; a run knows/],
     ['agents', '  planning: yes\n', /: planning is "yes": Reprise has no planning step/],
@@ -218,7 +218,7 @@ describe('what a crew can do without is told to the logger', () => {
     })
   }
 
-  test('once for all agents that ask for it', async () => {
+  test('once for all agents that have it', async () => {
     const agents = staff.replaceAll('  goal', '  memory: true\n  goal')
     const { warnings } = await told({ agents, tasks: 't:\n  description: D\n  agent: boss\n' })
     assert.deepEqual(
@@ -227,7 +227,7 @@ describe('what a crew can do without is told to the logger', () => {
     )
   })
 
-  test('by loadAgents and loadTasks too; a file in which something is wrong is only told that', async () => {
+  test('by loadAgents and loadTasks too, but not if the file has a mistake', async () => {
     await withFiles({ agents: `${small.agents}  memory: true\n`, tasks: `${small.tasks}  priority: 1\n` }, (folder) => {
       const warnings: string[] = []
       const logger = { info() {}, warn: (words: string) => warnings.push(words) }
@@ -240,7 +240,7 @@ describe('what a crew can do without is told to the logger', () => {
   })
 })
 
-describe('loads as it is meant', () => {
+describe('a CrewAI spelling loads as it is meant:', () => {
   test('agents and tasks below agents: and tasks:', async () => {
     const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ')
     const crew = await crewOf({
@@ -253,7 +253,7 @@ describe('loads as it is meant', () => {
     assert.equal(agents?.role, 'R')
   })
 
-  test('one name where a list is usual', async () => {
+  test('one name instead of a list', async () => {
     const tasks = 't:\n  description: D\nu:\n  description: D2\n  context: t\n  tools: search\n'
     const [, task] = (await crewOf({ ...small, tasks }, { tools: [search] })).tasks
     assert.deepEqual([task?.context?.map(({ name }) => name), task?.tools], [['t'], [search]])
@@ -270,7 +270,7 @@ describe('loads as it is meant', () => {
       )
   })
 
-  test('max_tokens, which is a setting of the model', async () => {
+  test('max_tokens, as a setting of the model', async () => {
     const settingsOf = async (fields: string) =>
       (await crewOf({ ...small, agents: `${small.agents}${fields}` })).agents[0]?.settings
     assert.deepEqual(await settingsOf('  max_tokens: 900\n'), { maxOutputTokens: 900 })
@@ -299,7 +299,7 @@ describe('loads as it is meant', () => {
     assert.match(message, /llm has base_url, which needs code; .+ models: \{ "own\/fast": … \}$/)
   })
 
-  test('Ollama at the address where it is anyway', async () => {
+  test('Ollama at its default address', async () => {
     for (const address of ['http://localhost:11434', 'http://127.0.0.1:11434/v1']) {
       const llm = `  llm: { model: ollama/llama3.3, base_url: "${address}" }\n`
       assert.equal((await crewOf({ ...small, agents: `${small.agents}${llm}` })).agents[0]?.model, 'ollama/llama3.3')
@@ -325,7 +325,7 @@ describe('loads as it is meant', () => {
     assert.deepEqual([agent?.injectDate, agent?.dateFormat], [true, '%d.%m.%Y'])
   })
 
-  test('tools by the last part of what CrewAI calls them', async () => {
+  test('tools by the last part of their CrewAI name', async () => {
     const agents = `${small.agents}  tools: ["custom:search", "crewai_tools:SerperDevTool"]\n`
     const other = { ...search, name: 'serper' }
     const [agent] = (await crewOf({ ...small, agents }, { tools: { search, SerperDevTool: other } })).agents
@@ -336,7 +336,7 @@ describe('loads as it is meant', () => {
   })
 })
 
-test('all tools of a list that are not given are named together', async () => {
+test('missing tools of a list are named together', async () => {
   const files = { ...small, agents: `${small.agents}  tools: ["custom:look", search, ask]\n` }
   const without = await refusal(files)
   assert.match(
@@ -350,7 +350,7 @@ test('all tools of a list that are not given are named together', async () => {
   )
 })
 
-test('the same crew as one that is written in TypeScript', async () => {
+test('crew files make the same crew as equal TypeScript', async () => {
   const fromFiles = await crewOf(office, { order: ['find'], taskOptions: { find: { agent: 'finder' } } })
   const finder = new Agent({ role: 'finder', goal: 'G' })
   assert.deepEqual(fromFiles.tasks, [new Task({ name: 'find', description: 'Find', agent: finder })])

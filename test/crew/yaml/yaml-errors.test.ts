@@ -1,4 +1,4 @@
-// What is wrong with agents.yaml and tasks.yaml is said with file, line and field, before anything is spent.
+// Mistakes in agents.yaml and tasks.yaml are reported with file, line and field, before anything is spent.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -92,7 +92,7 @@ const errors: {
     files: agent('  llm: gpt-4o\n  model: gpt-4o\n'),
     says: /^config\/agents\.yaml:5:3: agent a: llm and model set the same option; keep one$/,
   },
-  'a key that is no text': {
+  "a key that isn't text": {
     files: { ...small, agents: '? [a]\n: b\n' },
     says: /^config\/agents\.yaml:1:3: a key must be a text$/,
   },
@@ -247,7 +247,7 @@ const errors: {
   },
 }
 for (const [what, { files, options, says }] of Object.entries(errors)) {
-  test(`says where it is: ${what}`, async () => {
+  test(`a mistake in YAML is reported with its place: ${what}`, async () => {
     const { code, message } = await refusal(files, options)
     assert.match(message, says)
     assert.equal(code, 'CREW_INVALID')
@@ -259,7 +259,7 @@ for (const [kind, line, value] of [
   ['agents', '  knowledge_sources: [a]', 'a list'],
   ['tasks', '  input_files: [a]', 'a list'],
 ] as const) {
-  test(`${line.trim()} is refused: this version does not have it`, async () => {
+  test(`${line.trim()} is refused: this version lacks it`, async () => {
     const files = { ...small, [kind]: `${small[kind]}${line}\n` }
     const { code, message } = await refusal(files)
     const [field] = line.trim().split(':')
@@ -272,12 +272,12 @@ for (const [kind, line, value] of [
   })
 }
 
-test('lines are counted behind a byte order mark and Windows line ends', async () => {
+test('lines are counted correctly after a byte order mark and with Windows line ends', async () => {
   const { message } = await refusal({ ...small, agents: '\ufeffa:\r\n  role: R\r\n  goal: G\r\n  rol: red\r\n' })
   assert.match(message, /^config\/agents\.yaml:4:3: agent a: there is no field "rol"/)
 })
 
-test('options that are not there, and names that are not in the files, are refused', async () => {
+test('unknown options, and names that the files lack, are refused', async () => {
   const said = async (options: object, expected = 'OPTION_UNKNOWN'): Promise<string> => {
     const { code, message } = await refusal(small, options)
     assert.equal(code, expected)
@@ -296,7 +296,7 @@ test('options that are not there, and names that are not in the files, are refus
     assert.throws(() => loadAgents(file as string), { code: 'CREW_INVALID' })
 })
 
-test('a file is named as it was given, and a URL from the working folder on', () => {
+test('a file is named as it was given, and a URL relative to the working folder', () => {
   const message = (file: string | URL): string => {
     try {
       loadAgents(file)
@@ -311,7 +311,7 @@ test('a file is named as it was given, and a URL from the working folder on', ()
   assert.match(message(import.meta.dirname), /cannot be read: EISDIR/)
 })
 
-test('few lines that stand for billions of values cost nothing', async () => {
+test('few lines that expand to billions of values cost nothing', async () => {
   const letters = 'abcdefghij'.split('')
   const ten = (name: string): string => Array(10).fill(`*${name}`).join(', ')
   const lists = letters.map(
@@ -333,7 +333,7 @@ test('few lines that stand for billions of values cost nothing', async () => {
   assert.ok(processorSeconds() - started < 5)
 })
 
-test('large files are read in time that grows with their size', async () => {
+test('large files are read in time proportional to their size', async () => {
   const many = Array.from({ length: 5000 }, (_, index) => `t${index}:\n  description: D\n`).join('')
   assert.equal((await withFiles({ tasks: many }, (folder) => loadTasks(join(folder, 'tasks.yaml')))).length, 5000)
   const long = `a:\n  role: R\n  goal: >\n${'    some words\n'.repeat(100_000)}`
@@ -384,7 +384,7 @@ const file = fc.oneof(
   fc.jsonValue(),
 )
 
-test('whatever is in the files, a crew or a RepriseError comes out', async () => {
+test('any file contents make a crew or a RepriseError', async () => {
   await withFiles(small, (folder) => {
     const attempt = (agents: string, tasks: string): void => {
       writeFileSync(join(folder, 'agents.yaml'), agents)

@@ -1,4 +1,4 @@
-// Two files in a folder of their own, for the tests of reprise/yaml.
+// Two files in their own folder, for the tests of reprise/yaml.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,7 +71,7 @@ export function crewOf(files: Files, options: YamlCrewOptions = {}): Promise<Cre
   return withFiles({ ...small, ...files }, (folder) => crewFromYaml(folder, options))
 }
 
-/** What is said about these files, with the folder taken out of it. */
+/** The error for these files, without the path of the folder. */
 export async function refusal(files: Files, options: YamlCrewOptions = {}): Promise<{ code: string; message: string }> {
   return withFiles(files, (folder) => {
     try {

@@ -25,7 +25,7 @@ async function taskOf(fields: string, options: YamlCrewOptions = {}): Promise<Ta
   return tasks[0]
 }
 
-test("runs CrewAI's template as it is", async () => {
+test("crewFromYaml runs CrewAI's template unchanged", async () => {
   const model = scriptedModel([
     { when: 'Look thoroughly', reply: 'ten points' },
     { when: 'Make a full section', reply: '# Report' },
@@ -54,7 +54,7 @@ test("runs CrewAI's template as it is", async () => {
   )
 })
 
-test('gives the tasks and the crew of TypeScript the same ids', async () => {
+test('crew files have the same task and crew ids as equal TypeScript', async () => {
   const fromYaml = await crewOf({ agents: templateAgents, tasks: templateTasks })
   const agent = new Agent({ role: 'R', goal: 'G' })
   const tasks = ['research_task', 'reporting_task'].map((name) => new Task({ name, description: 'D', agent }))
@@ -65,14 +65,14 @@ test('gives the tasks and the crew of TypeScript the same ids', async () => {
   assert.equal(fromYaml.name, new Crew({ tasks }).name)
 })
 
-test('names a missing input before any model call', async () => {
+test('crewFromYaml leads to an error about a missing input before any model call', async () => {
   const model = scriptedModel([{ when: '', reply: 'x' }])
   const crew = (await crewOf({ agents: templateAgents, tasks: templateTasks })).with({ model, store: 'memory:' })
   await assert.rejects(crew.kickoff({ inputs: { topic: 'AI' } }), { code: 'INPUT_MISSING', message: /current_year/ })
   assert.equal(model.calls.length, 0)
 })
 
-test('takes a folder, two paths, URLs and the text of a URL', async () => {
+test('crewFromYaml accepts a folder, two paths, URLs and the text of a URL', async () => {
   await withFiles(small, (folder) => {
     const [agents, tasks] = [join(folder, 'agents.yaml'), join(folder, 'tasks.yaml')]
     const url = pathToFileURL(folder)
@@ -90,7 +90,7 @@ test('takes a folder, two paths, URLs and the text of a URL', async () => {
   })
 })
 
-test('loads agents and tasks by themselves', async () => {
+test('loadAgents and loadTasks load one file each', async () => {
   await withFiles({ agents: templateAgents, tasks: templateTasks }, (folder) => {
     const agents = loadAgents(join(folder, 'agents.yaml'))
     assert.deepEqual(Object.keys(agents), ['researcher', 'reporting_analyst'])
@@ -110,7 +110,7 @@ test('loads agents and tasks by themselves', async () => {
   })
 })
 
-test('knows agents and tasks by the names that the code says, and refuses names that the file does not have', async () => {
+test('names in the code type the agents and tasks, and names that the file lacks are refused', async () => {
   await withFiles({ agents: templateAgents, tasks: templateTasks }, async (folder) => {
     const file = join(folder, 'agents.yaml')
     const agents = loadAgents(file, { names: ['researcher'] })
@@ -145,7 +145,7 @@ test('knows agents and tasks by the names that the code says, and refuses names 
   })
 })
 
-test('keeps the order of the file, also of names that are numbers or belong to every object', async () => {
+test('the order of the file is kept, even for names that are numbers or properties of every object', async () => {
   const names = ['b', '10', '2', '__proto__', 'a', 'constructor']
   const { tasks } = await crewOf({ tasks: names.map((name) => `${name}:\n  description: D ${name}\n`).join('') })
   assert.deepEqual(
@@ -154,7 +154,7 @@ test('keeps the order of the file, also of names that are numbers or belong to e
   )
 })
 
-test("takes CrewAI's fields and its own names for them", async () => {
+test("crew files accept CrewAI's fields and Reprise's names for them", async () => {
   const theirs = await agentOf(
     '  llm: gpt-4o\n  tools: [search]\n  verbose: true\n  max_iter: 7\n  max_retry_limit: 0\n  max_execution_time: 90\n  backstory: B\n',
     { tools: [search] },
@@ -181,7 +181,7 @@ test("takes CrewAI's fields and its own names for them", async () => {
   })
 })
 
-test('a context is a list of earlier tasks; an empty one is none, and one that is left out all', async () => {
+test('a context is a list of earlier tasks, empty for none and left out for all', async () => {
   const { tasks } = await crewOf({
     tasks:
       'one:\n  description: D1\ntwo:\n  description: D2\n  context: []\nthree:\n  description: D3\n  context: [one]\nfour:\n  description: D4\n  context:\n',
@@ -206,13 +206,13 @@ for (const [written, model] of Object.entries({
   })
 }
 
-test('a model that the code gives by name is what llm stands for', async () => {
+test('llm may be the name of a model in the code', async () => {
   const model = scriptedModel([{ when: '', reply: 'x' }])
   assert.equal((await agentOf('  llm: azure/gpt-4o\n', { models: { 'azure/gpt-4o': model } })).model, model)
   assert.equal((await agentOf('  llm: fast\n', { models: { fast: 'openai/gpt-5-mini' } })).model, 'openai/gpt-5-mini')
 })
 
-test('what the code says takes the place of what the file says', async () => {
+test('values in the code replace those in the file', async () => {
   const agent = await agentOf('  llm: azure/x\n  tools: [nowhere]\n', {
     agentOptions: { a: { model: 'openai/gpt-5', tools: [search], role: 'Other' } },
   })
@@ -222,7 +222,7 @@ test('what the code says takes the place of what the file says', async () => {
   assert.ok(task.schema && task.callback)
 })
 
-test('fields that ask for nothing are taken', async () => {
+test('fields without effect are accepted', async () => {
   const agent = await agentOf(
     '  max_rpm: null\n  allow_delegation: false\n  cache: no\n  memory: off\n  reasoning: False\n  knowledge_sources: []\n  embedder: {}\n' +
       '  system_template: ""\n  max_tokens:\n  use_system_prompt: true\n  code_execution_mode: safe\n  inject_date: no\n  tools: []\n  llm:\n  backstory: ""\n',
@@ -235,7 +235,7 @@ test('fields that ask for nothing are taken', async () => {
   assert.deepEqual(task, new Task({ name: 't', description: 'D' }))
 })
 
-test('texts are the same however they are written', async () => {
+test('texts are the same in every YAML notation', async () => {
   const roles = [
     '> \n    a b\n    c',
     '>-\n    a b\n    c',
@@ -265,7 +265,7 @@ test('line ends, a byte order mark and comments make no difference', async () =>
   }
 })
 
-test('a scalar is what its field needs: booleans of YAML 1.1, numbers in quotes, texts that look like something else', async () => {
+test('a scalar is read as its field needs: booleans of YAML 1.1, quoted numbers, texts that look like something else', async () => {
   for (const [word, verbose] of Object.entries({
     yes: true,
     On: true,
@@ -305,12 +305,12 @@ b:
   assert.deepEqual([b.maxIterations, b.verbose, b.maxRetries, b.role, b.goal], [5, false, 1, 'R', 'R'])
 })
 
-test('JSON is YAML', async () => {
+test('JSON is accepted as YAML', async () => {
   const agents = JSON.stringify({ a: { role: '{topic}', goal: 'G' } }, null, '\t')
   assert.equal((await crewOf({ agents })).agents[0]?.role, '{topic}')
 })
 
-test("the guide's files make a crew, and its table has every field that is taken", async () => {
+test("the guide's files make a crew, and its table has every accepted field", async () => {
   const guide = readFileSync('docs/guides/yaml.md', 'utf8')
   const [agents, tasks] = [...guide.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map((match) => match[1])
   assert.ok(agents !== undefined && tasks !== undefined)
@@ -332,7 +332,7 @@ test("the guide's files make a crew, and its table has every field that is taken
   )
 })
 
-test('takes a number for verbose alone: another switch is on or off', async () => {
+test('a number is accepted for verbose alone, as other switches are on or off', async () => {
   const agents = 'a:\n  role: R\n  goal: G\n  verbose: 2\n'
   const tasks = (more: string): string => `t:\n  description: D\n  agent: a\n${more}`
   await withFiles({ agents, tasks: tasks('') }, (folder) => void crewFromYaml(folder))
