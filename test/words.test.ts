@@ -1,4 +1,4 @@
-// Facts below, words above: commands are written by the command line alone, and there by one file, from data.
+// Lower layers return facts. Only the command line writes commands, in one file, from data.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -16,11 +16,11 @@ test('no message below the command line names a command', () => {
   assert.deepEqual(writing('src/**/*.ts', /^src\/cli\//), [])
 })
 
-test('no message of the command line spells a command out: examples and templates apart', () => {
+test('no message of the command line spells out a command, except in examples and templates', () => {
   assert.deepEqual(writing('src/cli/**/*.ts', /^src\/cli\/create\/|program\.ts$/), [])
 })
 
-test('nothing looks into the message of an error', () => {
+test('no code inspects the message of an error', () => {
   const looks =
     /(?:\.message|\.facts|\.reason|messageOf\([^)]*\))\.(?:includes|startsWith|endsWith|match|replace|split|search|slice)\(/
   const looking = globSync('src/**/*.ts').filter((file) => looks.test(readFileSync(file, 'utf8')))

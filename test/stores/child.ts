@@ -1,7 +1,7 @@
 // Another process at a store, driven by its arguments:
 //   append <url> <run> <count>  creates the run and appends, printing each number once it is on disk
-//   flood <url> <run> <size>    the same with so many entries at once, for ever
-//   take <url> <run>            takes the lease of a run over and prints its token
+//   flood <url> <run> <size>    the same in batches of `size` entries, for ever
+//   take <url> <run>            takes over the lease of a run and prints its token
 //   lock <database>             takes SQLite's write lock, prints "locked", and drops it when its stdin ends
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'

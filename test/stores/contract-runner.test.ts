@@ -1,4 +1,4 @@
-// The contract in the hands of another test runner than node:test.
+// The contract in a test runner other than node:test.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore } from 'reprise/stores'
@@ -10,7 +10,7 @@ interface Declared {
   readonly body: () => Promise<void>
 }
 
-/** Notes what is declared, as a runner does that executes it later. */
+/** A runner that records suites and tests, to execute them later. */
 function recorder(): { readonly runner: TestRunner; readonly suites: string[]; readonly tests: Declared[] } {
   const suites: string[] = []
   const tests: Declared[] = []
@@ -31,7 +31,7 @@ function recorder(): { readonly runner: TestRunner; readonly suites: string[]; r
   }
 }
 
-test('the contract is declared with the functions of the runner that is given, and holds there', async () => {
+test('the contract is declared with the functions of the given runner, and passes there', async () => {
   const { runner, suites, tests } = recorder()
   storeContract('mine', { open: ({ now }) => memoryStore({ now }), runner })
   assert.deepEqual(suites, ['the contract of stores: mine'])
@@ -40,7 +40,7 @@ test('the contract is declared with the functions of the runner that is given, a
   for (const { body } of declared.slice(0, 5)) await body()
 })
 
-test('what a store skips is declared as skipped, with the reason in its title', () => {
+test('a skipped part of the contract is declared as skipped, with the reason in its title', () => {
   const { runner, tests } = recorder()
   const open = (): ReturnType<typeof memoryStore> => memoryStore()
   storeContract('mine', { open, skip: { clock: 'it has the clock of a server' }, runner })
@@ -55,7 +55,7 @@ test('what a store skips is declared as skipped, with the reason in its title', 
   )
 })
 
-test('a store that breaks the contract fails in it', async () => {
+test('a store that breaks the contract fails it', async () => {
   const { runner, tests } = recorder()
   storeContract('mine', { open: () => ({ ...memoryStore(), row: () => Promise.resolve(undefined) }), runner })
   const outcomes = await Promise.allSettled(tests.filter(({ skipped }) => !skipped).map(({ body }) => body()))

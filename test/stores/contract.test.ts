@@ -32,7 +32,7 @@ storeContract('sqlite, its calls shared by two connections', {
   reopen: (closed, { now }) => twoHandles(closed.url, now),
 })
 
-// what it adds to the one above is how quickly one connection hears of the other
+// beyond the contract above, this tests how quickly one connection sees the other's writes
 if (isFull) {
   storeContract('sqlite, its calls shared by two processes', {
     async open({ now, onEnd }) {

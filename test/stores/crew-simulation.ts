@@ -1,6 +1,6 @@
-// A crew as small as one can be that has all that makes a run wait: a step, a question, a task that is a crew with a
-// question of its own, and the end. Processes work on it by the rules of the engine (what is due comes from `dueOf`),
-// one store call at a time, so that a test can let others in between, or kill them, after any of them.
+// The smallest crew with every reason for a run to wait: a step, a question, a nested crew with its own question, and
+// the end. Processes work on it by the rules of the engine (`dueOf`), one store call at a time, so that a test can
+// interleave or kill them after any call.
 import { RepriseError } from 'reprise'
 import type { Batch, Lease, Owner, RunId, RunRow, Store } from 'reprise/stores'
 import { dueAt } from '../../src/engine/read/due.ts'
@@ -41,13 +41,13 @@ export function createRun(store: Store, run: string): Promise<unknown> {
   return store.create(row(run, { status: 'queued' }), { ...notes(0, ['created']), due: 'now' })
 }
 
-/** Claims a run and works on it until it waits or ends. `told`: only the one that it is told to. */
+/** Claims a run, or the given one, and works on it until it waits or ends. */
 export async function* worker(store: Store, owner: Owner, told?: RunId): Process {
   const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1, ...(told !== undefined && { runId: told }) })
   yield
   if (lease === undefined) return
   const child = childOf(lease.run)
-  // first: what is recorded below a run that is suspended would wake nobody
+  // first, because an entry below a suspended run would wake no worker
   yield* append(store, lease, lease.run, ['resumed'])
   yield* record(store, lease, lease.run)
   for (;;) {
@@ -75,7 +75,7 @@ export async function* worker(store: Store, owner: Owner, told?: RunId): Process
   yield
 }
 
-/** Leaves an answer, and records it where nobody has the run. */
+/** Posts an answer, and records it if the run has no holder. */
 export async function* poster(store: Store, owner: Owner, run: string, id: string, records: boolean): Process {
   const root = run.split('/', 1)[0] as string
   const posted = await store.post(run, message(id)).catch(unless('RUN_NOT_FOUND'))
@@ -91,7 +91,7 @@ export async function* poster(store: Store, owner: Owner, run: string, id: strin
   yield
 }
 
-/** Whoever has a root records what waits for it and below it. */
+/** The holder of a root records the messages for it and its child runs. */
 async function* record(store: Store, lease: Lease, run: string): Process {
   const told = await tell(store, run)
   const taken = (await store.inbox(run)).map(({ id }) => id)

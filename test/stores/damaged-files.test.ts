@@ -1,6 +1,6 @@
-// Files that a disk, a program or a person has damaged, in every way that a small fuzz finds: whoever asks gets an
-// answer, or an error that says which file, line or entry it is. Never a store that "failed", as if trying again could
-// help, and never an error of the language.
+// Files damaged by a disk, a program or a person, in every way that a small fuzz finds: each call returns a result, or
+// an error that names the file, line or entry. Never an unavailable store, as if a retry could help, and never a
+// TypeError.
 import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ function random(seed: number): (below: number) => number {
   }
 }
 
-/** Of each kind of damage. A hundred and twenty of each found no more. */
+/** Rounds for each kind of damage. A hundred and twenty found no more. */
 const rounds = 10
 
 type Damage = (bytes: Buffer, pick: (below: number) => number) => Buffer
@@ -109,7 +109,7 @@ function crewIn(folder: string): Crew {
   return new Crew({ name: 'damaged', tasks, store: `file:${folder}`, logger: { info() {}, warn() {} } })
 }
 
-/** A folder with a run that was resumed, has a message in its inbox and waits for it; and one that is untouched. */
+/** A folder with a resumed run that waits for the message in its inbox, and an untouched run. */
 async function madeIn(folder: string): Promise<void> {
   await using crew = crewIn(folder)
   await crew.kickoff({ id: 'whole', inputs: { claim: 'wall' } })
@@ -119,7 +119,7 @@ async function madeIn(folder: string): Promise<void> {
 }
 
 for (const [kind, [what, damage]] of Object.entries(damages).entries()) {
-  test(`a folder with ${what} in a file gives an answer, or says what is damaged`, async () => {
+  test(`a folder with ${what} in a file still answers, or names the damage`, async () => {
     await using folder = await temporaryFolder()
     const origin = join(folder.path, 'origin')
     await madeIn(origin)
@@ -166,7 +166,7 @@ for (const data of [
   '{"row":{"format":"1"}}',
   '{"due":"now"}',
 ]) {
-  test(`a line that says ${data} beside its entry is named as damaged, and hides no other run`, async () => {
+  test(`a line with ${data} beside its entry is named as damaged, and hides no other run`, async () => {
     await using folder = await temporaryFolder()
     await using store = Object.assign(await openStore(`file:${folder.path}`), {
       [Symbol.asyncDispose]: () => store.close(),
@@ -188,7 +188,7 @@ for (const data of [
   })
 }
 
-test('a folder with the name of a journal is said to be one, and hides no run', async () => {
+test('a folder with the name of a journal is reported, and hides no run', async () => {
   await using folder = await temporaryFolder()
   await using store = Object.assign(await openStore(`file:${folder.path}`), {
     [Symbol.asyncDispose]: () => store.close(),
@@ -199,7 +199,7 @@ test('a folder with the name of a journal is said to be one, and hides no run', 
   await refused(store.row('r'), 'JOURNAL_DAMAGED', /a folder in .* has the name of a file of a run/)
 })
 
-test('a lease whose owner cannot be read is nobody’s, and keeps out whoever had it', async () => {
+test('a lease with an unreadable owner belongs to no process, and its former holder is refused', async () => {
   await using folder = await temporaryFolder()
   await using store = Object.assign(await openStore(`file:${folder.path}`), {
     [Symbol.asyncDispose]: () => store.close(),
@@ -214,7 +214,7 @@ test('a lease whose owner cannot be read is nobody’s, and keeps out whoever ha
   await store.append(lease, 1, batch(2))
 })
 
-test('a stored value that is cut short is named, and is not exported', async () => {
+test('a truncated stored value is named, and is not exported', async () => {
   await using folder = await temporaryFolder()
   await madeIn(folder.path)
   const [name = ''] = await readdir(join(folder.path, 'r.blobs'))

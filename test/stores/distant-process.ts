@@ -1,4 +1,4 @@
-// The process in which distant stores are open (distant-store.ts).
+// The process that has the distant stores open (distant-store.ts).
 import { RepriseError } from 'reprise'
 import type { Store } from 'reprise/stores'
 import { openWithClock } from './open-with-clock.ts'
@@ -6,7 +6,7 @@ import type { Answered, Asked } from './distant-store.ts'
 
 interface Opened {
   readonly store: Promise<Store>
-  /** By the clock of whoever asked last. */
+  /** The clock of the last caller. */
   time: number
 }
 

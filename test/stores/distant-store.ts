@@ -1,5 +1,5 @@
-// A store that another process has open: every call is made there, and its answer comes back. One process serves all
-// tests of this one.
+// A store that another process has open: every call is made there, and its result is returned. One process serves all
+// tests of this process.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { RepriseError, type ErrorCode } from 'reprise'
@@ -29,7 +29,7 @@ let stores = 0
 let pending = 0
 let beginning: Promise<unknown> = Promise.resolve()
 
-/** Resolves when all that was begun in the other process has begun. */
+/** Resolves once every watch sent to the other process has begun there. */
 export function begunThere(): Promise<unknown> {
   return beginning
 }
@@ -106,7 +106,7 @@ async function answerTo<T>(question: Asked): Promise<T> {
     throw code === undefined ? new Error(message) : new RepriseError(code, message, { until })
   } finally {
     pending -= 1
-    // it does not keep this process alive when nobody waits for it
+    // keeps this process alive only while calls are pending
     if (pending === 0) process_.channel?.unref()
   }
 }

@@ -14,7 +14,7 @@ test('a call that is unavailable does nothing, and the next one works', async ()
   assert.deepEqual(await seqsOf(inner, 'r'), [1, 2])
 })
 
-test('a write whose reply is lost is done, and its outcome unknown', async () => {
+test('a write whose reply is lost is done, with an unknown outcome', async () => {
   const inner = memoryStore()
   const store = faultyStore(inner, onNthCall('append', 2, 'reply lost'))
   const lease = await started(store, 'r')
@@ -23,7 +23,7 @@ test('a write whose reply is lost is done, and its outcome unknown', async () =>
   assert.deepEqual(await seqsOf(inner, 'r'), [1, 2, 3])
 })
 
-test('a read whose reply is lost breaks off after its first line, and any other is unavailable', async () => {
+test('a read whose reply is lost ends after its first line, and any other call is unavailable', async () => {
   const store = faultyStore(memoryStore(), ({ nth }) => (nth === 2 ? 'reply lost' : undefined))
   const lease = await started(store, 'r')
   await store.append(lease, 1, batch(2, 2))
@@ -38,7 +38,7 @@ test('a read whose reply is lost breaks off after its first line, and any other 
   await refused(store.row('r'), 'STORE_UNAVAILABLE')
 })
 
-test('a store that is away answers nothing until it is back', async () => {
+test('a store that is away answers no call until it is back', async () => {
   const store = faultyStore(memoryStore())
   const lease = await started(store, 'r')
   store.away = true
@@ -61,7 +61,7 @@ for (const name of ['append', 'inbox'] as const) {
   })
 }
 
-test('a lease that nobody has cannot be lost', async () => {
+test('a lease without a holder cannot be lost', async () => {
   const store = faultyStore(memoryStore(), onNthCall('row', 1, 'lease lost'))
   await store.create(row('r'), batch(1))
   await assert.rejects(store.row('r'), /call 2 \(row\), has given out no lease that could be lost/)

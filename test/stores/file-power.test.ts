@@ -1,6 +1,6 @@
 // Every state, by pages, that a power cut may leave of the last write to a file of a `file:` store. Until a write is
-// synced, the disk has any part of it: a page that it never got reads as zeros, and the file may end anywhere before
-// the end. All acknowledged writes are there, the last one is there as a whole or not at all, and the run continues.
+// synced, the disk may have any part of it: a missing page reads as zeros, and the file may end early. All acknowledged
+// writes are there, the last one is there as a whole or not at all, and the run continues.
 import assert from 'node:assert/strict'
 import { cp, open, readFile, rm, stat, truncate, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -84,7 +84,7 @@ const appends: { readonly [what: string]: readonly Line[] } = {
 
 for (const [what, added] of Object.entries(appends)) {
   for (const noted of [true, false]) {
-    test(`a power cut during an append of ${what} loses nothing that was acknowledged${noted ? '' : ', without the note of the last line, too'}`, async () => {
+    test(`a power cut during an append of ${what} loses nothing acknowledged${noted ? '' : ', even without the note of the last line'}', without the note of the last line, too'}`, async () => {
       // entries that end at the start, in the middle and at the end of a page
       for (const size of [700, 2_000, 4_050]) {
         await using there = await scene(size)
@@ -119,7 +119,7 @@ for (const [what, added] of Object.entries(appends)) {
   }
 }
 
-test('a power cut during a post loses no message that was acknowledged', async () => {
+test('a power cut during a post loses no acknowledged message', async () => {
   for (const known of [0, 1, 40]) {
     await using there = await scene(700)
     const path = join(there.base, 'r.inbox.jsonl')
@@ -165,7 +165,7 @@ test('a power cut during a post loses no message that was acknowledged', async (
   }
 })
 
-test('a page that is lost of an acknowledged append is damage, once another append follows', async () => {
+test('a lost page of an acknowledged append is damage once another append follows', async () => {
   for (const added of Object.values(appends)) {
     await using there = await scene(2_000)
     const path = join(there.base, 'r.jsonl')
@@ -190,7 +190,7 @@ test('a page that is lost of an acknowledged append is damage, once another appe
   }
 })
 
-test('a page that is lost of the last append is damage when the append is noted', async () => {
+test('a lost page of the last append is damage if the append is noted', async () => {
   await using there = await scene(2_000)
   const path = join(there.base, 'r.jsonl')
   const before = (await stat(path)).size
@@ -203,7 +203,7 @@ test('a page that is lost of the last append is damage when the append is noted'
   await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 4 of .*r\.jsonl cannot be read/)
 })
 
-test('a lost page is damage when the batch after it begins with a later entry', async () => {
+test('a lost page is damage if the next batch begins with a later entry', async () => {
   await using there = await scene(2_000)
   const path = join(there.base, 'r.jsonl')
   const before = (await stat(path)).size
@@ -219,7 +219,7 @@ test('a lost page is damage when the batch after it begins with a later entry', 
   await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 4 of .*r\.jsonl cannot be read/)
 })
 
-test('a message that is lost after it was acknowledged is damage', async () => {
+test('an acknowledged message that is lost is damage', async () => {
   for (const [name, later] of [
     ['the last one', false],
     ['one before another', true],
@@ -238,7 +238,7 @@ test('a message that is lost after it was acknowledged is damage', async () => {
   }
 })
 
-test('a last line without its newline survives a power cut during the append after it', async () => {
+test('a last line without its newline survives a power cut during the next append', async () => {
   await using there = await scene(2_000)
   const path = join(there.base, 'r.jsonl')
   await truncate(path, (await stat(path)).size - 1)
@@ -248,7 +248,7 @@ test('a last line without its newline survives a power cut during the append aft
   assert.deepEqual(syncs[0], Buffer.concat([whole, Buffer.from('\n')]))
 })
 
-test('the lines of an earlier process are synced before an append after them', async (context) => {
+test('the lines of an earlier process are synced before the next append', async (context) => {
   await using there = await scene(2_000)
   await writeFile(
     join(there.base, 'r.jsonl'),
@@ -263,7 +263,7 @@ test('the lines of an earlier process are synced before an append after them', a
   assert.deepEqual(calls, ['write', 'datasync'])
 })
 
-test('a run continues after a power cut that tore its last append, and an answer that it waits for', async () => {
+test('a run continues after a power cut that tore its last append, with an awaited answer too', async () => {
   await using folder = await temporaryFolder()
   const model = scriptedModel([
     { when: 'Find out', reply: 'facts '.repeat(2_000) },
@@ -305,7 +305,7 @@ test('a run continues after a power cut that tore its last append, and an answer
   assert.equal(asked(1), 2)
 })
 
-/** What is on disk at each sync of one append. */
+/** The bytes on disk at each sync of one append. */
 async function syncedStates(folder: string, path: string): Promise<Buffer[]> {
   const states: Buffer[] = []
   const handle = await open(path, 'r')

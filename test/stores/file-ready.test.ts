@@ -1,4 +1,4 @@
-// What is ready in a folder, where journals and the table that finds them commit apart, and people change files.
+// Ready runs in a folder, where journals and the table that finds them commit separately, and people change files.
 import assert from 'node:assert/strict'
 import { appendFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import {
 } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Whoever wakes it: a lease that was not given back is that of a process which is gone. */
+/** The process that wakes the run. Its unreleased lease belongs to a process that is gone. */
 const killed = deadOwner()
 
 /** Each wakes the run r, which is suspended and free, or not there. */
@@ -72,7 +72,7 @@ const wakes: {
 }
 
 for (const [what, { before, wake }] of Object.entries(wakes)) {
-  test(`${what} wakes a run whenever the process is killed after the file is written`, async (context) => {
+  test(`${what} wakes a run even if the process is killed right after it has written the file`, async (context) => {
     for (let commit = 1; ; commit++) {
       await using folder = await temporaryFolder()
       const store = await fileStore(folder.path)
@@ -91,7 +91,7 @@ for (const [what, { before, wake }] of Object.entries(wakes)) {
   })
 }
 
-test('a plain step, and a row that leaves the run under way, do not write the table', async () => {
+test('a plain step, and a row of a run that stays in progress, do not write the table', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)
   const lease = await started(store, 'r')
@@ -104,7 +104,7 @@ test('a plain step, and a row that leaves the run under way, do not write the ta
   await store.close()
 })
 
-test('claims a journal that somebody put there, and none that somebody took away', async () => {
+test('a claim finds a journal that was added by hand, and none that was removed by hand', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)
   for (const run of ['there', 'gone']) await store.create(row(run), batch(1, 1, { due: 'now' }))
@@ -114,7 +114,7 @@ test('claims a journal that somebody put there, and none that somebody took away
   await store.close()
 })
 
-test('claims the others when a journal, an inbox or a name cannot be read, and those too once they can', async () => {
+test('a claim finds other runs if a journal, an inbox or a name is unreadable, and that run once it is readable', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)
   for (const run of ['damaged', 'inbox', 'folder']) await store.create(row(run), batch(1, 1, { due: 'now' }))
@@ -132,7 +132,7 @@ test('claims the others when a journal, an inbox or a name cannot be read, and t
   await store.close()
 })
 
-test('claims the one journal that is asked for by what it says, also one that somebody put there', async () => {
+test('a claim of one run reads its journal, even if the file was added by hand', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)
   for (const run of ['there', 'gone', 'changed']) await store.create(row(run), batch(1, 1, { due: 'now' }))
@@ -146,7 +146,7 @@ test('claims the one journal that is asked for by what it says, also one that so
   await store.close()
 })
 
-test('says of a run since when it is ready, though every claim looks for what cannot be read below it', async () => {
+test('the time since when a run is ready is stable, though every claim looks for unreadable files below it', async () => {
   await using folder = await temporaryFolder()
   let now = Date.now()
   const store = await fileStore(folder.path, { now: () => now })
@@ -156,7 +156,7 @@ test('says of a run since when it is ready, though every claim looks for what ca
   await store.create(row('other'), batch(1, 1, { due: 'now' }))
   await writeFile(join(folder.path, 'r%2Fa%231.inbox.jsonl'), 'no message\n')
   const others = { exclude: new Set(['r', 'other']) }
-  // the table hears of it from whoever is refused
+  // a refused claim updates the table
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec("update roots set unsure = 1 where run = 'r'")
   db.close()
@@ -170,7 +170,7 @@ test('says of a run since when it is ready, though every claim looks for what ca
   await store.close()
 })
 
-test('claims what the journals say when the table is gone', async () => {
+test('a claim follows the journals if the table is gone', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)
   await store.create(row('due', { priority: 1 }), batch(1, 1, { due: 'now' }))

@@ -59,7 +59,7 @@ async function edit(file: string, change: (lines: string[]) => string[]): Promis
   )
 }
 
-test('writes entries as lines that a person can read', async () => {
+test('a file store writes entries as readable lines', async () => {
   await using opened = await scene()
   const { file } = opened
   const lines = (await readFile(file, 'utf8')).split('\n')
@@ -70,7 +70,7 @@ test('writes entries as lines that a person can read', async () => {
   assert.deepEqual(($store as { row: unknown }).row, { status: 'suspended' })
 })
 
-test('makes files and folders that only their owner can read', async () => {
+test('a file store makes files and folders that only their owner can read', async () => {
   await using opened = await scene()
   const { folder, store, lease } = opened
   await store.append(lease, 3, batch(4, 1, { blobs: [{ hash: '../h', bytes: Buffer.from('b') }] }))
@@ -91,7 +91,7 @@ test('makes files and folders that only their owner can read', async () => {
 })
 
 for (const torn of ['{"v":1,"seq":4,"te', '\0\0\0\0', '{"v":1,"seq":4,"text":"\xff', '\n\r\n{"v":1,"seq":4']) {
-  test(`drops a torn last line ${JSON.stringify(torn)} and appends behind the good ones`, async () => {
+  test(`a file store drops the torn last line ${JSON.stringify(torn)} and appends after the good ones`, async () => {
     await using opened = await scene()
     const { file, store, lease } = opened
     await appendFile(file, Buffer.from(torn, 'latin1'))
@@ -103,7 +103,7 @@ for (const torn of ['{"v":1,"seq":4,"te', '\0\0\0\0', '{"v":1,"seq":4,"text":"\x
 }
 
 for (const garbled of ['{"v":1,"seq":4,"te\n', '{"v":1,"seq":4,"te\r\n', 'x\n', '{"v":1,"seq":4,"te\n\n{"v":1,']) {
-  test(`refuses a last line ${JSON.stringify(garbled)} that cannot be read and is no tear`, async () => {
+  test(`a file store refuses the unreadable last line ${JSON.stringify(garbled)}, which isn't torn`, async () => {
     await using opened = await scene()
     const { file, store, lease } = opened
     await appendFile(file, garbled)
@@ -116,7 +116,7 @@ for (const garbled of ['{"v":1,"seq":4,"te\n', '{"v":1,"seq":4,"te\r\n', 'x\n', 
   })
 }
 
-test('ignores blank lines and carriage returns that an editor left', async () => {
+test('a file store ignores blank lines and carriage returns that an editor left', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   const text = await readFile(file, 'utf8')
@@ -129,7 +129,7 @@ test('ignores blank lines and carriage returns that an editor left', async () =>
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
 })
 
-test('cuts at every byte of a batch give all of it or nothing', async () => {
+test('a file store has all of a batch or nothing of it, cut at every byte', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   const before = (await stat(file)).size
@@ -149,7 +149,7 @@ test('cuts at every byte of a batch give all of it or nothing', async () => {
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
 })
 
-test('drops an unfinished batch and writes the next one in its place', async () => {
+test('a file store drops an unfinished batch and writes the next one in its place', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await appendFile(file, '{"seq":4,"text":"lost","$more":true}\n{"seq":5,"text":"lost","$more":true}\n')
@@ -158,7 +158,7 @@ test('drops an unfinished batch and writes the next one in its place', async () 
   assert.deepEqual(await linesOf(store, 'r', 3), [entry(4)])
 })
 
-test('shows a removed line as a gap, and goes on behind the last entry', async () => {
+test('a file store shows a removed line as a gap, and continues after the last entry', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await store.append(lease, 3, batch(4))
@@ -170,7 +170,7 @@ test('shows a removed line as a gap, and goes on behind the last entry', async (
   assert.deepEqual(await seqsOf(store, 'r', 1), [3, 4, 5])
 })
 
-test('goes on behind the last number that was noted when lines at the end are gone', async () => {
+test('a file store continues after the last noted number if lines at the end are gone', async () => {
   await using opened = await scene()
   const { folder, file, store, lease } = opened
   await store.append(lease, 3, batch(4, 2))
@@ -188,7 +188,7 @@ for (const [what, note] of Object.entries({
   'an empty one': '',
   'a torn one': '               9 abc',
 })) {
-  test(`takes the lines as they are when the note of the last is lost: ${what}`, async () => {
+  test(`a file store trusts the lines if the note of the last is lost: ${what}`, async () => {
     await using opened = await scene()
     const { folder, file, lease } = opened
     if (note === undefined) await rm(noteOf(file))
@@ -200,7 +200,7 @@ for (const [what, note] of Object.entries({
   })
 }
 
-test('does not trust a damaged note', async () => {
+test('a file store does not trust a damaged note', async () => {
   await using opened = await scene()
   const { folder, file } = opened
   const note = await readFile(noteOf(file), 'latin1')
@@ -209,7 +209,7 @@ test('does not trust a damaged note', async () => {
   assert.equal(await store.lastNoted('r'), undefined)
 })
 
-test('takes back what a removed line said of the run', async () => {
+test('a file store updates the row of a run when a line is removed', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await store.post('r', { id: 'm', at: '', body: '' })
@@ -222,7 +222,7 @@ test('takes back what a removed line said of the run', async () => {
   assert.equal((await store.inbox('r')).length, 1)
 })
 
-test('copes with lines that a person has reformatted', async () => {
+test('a file store reads lines that a person has reformatted', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await edit(file, (lines) =>
@@ -241,7 +241,7 @@ test('copes with lines that a person has reformatted', async () => {
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
 })
 
-test('takes a last line without its newline as there, and starts the next on a line of its own', async () => {
+test('a file store reads a last line without its newline, and starts the next on its own line', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await truncate(file, (await stat(file)).size - 1)
@@ -254,7 +254,7 @@ test('takes a last line without its newline as there, and starts the next on a l
   assert.equal((await readFile(file, 'utf8')).split('\n').length, 5)
 })
 
-test('refuses a journal with a damaged line in the middle, and names file and line', async () => {
+test('a file store refuses a journal with a damaged line in the middle, and names file and line', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await edit(file, (lines) => lines.with(1, (lines[1] ?? '').slice(0, -9)))
@@ -267,7 +267,7 @@ test('refuses a journal with a damaged line in the middle, and names file and li
   assert.equal((await store.list({}, { limit: 10 })).rows.length, 2)
 })
 
-test('refuses a journal whose lines are out of order, and names the line', async () => {
+test('a file store refuses a journal whose lines are out of order, and names the line', async () => {
   await using opened = await scene()
   const { file, store } = opened
   await edit(file, ([first = '', second = '', third = '']) => [first, third, second, third])
@@ -286,7 +286,7 @@ const unreadable: { readonly [what: string]: (text: string) => string } = {
   'of something else': () => 'hello\n',
 }
 for (const [what, change] of Object.entries(unreadable)) {
-  test(`never takes a journal without a readable line for a free id: ${what}`, async () => {
+  test(`a file store never treats a journal without a readable line as a free id: ${what}`, async () => {
     await using opened = await scene()
     const { file, store, lease } = opened
     await store.release(lease)
@@ -308,7 +308,7 @@ for (const [what, change] of Object.entries(unreadable)) {
   })
 }
 
-test('refuses a journal whose first line was removed, and never takes it for a free id', async () => {
+test('a file store refuses a journal without its first line, and never treats it as a free id', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await store.release(lease)
@@ -320,7 +320,7 @@ test('refuses a journal whose first line was removed, and never takes it for a f
   assert.equal((await readFile(file, 'utf8')).split('\n').length, 3)
 })
 
-test('goes on without any line of the first batch but the first, since no crash takes it away', async () => {
+test('a file store continues with only the first line of the first batch, since no crash removes the others', async () => {
   await using opened = await scene()
   const { folder, store } = opened
   const outputs = [3, 4].map((seq) => ({ task: 'facts', fingerprint: `f${seq}`, seq }))
@@ -332,7 +332,7 @@ test('goes on without any line of the first batch but the first, since no crash 
   assert.equal(await store.findOutput('claims', 'facts', 'f4'), undefined)
 })
 
-test('refuses a journal of which only a part of a later batch is left', async () => {
+test('a file store refuses a journal with a part of a later batch', async () => {
   await using opened = await scene()
   const { folder, store } = opened
   const { lease } = await store.create(row('made'), batch(1), { owner: currentOwner(), ttlMs })
@@ -347,7 +347,7 @@ test('refuses a journal of which only a part of a later batch is left', async ()
   await refused(store.acquire('made', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
 })
 
-test('refuses a journal in which nothing says any more what is listed of the run', async () => {
+test('a file store refuses a journal without a row for the list', async () => {
   await using opened = await scene()
   const { file, store } = opened
   await edit(file, (lines) => lines.with(0, String(entry(1).bytes)))
@@ -356,10 +356,10 @@ test('refuses a journal in which nothing says any more what is listed of the run
   await refused(store.acquire('r', currentOwner(), ttlMs), 'JOURNAL_DAMAGED', /line 1 of .*r\.jsonl/)
 })
 
-test('gives the file of a new run its name only when all of it is there', async () => {
+test('a file store gives the file of a new run its name only once it is complete', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)
-  // What is left when a process dies while it creates a run.
+  // the remains of a process that died while creating a run
   await writeFile(join(folder.path, 'r.jsonl'), '')
   await writeFile(join(folder.path, 'r.jsonl.tmp'), '{"v":1,"seq":1,"te')
   assert.equal(await store.row('r'), undefined)
@@ -370,7 +370,7 @@ test('gives the file of a new run its name only when all of it is there', async 
   await store.close()
 })
 
-test('shows a copied file as a run of its own', async () => {
+test('a file store shows a copied file as a run of its own', async () => {
   await using opened = await scene()
   const { folder, file, store } = opened
   await writeFile(join(folder, 'copy.jsonl'), await readFile(file))
@@ -382,7 +382,7 @@ test('shows a copied file as a run of its own', async () => {
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
 })
 
-test('refuses the holder of a run whose file was removed', async () => {
+test('a file store refuses the holder of a run whose file was removed', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   await rm(file)
@@ -390,7 +390,7 @@ test('refuses the holder of a run whose file was removed', async () => {
   assert.equal(await store.row('r'), undefined)
 })
 
-test('drops a torn message and posts the next in its place', async () => {
+test('a file store drops a torn message and posts the next in its place', async () => {
   await using opened = await scene()
   const { folder, store } = opened
   await store.post('r', { id: 'a', at: '', body: '' })
@@ -402,7 +402,7 @@ test('drops a torn message and posts the next in its place', async () => {
   )
 })
 
-test('refuses an inbox whose last message is garbled', async () => {
+test('a file store refuses an inbox whose last message is garbled', async () => {
   await using opened = await scene()
   const { folder, store } = opened
   await store.post('r', { id: 'a', at: '', body: '' })
@@ -411,7 +411,7 @@ test('refuses an inbox whose last message is garbled', async () => {
   await refused(store.post('r', { id: 'b', at: '', body: '' }), 'JOURNAL_DAMAGED', /line 2 of .*r\.inbox\.jsonl/)
 })
 
-test('refuses a folder that only newer code may write', async () => {
+test('a file store refuses a folder that only newer code may write', async () => {
   await using folder = await temporaryFolder()
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 99')
@@ -419,7 +419,7 @@ test('refuses a folder that only newer code may write', async () => {
   await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 6\b/)
 })
 
-test('refuses a folder of an earlier build with both numbers', async () => {
+test('a file store refuses a folder of an earlier build with both numbers', async () => {
   await using folder = await temporaryFolder()
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 5')
@@ -485,7 +485,7 @@ test('wakes watchers for the changes of another process', async () => {
   await ended(child)
 })
 
-test('wakes nobody when another process only writes its leases', async () => {
+test('a file store wakes no watcher when another process only writes its leases', async () => {
   await using opened = await scene()
   const { folder, store, lease } = opened
   await using other = Object.assign(await fileStore(folder), { [Symbol.asyncDispose]: () => other.close() })
@@ -507,7 +507,7 @@ test('wakes nobody when another process only writes its leases', async () => {
   await hint
 })
 
-test('a folder whose lock another process keeps for half a minute is unavailable, and nothing is written', async (context) => {
+test('a file store is unavailable if another process keeps its lock for half a minute, and writes nothing', async (context) => {
   await using there = await scene()
   using other = new DatabaseSync(join(there.folder, 'leases.db'))
   other.exec('begin immediate')

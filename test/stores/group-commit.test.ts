@@ -12,7 +12,7 @@ interface Recorded {
   readonly writes: GroupCommit
 }
 
-/** A real database of which every transaction statement is recorded, and can be made to fail. */
+/** A real database that records every transaction statement, and can make one fail. */
 function recorded(
   path: string,
   fail: (text: string, ran: readonly string[]) => number | undefined = () => undefined,
@@ -49,7 +49,7 @@ function notes(db: DatabaseSync): unknown[] {
     .map((found) => found['text'])
 }
 
-test('commits the writes of one turn once, each with its own answer', async () => {
+test('a group commit commits the writes of one turn once, each with its own result', async () => {
   const { db, ran, writes } = recorded(':memory:')
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((text) => writes.write(add(db, text)))), ['a', 'b', 'c'])
   assert.equal(ran.filter((text) => text === 'commit').length, 1)
@@ -57,7 +57,7 @@ test('commits the writes of one turn once, each with its own answer', async () =
   await writes.idle()
 })
 
-test('rolls back just the write that fails', async () => {
+test('a group commit rolls back only the failing write', async () => {
   const { db, writes } = recorded(':memory:')
   const results = await Promise.allSettled(['a', null, 'c'].map((text) => writes.write(add(db, text))))
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('rolls back just the write that fails', async () => {
   assert.deepEqual(notes(db), ['a', 'c'])
 })
 
-test('drops the lock when a transaction that has begun is refused, and answers everybody', async () => {
+test('a group commit drops the lock if a started transaction is refused, and rejects every write', async () => {
   let refusal: Error | undefined = new Error('no')
   const { db, writes } = recorded(':memory:', undefined, () => {
     if (refusal !== undefined) throw refusal
@@ -80,14 +80,14 @@ test('drops the lock when a transaction that has begun is refused, and answers e
   assert.deepEqual(notes(db), ['c'])
 })
 
-test('splits a flood of writes into several commits and does them all', async () => {
+test('a group commit splits a flood of writes into several commits and does them all', async () => {
   const { db, ran, writes } = recorded(':memory:')
   await Promise.all(Array.from({ length: 600 }, (_, index) => writes.write(add(db, String(index)))))
   assert.equal(ran.filter((text) => text === 'commit').length, 3)
   assert.equal(notes(db).length, 600)
 })
 
-test('tries again while another process holds the lock', async () => {
+test('a group commit is retried while another process holds the lock', async () => {
   const { db, ran, writes } = recorded(':memory:', (text, before) =>
     text === 'begin immediate' && before.length < 3 ? 5 : undefined,
   )
@@ -96,7 +96,7 @@ test('tries again while another process holds the lock', async () => {
   assert.deepEqual(notes(db), ['a'])
 })
 
-test('gives up on a lock after half a minute and says that another process holds it', async (context) => {
+test('a group commit gives up on a lock after half a minute and names the other process as the reason', async (context) => {
   let clock = 0
   context.mock.method(performance, 'now', () => (clock += 10_000))
   const { writes } = recorded(':memory:', (text) => (text === 'begin immediate' ? 5 : undefined))
@@ -108,19 +108,19 @@ test('gives up on a lock after half a minute and says that another process holds
   await writes.idle()
 })
 
-test('says that the outcome is unknown when a commit fails without a clear reason', async () => {
+test('a group commit that fails without a clear reason has an unknown outcome', async () => {
   const { db, writes } = recorded(':memory:', (text) => (text === 'commit' ? 10 : undefined))
   const both = [writes.write(add(db, 'a')), writes.write(add(db, 'b'))]
   for (const write of both) await refused(write, 'OUTCOME_UNKNOWN', /read the run's last entries/)
 })
 
-test('says that nothing was written when the disk is full at the commit', async () => {
+test('a group commit on a full disk reports that nothing was written', async () => {
   const { db, writes } = recorded(':memory:', (text) => (text === 'commit' ? 13 : undefined))
   await refused(writes.write(add(db, 'a')), 'STORE_FAILED', /full, and nothing was written/)
   assert.deepEqual(notes(db), [])
 })
 
-test('answers truly when the database is full in the middle of a group, and goes on when there is room', async () => {
+test('a group commit is truthful if the database is full in the middle, and continues once there is space', async () => {
   await using folder = await temporaryFolder()
   const { db, writes } = recorded(join(folder.path, 'full.db'))
   db.exec('pragma journal_mode = wal; pragma max_page_count = 8')
@@ -142,7 +142,7 @@ for (const [statement, times] of [
   ['release job', 2],
   ['rollback to job', 1],
 ] as const) {
-  test(`writes nothing and answers everybody when ${statement} fails, time ${times}`, async () => {
+  test(`a group commit writes nothing and rejects every write if ${statement} fails, time ${times}`, async () => {
     let broken = true
     const { db, writes } = recorded(':memory:', (text, ran) => {
       if (!broken || text !== statement || ran.filter((one) => one === text).length < times - 1) return undefined
@@ -162,14 +162,14 @@ for (const [statement, times] of [
   })
 }
 
-test('rolls back before the next group when the rollback itself had failed', async () => {
+test('a group commit rolls back first if the previous rollback failed', async () => {
   const failures = ['savepoint job', 'rollback']
   const { db, writes } = recorded(':memory:', (text) => {
     if (text !== failures[0]) return undefined
     failures.shift()
     return 10
   })
-  // one that throws, so that the group is written again behind savepoints
+  // a write that throws, so that the group is written again with savepoints
   const thrown = writes.write(() => {
     throw new Error('no')
   })

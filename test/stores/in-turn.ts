@@ -1,8 +1,7 @@
 import type { Store } from 'reprise/stores'
 
 /**
- * Two handles on one place as one store: every call goes to the one that did not get the call before. `watching`: what
- * to wait for until each watch has begun.
+ * Two handles on one place as one store: calls alternate between them. `watching` resolves once each watch has begun.
  */
 export function inTurn(first: Store, second: Store, watching: () => Promise<unknown> = async () => {}): Store {
   let calls = 0

@@ -7,12 +7,12 @@ import { memoryStore, openStore, shardedStore } from 'reprise/stores'
 import { batch, refused, row } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-test('gives a store back as it is', async () => {
+test('openStore returns a given store', async () => {
   const store = memoryStore()
   assert.equal(await openStore(store), store)
 })
 
-test('opens sqlite: and file: by path, and says the URL that opens them again', async () => {
+test('openStore opens sqlite: and file: by path, and its store has the URL that opens it again', async () => {
   await using folder = await temporaryFolder()
   for (const url of [`sqlite:${folder.path}/a/runs.db`, `file:${folder.path}/b`]) {
     const store = await openStore(url)
@@ -25,7 +25,7 @@ test('opens sqlite: and file: by path, and says the URL that opens them again', 
   }
 })
 
-test('opens a bare memory: anew each time, and a named one once', async () => {
+test('openStore opens a bare memory: anew each time, and a named one once', async () => {
   const stores = await Promise.all(
     ['memory:', 'memory:', 'memory:shared', 'memory:shared'].map((url) => openStore(url)),
   )
@@ -41,7 +41,7 @@ test('opens a bare memory: anew each time, and a named one once', async () => {
 })
 
 for (const kind of ['sqlite', 'file']) {
-  test(`shares one ${kind}: store between all who open it, until the last one closes it`, async () => {
+  test(`openStore shares one ${kind}: store between all callers, until the last one closes it`, async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'state')
     await symlink(folder.path, `${folder.path}-link`)
@@ -59,7 +59,7 @@ for (const kind of ['sqlite', 'file']) {
   })
 }
 
-test('refuses an unknown URL, names it without its credentials, and says which there are', async () => {
+test('openStore refuses an unknown URL without its credentials, and lists the known schemes', async () => {
   await refused(
     openStore('mysql://user:secret@box/db'),
     'STORE_INVALID',
@@ -70,7 +70,7 @@ test('refuses an unknown URL, names it without its credentials, and says which t
   await refused(openStore('sqlite::memory:'), 'STORE_INVALID', /memory:/)
 })
 
-test('a sharded: URL and shardedStore are refused without showing the URL, and name their replacement', async () => {
+test('a sharded: URL and shardedStore are refused without the URL, and with their replacement', async () => {
   const url = 'sharded:sqlite:a.db,postgres://u:p/secret@h@h/d'
   const words = 'a sharded: store is no longer supported: use one PostgreSQL; see docs/guides/scaling.md'
   const isRefusal = { name: 'RepriseError', code: 'STORE_INVALID', message: words }
@@ -79,7 +79,7 @@ test('a sharded: URL and shardedStore are refused without showing the URL, and n
   await assert.rejects(shardedStore(['sqlite:a.db', 'sqlite:b.db']), isRefusal)
 })
 
-test('says no password in any refusal', async () => {
+test('openStore has no password in any refusal', async () => {
   for (const url of [
     'redis://:secret@h:x',
     'redis://:secret@h/runs',
@@ -91,22 +91,22 @@ test('says no password in any refusal', async () => {
 })
 
 for (const kind of ['sqlite', 'file']) {
-  test(`refuses a ${kind}: place that cannot be written and says what to set`, async () => {
+  test(`openStore refuses an unwritable ${kind}: place with the setting to change`, async () => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'taken'), '')
     const place = join(folder.path, 'taken', 'state', 'runs')
     await refused(openStore(`${kind}:${place}`), 'STORE_INVALID', /taken\/state.*REPRISE_STORE/)
-    // A failed opening leaves nothing behind that would answer the next one.
+    // A failed opening is not cached for the next one.
     await refused(openStore(`${kind}:${place}`), 'STORE_INVALID')
   })
 }
 
-test('refuses a folder as a sqlite: file', async () => {
+test('openStore refuses a folder as a sqlite: file', async () => {
   await using folder = await temporaryFolder()
   await refused(openStore(`sqlite:${folder.path}`), 'STORE_INVALID', /cannot be opened for writing.*REPRISE_STORE/)
 })
 
-test('loads node:sqlite only for stores that need it', () => {
+test('openStore loads node:sqlite only for stores that need it', () => {
   const script = `
     const { openStore, sqliteStore } = await import('reprise/stores')
     await openStore('memory:')

@@ -1,4 +1,4 @@
-// A thread that says who it is.
+// A thread that posts its owner.
 import { currentOwner } from 'reprise/stores'
 
 process.stdout.write(JSON.stringify(currentOwner()))

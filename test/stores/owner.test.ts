@@ -23,13 +23,13 @@ test('this process is the same owner every time and not gone', () => {
   assert.equal(isOwnerDead(currentOwner()), false)
 })
 
-test('an owner is known by host, boot, pid, start and instance together', () => {
+test('an owner is identified by host, boot, pid, start and instance together', () => {
   for (const other of [{ host: 'x' }, { boot: 'x' }, { pid: 1 }, { start: 'x' }, { instance: 'x' }]) {
     assert.equal(sameOwner(currentOwner(), { ...currentOwner(), ...other }), false)
   }
 })
 
-test('a thread is another owner than the process that started it, and neither is gone', async () => {
+test('a thread is another owner than its process, and neither is gone', async () => {
   const worker = new Worker(new URL('owner-thread.ts', import.meta.url), { stdout: true })
   const theirs = JSON.parse(await text(worker.stdout)) as Owner
   assert.equal(theirs.pid, process.pid)
@@ -43,11 +43,11 @@ test('a process that has ended is gone', () => {
   assert.equal(isOwnerDead({ ...currentOwner(), pid, start: '' }), true)
 })
 
-test('a pid that is used again by a later process is gone', onLinux, () => {
+test('a pid reused by a later process is gone', onLinux, () => {
   assert.equal(isOwnerDead({ ...currentOwner(), start: '1' }), true)
 })
 
-test('a process of another boot is not known to be gone: a cloned machine has the same name and id', () => {
+test('a process of another boot is not known to be gone, since a cloned machine has the same name and id', () => {
   const { pid } = spawnSync(process.execPath, ['--version'])
   for (const boot of ['another', '']) assert.equal(isOwnerDead({ ...currentOwner(), boot, pid }), false)
 })
@@ -67,7 +67,7 @@ test('a process of another host, or of another pid namespace, is not known to be
   assert.equal(isOwnerDead({ ...currentOwner(), host: `${hostname()}/1`, pid, boot: 'earlier' }), false)
 })
 
-test('a live process whose start is not known is not known to be gone', () => {
+test('a live process with an unknown start is not known to be gone', () => {
   assert.equal(isOwnerDead({ ...currentOwner(), start: '' }), false)
 })
 

@@ -1,4 +1,4 @@
-// Outages at the level of the port: what a call that was made again gives, and when it is given up.
+// Outages at the level of the port: what a repeated call returns, and when it is abandoned.
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { describe, test } from 'node:test'
@@ -30,7 +30,7 @@ interface Scene {
 
 const owner = currentOwner()
 
-/** Time passes only while somebody waits. */
+/** Time passes only during waits. */
 function scene(faults?: Faults, { limitMs, signal }: Patience = {}, inner: Store = memoryStore()): Scene {
   const faulty = faultyStore(inner, faults)
   const told: string[] = []
@@ -60,13 +60,13 @@ const faultsOfOne: readonly Fault[] = [
   'unavailable',
   'reply lost',
   () => {
-    throw new RepriseError('OUTCOME_UNKNOWN', 'nobody knows')
+    throw new RepriseError('OUTCOME_UNKNOWN', 'unknown')
   },
 ]
 
 for (const fault of faultsOfOne) {
   const what = typeof fault === 'string' ? fault : 'not made, but its outcome unknown'
-  describe(`a call that is ${what} is made once in the end`, () => {
+  describe(`a call that is ${what} happens once in the end:`, () => {
     test('create, with its lease', async () => {
       const { store, inner } = scene(onNthCall('create', 1, fault))
       const { created, lease } = await store.create(row('r'), batch(1, 2), { owner, ttlMs })
@@ -105,7 +105,7 @@ for (const fault of faultsOfOne) {
   })
 }
 
-test('every way to read gives what there is, also when it breaks off in the middle', async () => {
+test('every read returns everything, even if it breaks off in the middle', async () => {
   const { store, inner } = scene(({ nth }) => (nth <= 2 ? 'reply lost' : undefined))
   const blob = { hash: 'h', bytes: Buffer.from('x') }
   const outputs = [{ task: 't', fingerprint: 'f', seq: 1 }]
@@ -123,14 +123,14 @@ test('every way to read gives what there is, also when it breaks off in the midd
   assert.equal(await store.lastNoted('r'), undefined)
 })
 
-describe('a reply that was lost', () => {
-  test('of a create does not claim the run that somebody else made first', async () => {
+describe('a lost reply', () => {
+  test('of a create does not claim the run that another process made first', async () => {
     const { store, inner } = scene(onNthCall('create', 1, 'reply lost'))
     await inner.create(row('r'), { lines: [entry(1, 'theirs')] })
     assert.deepEqual(await store.create(row('r'), batch(1), { owner, ttlMs }), { created: false })
   })
 
-  test('of an append that others continued after is written, and the next one is refused', async () => {
+  test('of an append that others continued is resolved as written, and the next append is refused', async () => {
     const inner = memoryStore()
     const takeOver = async (): Promise<void> => {
       const lease = await inner.acquire('r', owner, ttlMs)
@@ -144,13 +144,13 @@ describe('a reply that was lost', () => {
     assert.deepEqual(await linesOf(inner, 'r'), batch(1, 3).lines)
   })
 
-  test('of an append in whose place others wrote says that the lease is lost', async () => {
+  test('of an append whose place others took is a lost lease', async () => {
     const inner = memoryStore()
     const { store } = scene(
       onNthCall('append', 1, async () => {
         const lease = await inner.acquire('r', owner, ttlMs)
         await inner.append(lease, 1, { lines: [entry(2, 'theirs')] })
-        throw new RepriseError('OUTCOME_UNKNOWN', 'nobody knows')
+        throw new RepriseError('OUTCOME_UNKNOWN', 'unknown')
       }),
       {},
       inner,
@@ -161,7 +161,7 @@ describe('a reply that was lost', () => {
     assert.deepEqual(await seqsOf(inner, 'r'), [1, 2])
   })
 
-  test('of an append that arrives after the look at the tail does not write it twice', async () => {
+  test('of an append that arrives after the tail was read does not write it twice', async () => {
     const inner = memoryStore()
     const { faulty, store } = scene(
       ({ name, nth, args }) => {
@@ -179,7 +179,7 @@ describe('a reply that was lost', () => {
     assert.deepEqual(faulty.calls, ['create', 'append', 'read', 'append', 'read'])
   })
 
-  test('of a post says posted for the same message, also when it was recorded meanwhile, and exists for another', async () => {
+  test('of a post is posted for the same message, even if recorded meanwhile, and exists for another', async () => {
     for (const [before, recorded, expected] of [
       [message, false, 'posted'],
       [message, true, 'posted'],
@@ -192,7 +192,7 @@ describe('a reply that was lost', () => {
         onNthCall('post', 1, async () => {
           await inner.post('r', before)
           if (recorded) await inner.append(lease, 1, batch(2, 1, { taken: ['m'] }))
-          throw new RepriseError('OUTCOME_UNKNOWN', 'nobody knows')
+          throw new RepriseError('OUTCOME_UNKNOWN', 'unknown')
         }),
         {},
         inner,
@@ -202,7 +202,7 @@ describe('a reply that was lost', () => {
   })
 })
 
-test('entries that were acknowledged and are gone stop an append, which names them', async () => {
+test('acknowledged entries that are gone stop an append, which names them', async () => {
   for (const [kept, words] of [
     [10, /entries 11 to 12 of run r were acknowledged by the store and then lost/],
     [11, /entry 12 of run r was acknowledged by the store and then lost/],
@@ -217,7 +217,7 @@ test('entries that were acknowledged and are gone stop an append, which names th
   }
 })
 
-describe('a refusal is an answer', () => {
+describe('a refusal is a reply:', () => {
   const refusals: readonly (readonly [StoreCallName, string, (store: Store) => Promise<unknown>])[] = [
     ['acquire', 'RUN_HELD', (store) => store.acquire('r', elsewhere('a'), ttlMs)],
     ['delete', 'RUN_HELD', (store) => store.delete('r')],
@@ -234,7 +234,7 @@ describe('a refusal is an answer', () => {
     })
   }
 
-  test('what else goes wrong in a store is not tried again', async () => {
+  test('other errors of a store are not retried', async () => {
     const { store, faulty } = scene(
       onNthCall('row', 1, () => {
         throw new RepriseError('STORE_FAILED', 'the disk is full')
@@ -246,7 +246,7 @@ describe('a refusal is an answer', () => {
 })
 
 describe('a store that is away', () => {
-  test('is waited for as long as it takes, at most two seconds at a time, and the logger is told twice', async () => {
+  test('is awaited as long as it takes, in pauses of at most two seconds, and logged twice', async () => {
     const { store, told, waits } = scene(({ count }) => (count <= 50 ? 'unavailable' : undefined))
     assert.equal(await store.row('r'), undefined)
     assert.equal(waits.length, 50)
@@ -259,7 +259,7 @@ describe('a store that is away', () => {
     assert.equal(told.length, 2)
   })
 
-  test('is given up when the limit is over', async () => {
+  test('is abandoned at the time limit', async () => {
     const { store, faulty, waits } = scene(undefined, { limitMs: 10_000 })
     faulty.away = true
     await refused(store.row('r'), 'STORE_UNAVAILABLE', /could not be reached for 10 s/)
@@ -268,7 +268,7 @@ describe('a store that is away', () => {
     assert.equal(await store.row('r'), undefined)
   })
 
-  test('is given up soon after the signal, and at once in the calls after that', async () => {
+  test('is abandoned soon after the signal, and at once in later calls', async () => {
     const controller = new AbortController()
     const { store, faulty, waits } = scene(
       ({ count }) => {
@@ -285,7 +285,7 @@ describe('a store that is away', () => {
     assert.equal(faulty.calls.length, before + 1)
   })
 
-  test('whose calls hang is given up soon after the signal, also in the middle of a read', async (context) => {
+  test('with hanging calls is abandoned soon after the signal, in the middle of a read too', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     const controller = new AbortController()
     const hanging = (): Promise<never> => new Promise(() => {})
@@ -298,18 +298,18 @@ describe('a store that is away', () => {
     controller.abort()
     context.mock.timers.tick(2_000)
     for (const answer of asked) await refused(answer, 'STORE_UNAVAILABLE', /a call has no answer yet/)
-    assert.deepEqual(await store.inbox('r'), [], 'one that answers is not cut short')
+    assert.deepEqual(await store.inbox('r'), [], 'a call that succeeds is not cut short')
     const later = store.row('r')
     context.mock.timers.tick(2_000)
     await refused(later, 'STORE_UNAVAILABLE')
   })
 
-  test('also answers a call that was made after the signal, when it fails only once', async () => {
+  test('still serves a call made after the signal if it fails only once', async () => {
     const { store } = scene(({ nth }) => (nth === 1 ? 'unavailable' : undefined), { signal: AbortSignal.abort() })
     assert.equal(await store.row('r'), undefined)
   })
 
-  test('is watched again when it is back, with a hint for what was missed', async () => {
+  test('is watched again when it is back, with a hint for missed changes', async () => {
     const { store, inner } = scene(({ name, nth }) => (name === 'watch' && nth <= 2 ? 'unavailable' : undefined))
     await inner.create(row('r'), batch(1))
     const ending = new AbortController()
@@ -323,7 +323,7 @@ describe('a store that is away', () => {
     assert.equal((await hints.next()).done, true)
   })
 
-  test('is not back because of a hint, which a store may give by itself to whoever should look', async () => {
+  test('is not back because of a hint, which a store may produce without cause', async () => {
     let away = true
     const { store, inner, told } = scene(({ name }) => (name === 'row' && away ? 'unavailable' : undefined))
     const { lease } = await inner.create(row('r'), batch(1), { owner, ttlMs })
@@ -342,7 +342,7 @@ describe('a store that is away', () => {
     assert.deepEqual([meanwhile.length, told.length], [1, 2], told.join())
   })
 
-  test('is watched no more once the signal of the watch has aborted', async () => {
+  test('is no longer watched once the signal of the watch has aborted', async () => {
     const { store, faulty } = scene()
     faulty.away = true
     const ending = new AbortController()
@@ -353,7 +353,7 @@ describe('a store that is away', () => {
   })
 })
 
-/** Of the first call of this name, the reply is lost. */
+/** Loses the reply of the first call of this name. */
 function withLost(store: Store, name: StoreCallName): Store {
   return faultyStore(store, onNthCall(name, 1, 'reply lost'))
 }

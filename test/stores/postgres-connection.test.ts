@@ -1,5 +1,4 @@
-// Connections to a server: what becomes of them when something is lost, closed or too large, and what is made of their
-// errors.
+// Connections to a server: what happens when something is lost, closed or too large, and how errors are reported.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
@@ -16,14 +15,14 @@ import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-test('an error of the system is about the connection, whatever its code looks like', () => {
+test('an error of the system is a connection error, whatever its code looks like', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
   assert.equal(isAnswer(broken), false)
   assert.equal(postgresError(broken, 'postgres://x', 'write').code, 'OUTCOME_UNKNOWN')
   assert.equal(postgresError(broken, 'postgres://x', 'read').code, 'STORE_UNAVAILABLE')
 })
 
-test('a host with two addresses that both refuse is told with the reasons', () => {
+test('a host whose two addresses both refuse is reported with the reasons', () => {
   const reasons = ['connect ECONNREFUSED ::1:1', 'connect ECONNREFUSED 127.0.0.1:1'].map((words) => new Error(words))
   const error = Object.assign(new AggregateError(reasons), { code: 'ECONNREFUSED' })
   assert.match(
@@ -32,7 +31,7 @@ test('a host with two addresses that both refuse is told with the reasons', () =
   )
 })
 
-test('a server whose socket is not there is away, which has nothing to do with trust', async () => {
+test('a server whose socket is missing is away, which has nothing to do with trust', async () => {
   await using folder = await temporaryFolder()
   const store = await postgresStore(`postgres:///x?host=${folder.path}`)
   try {
@@ -42,18 +41,18 @@ test('a server whose socket is not there is away, which has nothing to do with t
   }
 })
 
-test('what is not the URL of a server is refused without the password that may be in it', async () => {
+test('a URL of something else than a server is refused without the password in it', async () => {
   for (const url of ['postgres:me:hunter2@x/y', 'postgres:/me:hunter2@x/y', 'postgres://me:hun/ter2@x/y'])
     await refused(postgresStore(url), 'STORE_INVALID', /^(?!.*ter2).*not the URL/)
 })
 
-test('options that are not whole numbers are refused as those in the URL are', async () => {
+test("options that aren't whole numbers are refused like those in the URL", async () => {
   for (const pool of [0, 1.5, Number.NaN])
     await refused(postgresStore('postgres://x/y', { pool }), 'STORE_INVALID', /pool is/)
   await refused(postgresStore('postgres://x/y', { statementTimeoutMs: 1e10 }), 'STORE_INVALID', /statement_timeout is/)
 })
 
-test('an option counts more than the same one in the URL, of which nothing is left', () => {
+test('an option overrides the same one in the URL', () => {
   const text = 'postgres://x/y?schema=a&pool=2&statement_timeout=5&sslmode=disable'
   const read = readPostgresUrl(text, { schema: 'reprise', pool: 3, statementTimeoutMs: 7 })
   const url = 'postgres://x/y?sslmode=disable'
@@ -62,7 +61,7 @@ test('an option counts more than the same one in the URL, of which nothing is le
 })
 
 describe('connections to PostgreSQL', { skip: await without('postgres') }, () => {
-  test('closing waits for the calls that wait for a connection', async () => {
+  test('a close waits for calls that wait for a connection', async () => {
     await using own = await freshSchema()
     const store = await postgresStore(own.url, { pool: 1 })
     await started(store, 'r')
@@ -73,7 +72,7 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     await refused(store.row('r'), 'STORE_FAILED', /is closed/)
   })
 
-  test('closing ends the connection that listens, and none is made afterwards', async () => {
+  test('a close ends the listening connection, and no new one is made', async () => {
     await using opened = await openedPool()
     const session = await opened.pool.session()
     assert.ok(session)
@@ -84,7 +83,7 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     await refused(opened.pool.session(), 'STORE_FAILED', /is closed/)
   })
 
-  test('a watch that is over before the server has answered it leaves no connection', async () => {
+  test("a watch that ends before the server's answer leaves no connection", async () => {
     await using opened = await openedPool()
     const database = await openDatabase(opened.pool, opened.schema, undefined)
     const over = new AbortController()
@@ -101,7 +100,7 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     await ended.promise
   })
 
-  test('a connection that is lost when it begins to listen is followed by one other', async (t) => {
+  test('a connection lost while it starts to listen is replaced by one other', async (t) => {
     await using opened = await openedPool()
     const database = await openDatabase(opened.pool, opened.schema, undefined)
     const over = new AbortController()
@@ -126,7 +125,7 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     over.abort()
   })
 
-  test('a connection that listens and is dead without a word is found out', async (t) => {
+  test('a listening connection that is silently dead is detected', async (t) => {
     await using opened = await openedPool()
     const database = await openDatabase(opened.pool, opened.schema, undefined)
     const over = new AbortController()
@@ -146,14 +145,14 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     over.abort()
   })
 
-  test('a statement that holds more than can be read back is refused before it is sent', async () => {
+  test('a statement with more than can be read back is refused before it is sent', async () => {
     await using opened = await openedPool()
     const large = Buffer.alloc(256_000_001)
     await refused(opened.pool.write('select length($1::bytea)', [large]), 'STORE_FAILED', /256000001 bytes/)
     assert.deepEqual(await opened.pool.read('select 1 as one'), [{ one: 1 }])
   })
 
-  test('statements see what others have committed, whatever the database says about isolation', async () => {
+  test('statements see what others have committed, whatever isolation the database defaults to', async () => {
     await using opened = await openedPool('-c default_transaction_isolation=serializable')
     const ask = 'show transaction_isolation'
     const committed = [{ transaction_isolation: 'read committed' }]
@@ -161,7 +160,7 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     assert.deepEqual(await opened.pool.transaction(({ query }) => query(ask)), committed)
   })
 
-  test('a transaction whose statement has no answer is given up at once', async (t) => {
+  test('a transaction whose statement gets no answer is abandoned at once', async (t) => {
     await using opened = await openedPool()
     await using lock = await lockOf(opened.url, 'select pg_advisory_lock(4, 15)')
     t.mock.timers.enable({ apis: ['setTimeout'] })
@@ -174,7 +173,7 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     await refused(waiting, 'OUTCOME_UNKNOWN', /timeout/)
   })
 
-  test('migrations take as long as they take', async (t) => {
+  test('a migration has no time limit', async (t) => {
     await using opened = await openedPool()
     await using lock = await lockOf(
       opened.url,
@@ -213,7 +212,7 @@ async function openedPool(options?: string): Promise<OpenedPool> {
 
 interface Lock extends AsyncDisposable {
   readonly client: pg.Client
-  /** Resolves when somebody waits for it. */
+  /** Resolves once a caller waits. */
   awaited(): Promise<void>
 }
 

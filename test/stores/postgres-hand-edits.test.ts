@@ -1,5 +1,5 @@
-// What people do to the tables with SQL: named where a run cannot be as it was, and put right where its lines and
-// messages say all.
+// Hand edits of the tables with SQL: reported if the run cannot be restored, and repaired if its lines and messages
+// suffice.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import pg from 'pg'
@@ -9,7 +9,7 @@ import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
 
 describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () => {
-  test('a head that was set back to before its lines takes the next entry after the last of them', async () => {
+  test('a head set back to before its lines accepts the next entry after the last of them', async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')
     await place.store.append(lease, 1, batch(2, 3))
@@ -19,7 +19,7 @@ describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () =>
     assert.equal((await place.store.lastNoted('r'))?.seq, 5)
   })
 
-  test('a head that counts messages which are not there lets its run be completed', async () => {
+  test('a head that counts missing messages lets its run complete', async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')
     await place.store.create(row('r/a#1'), batch(1), lease)
@@ -31,7 +31,7 @@ describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () =>
     }
   })
 
-  test('a head that names another root is taken by the lease of its own', async () => {
+  test('a head that names another root is leased by its own', async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')
     await place.sql(`update heads set root = 'other'`)

@@ -1,4 +1,4 @@
-// The connection by which a store is told of what others do: one while somebody watches, and none afterwards.
+// The connection that receives notifications of other processes: one while watches exist, and none afterwards.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
 
 describe('watching PostgreSQL', { skip: await without('postgres') }, () => {
-  test('leaves no connection when watching ends while the server is told to listen', async () => {
+  test('no connection is left if watching ends while the server is about to listen', async () => {
     await using place = await watched()
     const sent = await place.firstHint()
     for (let round = 0; round < 5; round++) {
@@ -22,7 +22,7 @@ describe('watching PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('has one connection again when it was lost while the server was told to listen', async () => {
+  test('one connection is back after it was lost while the server was about to listen', async () => {
     await using place = await watched()
     const sent = await place.firstHint()
     place.proxy.cutAfter(sent - 1, 'with the reply lost')

@@ -37,7 +37,7 @@ import { startServer } from '../support/servers/server.ts'
 import { sharedServer, without } from '../support/servers/shared-server.ts'
 
 describe('PostgreSQL', { skip: await without('postgres') }, () => {
-  test('says by SQL when a run is ready just as the rule of all stores does', async () => {
+  test('the SQL for ready runs agrees with the rule of all stores', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     const time = fc.integer({ min: 0, max: 100_000 })
@@ -81,13 +81,13 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     )
   })
 
-  test('of appends that share a statement, one that fails fails none of the others', async () => {
+  test('a failing append fails none of the others in its statement', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     const store = await postgresStore(own.url)
     try {
       const leases = await Promise.all(['a', 'b', 'c', 'd'].map((run) => started(store, run)))
-      // a line that nobody may have put there: the number of the next one is taken
+      // a line inserted by hand, with the number of the next entry
       await client.query(`insert into ${own.schema}.entries select id, 2, 'x' from ${own.schema}.heads where run = 'b'`)
       await store.release(leases[3] as never)
       const results = await Promise.allSettled(leases.map((lease) => store.append(lease, 1, batch(2))))
@@ -101,7 +101,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('an append looks its runs up by an index, by a plan that was made when there was none', async () => {
+  test('an append finds its runs by an index, with a plan made when the table was empty', async () => {
     const { url } = await sharedServer('postgres')
     const schema = `planned_${randomUUID().replaceAll('-', '')}`
     await using client = await connected(url)
@@ -129,7 +129,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('what is deleted with a run is looked up by indexes, however many other runs there are', async () => {
+  test('a deletion finds its rows by indexes, however many other runs there are', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     await client.query('set enable_seqscan = off')
@@ -138,7 +138,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     assert.ok(!lines.some((line) => line.includes('Seq Scan')), lines.join('\n'))
   })
 
-  test('what is ready, and the one run that a claim asks for, are looked up by indexes, however many runs are held', async () => {
+  test('ready runs, and the one run of a claim, are found by indexes, however many runs are held', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     const store = await postgresStore(own.url)
@@ -160,7 +160,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('a claim of one run waits for whoever is changing it, where another passes it over', async () => {
+  test('a claim of one run waits for a transaction on it, where another claim skips it', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     const store = await postgresStore(own.url)
@@ -181,7 +181,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('many appends at once of the runs of one unit and of others are all written', async () => {
+  test('many simultaneous appends to the runs of one tree and of others are all written', async () => {
     await using own = await freshSchema()
     const store = await postgresStore(own.url)
     try {
@@ -203,7 +203,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('an end that is appended while a message is posted either takes it or leaves it refused', async () => {
+  test('an end appended during a post either records the message or refuses it', async () => {
     await using own = await freshSchema()
     const [one, other] = [await postgresStore(own.url), await postgresStore(own.url)]
     try {
@@ -225,7 +225,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('a message that was posted and recorded before its repetition is looked at exists, though the run has ended', async () => {
+  test('a message that was posted and recorded before its repetition exists, even if the run has ended', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     const store = await postgresStore(own.url)
@@ -246,7 +246,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('a message that is posted while its run is cancelled keeps nobody waiting', async () => {
+  test('a message posted during the cancellation of its run makes no run ready', async () => {
     await using own = await freshSchema()
     const [one, other] = [await postgresStore(own.url), await postgresStore(own.url)]
     try {
@@ -265,7 +265,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('is made by the first of many that open it at once, and opened without waiting for anybody', async () => {
+  test('a schema is made by the first of many simultaneous openings, and opened by the others without a wait', async () => {
     const { url } = await sharedServer('postgres')
     const schema = `made_${process.pid}`
     await using client = await connected(url)
@@ -281,7 +281,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('the printed migrations make the schema that opening makes', async () => {
+  test('the printed migrations make the same schema as an opening', async () => {
     const { url } = await sharedServer('postgres')
     const schema = `Printed "${process.pid}"`
     const name = `"${schema.replaceAll('"', '""')}"`
@@ -303,7 +303,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('refuses a schema that says it is for newer code, and one of another build', async () => {
+  test('a schema for newer code, and one of another build, are refused', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     try {
@@ -320,7 +320,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('refuses a schema of an earlier build with both numbers', async () => {
+  test('a schema of an earlier build is refused with both numbers', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
     await client.query(`update ${own.schema}.reprise_migrations set number = 7`)
@@ -335,7 +335,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('applies later migrations, all of them or none', async () => {
+  test('later migrations are applied, all of them or none', async () => {
     const { url } = await sharedServer('postgres')
     const schema = `later_${process.pid}`
     await using client = await connected(url)
@@ -355,7 +355,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('a role that may not make the schema is told what to run', async () => {
+  test('a role that may not make the schema gets the command to run', async () => {
     const { url } = await sharedServer('postgres')
     await using client = await connected(url)
     await client.query(
@@ -375,7 +375,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('a wrong password, a database that is not there and a server that is away are told apart, without the password', async () => {
+  test('a wrong password, a missing database and a server that is away are distinguished, without the password', async () => {
     const { url } = await sharedServer('postgres')
     const wrong = new URL(url)
     wrong.password = 'secret-hunter2'
@@ -390,7 +390,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     await away.close()
   })
 
-  test('opened while the server is away, it works as soon as that is there, and is made then', async () => {
+  test('a store opened while the server is away works once it is back, and makes its schema then', async () => {
     await using server = await startServer('postgres')
     await server.stop()
     const store = await postgresStore(server.url)
@@ -404,7 +404,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('its URL is told without the password, and with the schema', async () => {
+  test("a store's URL is shown without the password, and with the schema", async () => {
     await using own = await freshSchema()
     const store = await openStore(own.url)
     try {
@@ -414,7 +414,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
-  test('a run of a process of this machine that is gone is claimed at once, one of another machine when its lease is over', async () => {
+  test('a run of a dead process on this machine is claimed at once, one of another machine after its lease', async () => {
     await using own = await freshSchema()
     const clock = { now: 1_000_000 }
     const store = await postgresStore(own.url, { now: () => clock.now })
@@ -437,7 +437,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
   })
 })
 
-test('a URL that is not one of PostgreSQL, a bad schema and bad numbers are refused before anything is connected', async () => {
+test('an invalid URL, a bad schema and bad numbers are refused before any connection', async () => {
   await refused(postgresStore('mysql://me:hunter2@x/y'), 'STORE_INVALID', /isn't|not the URL/)
   await refused(openStore(`postgres://x/y?schema=${'s'.repeat(64)}`), 'STORE_INVALID', /name of a schema/)
   await refused(openStore('postgres://x/y?schema=pg_mine'), 'STORE_INVALID', /pg_/)

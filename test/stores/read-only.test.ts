@@ -1,4 +1,4 @@
-// A folder that may not be written: said with its path and the way out, before anything is spent.
+// A read-only folder is reported with its path and the remedy, before anything is spent.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'

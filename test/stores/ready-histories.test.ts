@@ -1,6 +1,5 @@
-// Random histories of small crews: workers, people who answer, kills and time. Whatever happened, at the end no run is
-// left that could advance and is offered to nobody. The same histories find each way in which a store could lose a
-// wake.
+// Random histories of small crews: workers, people who answer, kills and time. At the end of each, every run that could
+// advance is ready for a worker. The same histories detect each way in which a store could lose a wake.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -43,28 +42,28 @@ type MakeStore = (now: () => number) => Store
 /** Takes up what there is, once. */
 type TakeUp = (store: Store, owner: Owner) => Process
 
-/** As an outbox does: reads what is ready, and has somebody told of each run. */
+/** Reads the ready runs and sends a worker to each, like an outbox. */
 async function* sweep(store: Store, owner: Owner): Process {
   const ready = await store.ready([lane], 100)
   yield
   for (const { run } of ready) yield* worker(store, owner, run)
 }
 
-test('no history leaves a run that could advance to nobody', async () => {
+test('no history leaves a run that could advance without a worker', async () => {
   await fc.assert(
     losesNoWake((now) => memoryStore({ now })),
     { numRuns: 250 },
   )
 })
 
-test('no history leaves a run to nobody when workers claim only what a sweep told them is ready', async () => {
+test('no history leaves such a run when workers claim only what a sweep reports as ready', async () => {
   await fc.assert(
     losesNoWake((now) => memoryStore({ now }), sweep),
     { numRuns: 250 },
   )
 })
 
-test('the histories notice when a sweep is told of no run that has a message', async () => {
+test('the histories detect a sweep that misses runs with a message', async () => {
   const found = await fc.check(
     losesNoWake((now) => {
       const store = memoryStore({ now })
@@ -83,7 +82,7 @@ test('the histories notice when a sweep is told of no run that has a message', a
   assert.match(String(found.errorInstance), /is left to nobody/)
 })
 
-test('the rule as the mutants have it, but whole, loses no wake either', async () => {
+test('the reference rule of the mutants, unchanged, loses no wake either', async () => {
   await fc.assert(
     losesNoWake((now) => withReadyRule(memoryStore({ now }), now)),
     { numRuns: 100 },
@@ -91,7 +90,7 @@ test('the rule as the mutants have it, but whole, loses no wake either', async (
 })
 
 for (const mutant of Object.keys(mutants) as Mutant[]) {
-  test(`the histories notice when ${mutant}`, async () => {
+  test(`the histories detect that ${mutant}`, async () => {
     const found = await fc.check(
       losesNoWake((now) => withReadyRule(memoryStore({ now }), now, mutant)),
       {
@@ -111,7 +110,7 @@ function losesNoWake(make: MakeStore, takeUp: TakeUp = worker): fc.IAsyncPropert
     for (const root of roots) await createRun(store, root)
     await happen(store, events, takeUp, (ms) => (now += ms))
     await drain(store, takeUp, (ms) => (now += ms))
-    for (const root of roots) assert.ok(!(await couldAdvance(store, root)), `${root} is left to nobody`)
+    for (const root of roots) assert.ok(!(await couldAdvance(store, root)), `${root} could advance without a worker`)
   })
 }
 
@@ -150,7 +149,7 @@ async function goesOn(process: Process): Promise<boolean> {
   }
 }
 
-/** All who were there are killed. Then somebody takes up whatever is offered, until nothing is. */
+/** Kills all processes. Then one worker claims every ready run until none is left. */
 async function drain(store: Store, takeUp: TakeUp, pass: (ms: number) => void): Promise<void> {
   for (let round = 0; round < 40; round++) {
     pass(hour)
@@ -161,7 +160,7 @@ async function drain(store: Store, takeUp: TakeUp, pass: (ms: number) => void): 
   assert.fail('runs are offered for ever')
 }
 
-/** By what was said and done alone, whatever the store made of it. */
+/** Decides from entries and messages alone, without the store's own state. */
 async function couldAdvance(store: Store, run: string): Promise<boolean> {
   const root = await tell(store, run)
   const child = await tell(store, childOf(run))

@@ -1,5 +1,5 @@
-// The rule of what is ready once more, around a store whose own answer is not asked: so that it can be broken in ways
-// in which a store could be.
+// A second implementation of the ready rule, around a store whose own result is ignored, so that it can be broken in
+// the ways in which a store could be.
 import type { Lease, Store } from 'reprise/stores'
 import { rootRunId } from '../../src/journal/paths.ts'
 
@@ -7,7 +7,7 @@ interface Columns {
   ended: boolean
   dueAt: number | undefined
   waiting: number
-  /** Of the lease that counts. */
+  /** The token of the current lease. */
   lease: string | undefined
   expiresAt: number | undefined
   readyAt: number | undefined

@@ -1,4 +1,4 @@
-// The connection to a Redis server: what is done when it breaks or hangs, and which processes it keeps alive.
+// The connection to a Redis server: what happens when it breaks or hangs, and which processes it keeps alive.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
@@ -18,7 +18,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
     ['calls that were answered at once', `await Promise.all(['a', 'b', 'c'].map((run) => store.row(run)))`],
     ['somebody who watches', `store.watch(undefined, new AbortController().signal); await store.row('r')`],
   ] as const) {
-    test(`keeps no process alive after ${what}, though the store is not closed`, async () => {
+    test(`keeps no process alive after ${what}, even if the store isn't closed`, async () => {
       await using place = await freshPrefix()
       assert.equal(await exitOf(`${code}; process.stdout.write('done')`, place.url), 'done')
     })
@@ -30,7 +30,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
     assert.equal(await exitOf(code, `redis://127.0.0.1:${silent.port}?timeoutMs=300`), 'STORE_UNAVAILABLE')
   })
 
-  test('to a server that says nothing is given up at every try, and the store can be closed', async () => {
+  test('to a silent server is abandoned at every try, and the store can be closed', async () => {
     await using silent = await silentServer()
     const store = await redisStore(`redis://127.0.0.1:${silent.port}`, { timeoutMs: 200 })
     for (const _ of [1, 2]) await refused(store.row('r'), 'STORE_UNAVAILABLE', /no answer within 200 ms/)
@@ -39,7 +39,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
     await last
   })
 
-  test('that is made anew is not lost for calls that fail only now, and all are closed in the end', async () => {
+  test('that is renewed stays for calls that fail only now, and all are closed in the end', async () => {
     await using server = await startServer('redis')
     await using network = await deafNetwork(server.port)
     const store = await redisStore(server.url.replace(`:${server.port}`, `:${network.port}`))
@@ -61,7 +61,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
     while (network.connections() > 0) await new Promise(setImmediate)
   })
 
-  test('that a server has no place for is waited for', async () => {
+  test('that a full server refuses is awaited', async () => {
     await using server = await startServer('redis')
     const admin = await createClient({ url: server.url }).connect()
     await admin.configSet('maxclients', '1')
@@ -74,7 +74,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
   })
 })
 
-test('what a command in a script was refused with is found in the words of every server', () => {
+test('the refusal of a command inside a script is found in the messages of every server', () => {
   const place = 'script: 7a1, on @user_script:149.'
   for (const [said, code] of [
     [`OOM command not allowed when used memory > 'maxmemory'. ${place}`, 'OOM'],
@@ -109,7 +109,7 @@ async function exitOf(code: string, url: string): Promise<string> {
 
 interface DeafNetwork extends AsyncDisposable {
   readonly port: number
-  /** Of what is sent from now on over the connections that there are, nothing arrives. */
+  /** Drops everything that existing connections send from now on. */
   deafen(): void
   /** Ends these connections, when something was sent over one. */
   cut(): Promise<void>

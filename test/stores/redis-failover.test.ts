@@ -1,5 +1,5 @@
-// A replica takes over. What its server had confirmed and it had not heard of is gone: whoever wrote it is told, and
-// writes no more.
+// A replica takes over. Writes that its server had confirmed but not replicated are gone: their writer gets an error,
+// and writes no more.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
@@ -15,8 +15,8 @@ import { startServer, type TestServer } from '../support/servers/server.ts'
 import { without } from '../support/servers/shared-server.ts'
 import { silentServer } from '../support/servers/silent-server.ts'
 
-describe('a Redis replica that takes over', { skip: await without('redis') }, () => {
-  test('behind its server refuses the old holders, who are told what was lost', async () => {
+describe('a promoted Redis replica', { skip: await without('redis') }, () => {
+  test('that lags behind refuses the old holders with the entries that were lost', async () => {
     await using server = await startServer('redis', { settings: { 'repl-diskless-sync-delay': 0 } })
     await using replica = await startServer('redis')
     await follow(replica, server)
@@ -49,7 +49,7 @@ describe('a Redis replica that takes over', { skip: await without('redis') }, ()
     await store.close()
   })
 
-  test('is found through the sentinels, of which some are away or hang, by calls and by those who watch', async () => {
+  test('is found through the sentinels, some of them away or hanging, by calls and by watches', async () => {
     await using server = await startServer('redis', { settings: { 'repl-diskless-sync-delay': 0 } })
     await using replica = await startServer('redis')
     await follow(replica, server)
@@ -83,7 +83,7 @@ describe('a Redis replica that takes over', { skip: await without('redis') }, ()
   })
 })
 
-/** Resolves when it has all that the server has. The same password opens both. */
+/** Resolves once the replica has everything. Both servers have the same password. */
 async function follow(replica: TestServer, server: TestServer): Promise<void> {
   const { port, password } = new URL(server.url)
   for (const each of [server, replica]) await ask(each, ['CONFIG', 'SET', 'masterauth', password])
@@ -106,7 +106,7 @@ async function ask(server: TestServer, command: string[]): Promise<string> {
   }
 }
 
-/** An address behind which another server can be put. */
+/** An address that can be redirected to another server. */
 async function turningNetwork(port: number): Promise<AsyncDisposable & { port: number; turnTo(port: number): void }> {
   const open = new Set<() => void>()
   let target = port

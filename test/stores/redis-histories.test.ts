@@ -1,5 +1,5 @@
-// Random histories of a few runs: a Redis store answers as the one in memory does, and after every few steps each of
-// its sets has exactly what the heads of its runs say.
+// Random histories of a few runs: a Redis store has the same results as the memory store, and after every few steps
+// each of its sets has exactly the members that the heads of its runs imply.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createClient } from 'redis'
@@ -17,12 +17,12 @@ const crews = ['c', 'd:{x}\0']
 const lanes = crews.flatMap((crew) => ['1', '2'].map((version) => ({ crew, version, format: 1 })))
 const owners = [elsewhere('one'), elsewhere('two'), deadOwner()]
 const ttlMs = 3_000
-/** Of the same run, in both stores. */
+/** The leases of one run in both stores. */
 type Leases = readonly [Lease, Lease]
 
 describe('a Redis store', { skip: await without('redis') }, () => {
   for (let seed = 1; seed <= 12; seed++) {
-    test(`keeps its sets as the heads of its runs say, and answers as memory does (history ${seed})`, async () => {
+    test(`keeps its sets as the heads of its runs say, and has the same results as memory (history ${seed})`, async () => {
       await using place = await freshPrefix()
       let now = 1_700_000_000_000
       const stores = [memoryStore({ now: () => now }), await redisStore(place.url, { now: () => now })] as const
@@ -121,7 +121,7 @@ async function compare(stores: readonly [Store, Store], random: Random, now: num
       await store.holder(run),
       await store.tries(run),
       byRun(await store.ready(lanes, 100)),
-      // those that are ready since the same moment come in any order
+      // runs ready since the same moment come in any order
       (await store.ready(lanes, 2)).map(({ priority, readyAt }) => [priority, readyAt]),
       await Promise.all(crews.map((crew) => store.findOutput(crew, 't:\0', 'f', now - 50_000))),
     ]
@@ -142,7 +142,7 @@ async function asked<T>(
   return memory.status === 'fulfilled' && redis.status === 'fulfilled' ? [memory.value, redis.value] : undefined
 }
 
-/** Without what each store gives itself. */
+/** Without values that each store generates. */
 function shown(settled: PromiseSettledResult<unknown>): unknown {
   if (settled.status === 'rejected') {
     if (RepriseError.isInstance(settled.reason)) return settled.reason.code
@@ -178,7 +178,7 @@ function batchOf(random: Random, run: string, from: number, now: number): Batch 
 
 type Sets = { [name: string]: { [member: string]: number } }
 
-/** Sets of sets and of lists, with the scores of those that have some. */
+/** Sets and lists of the store, with scores if they have any. */
 async function foundSets(url: string): Promise<Sets> {
   return inStore(url, async (client, prefix, keys) => {
     const sets: Sets = {}

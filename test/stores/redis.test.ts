@@ -1,4 +1,4 @@
-// What only Redis has: its settings, its memory, its scripts, and keys that people can touch.
+// Features of Redis alone: settings, memory, scripts, and keys that people can change.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
@@ -23,7 +23,7 @@ import { startServer } from '../support/servers/server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 describe('a Redis server', { skip: await without('redis') }, () => {
-  test('is refused when it throws keys away, and when it keeps nothing on disk, unless that is meant', async () => {
+  test('is refused if it evicts keys or keeps nothing on disk, unless that is allowed', async () => {
     await using server = await startServer('redis', {
       settings: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '64mb' },
     })
@@ -55,13 +55,13 @@ describe('a Redis server', { skip: await without('redis') }, () => {
   }
 
   test('that is part of a cluster is refused', async () => {
-    // the usual one is among those that systems give to others
+    // the default port may be given to an outgoing connection
     const settings = { 'cluster-enabled': 'yes', 'cluster-port': await freePort() }
     await using server = await startServer('redis', { settings })
     await refused(redisStore(server.url), 'STORE_INVALID', /part of a Redis Cluster: /)
   })
 
-  test('is asked for with a wrong password, which no message says', async () => {
+  test('with a wrong password is reported without the password', async () => {
     const url = new URL((await sharedServer('redis')).url)
     url.password = 'hunter2-and-more'
     await refused(redisStore(url.href), 'STORE_INVALID', /^(?!.*hunter2).*WRONGPASS.*check the user and the password/)
@@ -80,7 +80,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
       await refused(redisStore(`redis://localhost${wrong}`), 'STORE_INVALID')
   })
 
-  test('has one name, without a password, however its URL is written', async () => {
+  test('has one name, without a password, for every spelling of its URL', async () => {
     const { port, password } = new URL((await sharedServer('redis')).url)
     const open = async (rest: string): Promise<string> => {
       const store = await redisStore(`redis://:${password}@127.0.0.1:${port}${rest}`)
@@ -92,7 +92,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     assert.equal(await open('/3?maxRunBytes=9000000&prefix=mine'), `redis://127.0.0.1:${port}/3?prefix=mine`)
   })
 
-  test('serves a user who may use nothing but the keys and the channel of the store', async () => {
+  test('serves a user with access to only the keys and the channel of the store', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const rights = ['on', '>secret', '~{mine}:*', '&{mine}:told', '+@all', '-@dangerous', '+info']
@@ -112,7 +112,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     ['a command that scripts use', ['&*', '-zrem']],
     ['the channel', []],
   ] as const) {
-    test(`refuses a user without ${lacks} at once, before half of something is written`, async () => {
+    test(`refuses a user without ${lacks} at once, before a partial write`, async () => {
       await using server = await startServer('redis')
       await using admin = await connected(server.url)
       const all = ['on', '>secret', '~*', '+@all', ...rights]
@@ -124,7 +124,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     })
   }
 
-  test('that is away when it is opened serves when it is back', async () => {
+  test('that is away at the opening serves once it is back', async () => {
     await using server = await startServer('redis')
     await server.kill()
     const store = await redisStore(server.url)
@@ -138,7 +138,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('that hangs is given up: nobody knows of a write, and a read can be made again', async () => {
+  test('that hangs is abandoned: a write has an unknown outcome, and a read can be repeated', async () => {
     await using server = await startServer('redis')
     const store = await redisStore(server.url, { timeoutMs: 300 })
     const lease = await started(store, 'r')
@@ -150,7 +150,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('whose memory is full writes nothing and says so, and goes on when there is more', async () => {
+  test('with full memory writes nothing and says so, and continues once there is more', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const store = await redisStore(server.url)
@@ -168,7 +168,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('whose memory is full is opened, read and relieved of runs', async () => {
+  test('with full memory can be opened, read and relieved of runs', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const before = await redisStore(server.url)
@@ -188,7 +188,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('lists runs in the order of their bytes, whatever language it has', async (t) => {
+  test('lists runs in the order of their bytes, whatever its locale', async (t) => {
     await using folder = await temporaryFolder()
     const LOCPATH = folder.path
     try {
@@ -212,7 +212,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('that has forgotten the scripts is told them again', async () => {
+  test('that has forgotten the scripts gets them again', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const store = await redisStore(server.url)
@@ -223,7 +223,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('a layout of newer or older code is refused', async () => {
+  test('with the layout of newer or older code is refused', async () => {
     await using place = await freshPrefix()
     await (await redisStore(place.url)).close()
     await using admin = await connected((await sharedServer('redis')).url)
@@ -240,7 +240,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
 })
 
 describe('a Redis store', { skip: await without('redis') }, () => {
-  test('leaves nothing of deleted runs but its counters', async () => {
+  test('leaves only counters of deleted runs', async () => {
     await using place = await opened()
     const lease = await started(place.store, 'r')
     const outputs = [{ task: 't', fingerprint: 'f', seq: 2 }]
@@ -254,7 +254,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual(left.toSorted(), ['born', 'layout', 'made', 'posted', 'tokens'])
   })
 
-  test('takes no value and no run that is too large, and names the limit', async () => {
+  test('accepts no value or run that is too large, and names the limit', async () => {
     await using place = await opened({ maxBlobBytes: 1_000, maxRunBytes: 3_000 })
     const lease = await started(place.store, 'r')
     const blobs = [{ hash: 'h', bytes: Buffer.alloc(1_001) }]
@@ -273,7 +273,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2])
   })
 
-  test('makes no run that is too large from the beginning', async () => {
+  test('makes no run that is too large from the start', async () => {
     await using place = await opened({ maxRunBytes: 3_000 })
     const large = { lines: [entry(1, 'x'.repeat(3_000))] }
     const words = /run r would have \d+ bytes.*3000 \(maxRunBytes\)/
@@ -283,7 +283,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual([await place.store.row('r'), await place.store.row('s/a#1')], [undefined, undefined])
   })
 
-  test('counts a value that the run has already as often as it keeps it: once', async () => {
+  test('counts a value that the run already has as often as it keeps it: once', async () => {
     await using place = await opened({ maxRunBytes: 3_000 })
     const lease = await started(place.store, 'r')
     const blob = { hash: 'h', bytes: Buffer.alloc(1_000) }
@@ -301,7 +301,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     }
   })
 
-  test('puts no run off when nothing is deleted', async () => {
+  test('postpones no run if nothing is deleted', async () => {
     let now = Date.now()
     await using place = await opened({ now: () => now })
     await place.store.create(row('r'), batch(1, 1, { due: 'now' }))
@@ -317,7 +317,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.equal((await place.store.ready(lanes, 1)).length, 1)
   })
 
-  test('gives no number twice when somebody has taken lines away, and notices that they are gone', async () => {
+  test('reuses no number after lines were removed by hand, and notices that they are gone', async () => {
     await using place = await opened()
     const lease = await started(place.store, 'r')
     await place.store.append(lease, 1, batch(2, 3))

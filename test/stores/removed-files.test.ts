@@ -1,5 +1,4 @@
-// The files of a store that somebody removes or replaces while a process has them open: what it writes would reach no
-// path any more.
+// The files of a store are removed or replaced while a process has them open: its writes would reach no path any more.
 import assert from 'node:assert/strict'
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +22,7 @@ for (const [what, change] of Object.entries<(path: string) => Promise<void>>({
     await rename(`${path}.copy`, path)
   },
 })) {
-  test(`a database takes no more writes when ${what}, and can still be read`, async () => {
+  test(`a database accepts no more writes if ${what}, but can still be read`, async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'runs.db')
     const store = await sqliteStore(path)
@@ -39,7 +38,7 @@ for (const [what, change] of Object.entries<(path: string) => Promise<void>>({
 }
 
 for (const kind of ['sqlite', 'file'] as const) {
-  test(`a run whose ${kind} store is removed under it fails, and is not completed`, async () => {
+  test(`a run whose ${kind} store is removed during its execution fails, and does not complete`, async () => {
     await using folder = await temporaryFolder()
     const place = join(folder.path, 'place')
     const remove = new Task({ name: 'remove', run: () => rm(place, { recursive: true }).then(() => 'removed') })
@@ -63,7 +62,7 @@ for (const [what, change] of Object.entries<(folder: string) => Promise<void>>({
     await writeFile(join(folder, 'leases.db'), '')
   },
 })) {
-  test(`a folder takes no more writes when ${what}: another process could hold the same lock`, async () => {
+  test(`a folder accepts no more writes if ${what}, since another process could hold the same lock`, async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'state')
     const store = await fileStore(path)

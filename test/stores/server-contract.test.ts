@@ -1,4 +1,4 @@
-// The contract over real servers: through one handle; and, in whole only with --full, through two handles, in two
+// The contract over real servers: through one handle; and, complete only with --full, through two handles, in two
 // processes, and through a pooler that gives every transaction another connection.
 import { test } from 'node:test'
 import type { Store } from 'reprise/stores'

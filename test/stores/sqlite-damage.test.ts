@@ -1,5 +1,4 @@
-// Rows of a database that hold something else than Reprise wrote: the run that they belong to is said to be damaged,
-// and the others go on.
+// Rows of a database with other values than Reprise wrote: their run is reported as damaged, and the others continue.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -35,18 +34,18 @@ const garbage: { readonly [what: string]: string } = {
   'a line of other bytes': `update entries set line = x'ff00' where run_id = ${ofR} and seq = 3`,
   'a line of other JSON': `update entries set line = cast('[1]' as blob) where run_id = ${ofR} and seq = 3`,
   'the line of another number': `update entries set line = (select line from entries where run_id = ${ofR} and seq = 2) where run_id = ${ofR} and seq = 3`,
-  'a summary that is no JSON': "update runs set summary = 'x' where run = 'r'",
+  "a summary that isn't JSON": "update runs set summary = 'x' where run = 'r'",
   'a summary of another shape': `update runs set summary = '{"usage":null}' where run = 'r'`,
-  'a summary that is no text': "update runs set summary = x'00' where run = 'r'",
-  'inputs that are no JSON': "update runs set inputs = '{' where run = 'r'",
+  "a summary that isn't text": "update runs set summary = x'00' where run = 'r'",
+  "inputs that aren't JSON": "update runs set inputs = '{' where run = 'r'",
   'inputs that are a number': "update runs set inputs = '7' where run = 'r'",
   'another status': "update runs set status = 'lost' where run = 'r'",
-  'times that are no text': "update runs set created_at = x'00', updated_at = x'00' where run = 'r'",
-  'an owner that is no JSON': "update runs set owner = 'x', expires_at = 9e15 where run = 'r'",
+  "times that aren't text": "update runs set created_at = x'00', updated_at = x'00' where run = 'r'",
+  "an owner that isn't JSON": "update runs set owner = 'x', expires_at = 9e15 where run = 'r'",
   'an owner of another shape': `update runs set owner = '{"pid":"x"}', expires_at = 9e15 where run = 'r'`,
 }
 for (const [what, sql] of Object.entries(garbage)) {
-  test(`a run with ${what} is damaged at most, and hides no other`, async () => {
+  test(`a run with ${what} is at most damaged, and hides no other`, async () => {
     await using folder = await temporaryFolder()
     const path = await damagedBy(folder.path, sql)
     await using crew = crewIn(path)
@@ -67,13 +66,13 @@ for (const [what, sql] of Object.entries(garbage)) {
         assert.ok(RepriseError.isInstance(error) && error.code !== 'STORE_FAILED', (error as Error).stack)
       })
     }
-    // whoever wants it gone can delete it
+    // it can be deleted
     await store.delete('r')
     assert.equal(await store.row('r'), undefined)
   })
 }
 
-test('a list shows that of a run whose row is damaged', async () => {
+test('a list shows a run whose row is damaged as damaged', async () => {
   await using folder = await temporaryFolder()
   const path = await damagedBy(folder.path, "update runs set summary = 'x', inputs = 'y' where run = 'r'")
   await using crew = crewIn(path)
@@ -81,7 +80,7 @@ test('a list shows that of a run whose row is damaged', async () => {
   assert.equal(listed?.error?.code, 'JOURNAL_DAMAGED')
   assert.match(listed.error.message, /run r is damaged; resume the run/)
   assert.deepEqual(listed.inputs, {})
-  // to go on writes it anew
+  // a resume writes the row again
   assert.equal((await crew.resume('r')).status, 'completed')
   assert.equal((await crew.runs().page()).find(({ runId }) => runId === 'r')?.error, undefined)
 })

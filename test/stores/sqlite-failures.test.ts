@@ -1,5 +1,5 @@
-// Statements that fail in a real database: what was answered stays true, nobody else is locked out, and the connection
-// goes on.
+// Statements that fail in a real database: acknowledged writes stay, no other connection is locked out, and the
+// connection continues.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
@@ -12,7 +12,7 @@ const busy = 5
 const broken = 10
 const unbroken = Object.getOwnPropertyDescriptors(StatementSync.prototype)
 
-test('reads nothing of a write that failed, also when it could not be rolled back', async (context) => {
+test('a SQLite store reads nothing of a failed write, even if it could not be rolled back', async (context) => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const lease = await started(store, 'r')
@@ -25,11 +25,11 @@ test('reads nothing of a write that failed, also when it could not be rolled bac
   await store.close()
 })
 
-test('knows what a commit has written that said that it failed', async (context) => {
+test('a SQLite store knows what a commit has written that reported a failure', async (context) => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const lease = await started(store, 'r')
-  failOnce(context, 'commit', broken, 1, 'behind it')
+  failOnce(context, 'commit', broken, 1, 'after it')
   await refused(store.append(lease, 1, batch(2, 3)), 'OUTCOME_UNKNOWN')
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
   await refused(store.append(lease, 1, batch(2, 3)), 'SEQ_CONFLICT')
@@ -61,7 +61,7 @@ for (const [statement, code] of [
       const failed = failOnce(context, statement, code, time)
       for (let round = 0; round < 12; round++) {
         const store = stores[round % 3 === 0 ? 0 : 1]
-        // one that is refused, so that the others come again behind savepoints
+        // a refused write, so that the others are repeated with savepoints
         const writes = [
           store.append(outdated, 1, batch(2)),
           ...runs.map(({ lease, last }) => store.append(lease, last, batch(last + 1, 20))),
@@ -91,7 +91,8 @@ async function makeAndDelete(store: Store, run: string): Promise<void> {
 }
 
 /**
- * Makes a statement that begins so fail at the given time, in place of what it does or behind it; says whether it did.
+ * Makes a statement with this beginning fail at the given time, instead of its effect or after it. Returns whether it
+ * failed.
  */
 function failOnce(context: TestContext, begin: string, code: number, time = 1, when = 'in its place'): () => boolean {
   let times = 0
@@ -100,7 +101,7 @@ function failOnce(context: TestContext, begin: string, code: number, time = 1, w
     // not by a mock, which would keep every call
     StatementSync.prototype[method] = function (this: StatementSync, ...values: unknown[]) {
       const fails = this.sourceSQL.startsWith(begin) && ++times === time
-      if (fails && when === 'behind it') original.apply(this, values)
+      if (fails && when === 'after it') original.apply(this, values)
       if (fails) throw Object.assign(new Error(`code ${code}`), { errcode: code })
       return original.apply(this, values)
     }

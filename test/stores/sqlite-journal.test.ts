@@ -1,4 +1,4 @@
-// The journal in its table: what the database itself refuses, what reads see while others write and delete, and what a
+// The journal in its table: what the database itself refuses, what reads see during writes and deletions, and what a
 // deletion leaves.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { batch, entry, linesOf, refused, row, seqsOf, started } from '../../src/
 import { ended, linesFrom, otherProcess } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-test('the database refuses a number that is there, and a line of no run, whoever writes it', async () => {
+test('the database refuses a used number, and a line without a run, from any writer', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
@@ -23,7 +23,7 @@ test('the database refuses a number that is there, and a line of no run, whoever
   db.close()
 })
 
-test('a writer that gets past the fence is refused by the database, and the journal stays as it was', async (context) => {
+test('a writer that gets past the fence is refused by the database, and the journal is unchanged', async (context) => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const lease = await started(store, 'r')
@@ -45,7 +45,7 @@ test('a writer that gets past the fence is refused by the database, and the jour
   await store.close()
 })
 
-test('leaves nothing of a deleted run in any table, and all of the others', async () => {
+test('a deleted run leaves no row in any table, and the others are complete', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
@@ -69,7 +69,7 @@ test('leaves nothing of a deleted run in any table, and all of the others', asyn
   await store.close()
 })
 
-test('reads all that was told, in order, while another process writes, and whole batches after that one is killed', async () => {
+test('a read gets all hinted entries in order while another process writes, and whole batches after that is killed', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const size = 300
@@ -82,7 +82,7 @@ test('reads all that was told, in order, while another process writes, and whole
     while (told < 10_000) {
       told = Number((await lines.next()).value)
       let seq = told - size
-      // no further than what it was told of: the other process is faster
+      // only up to the hinted entry, since the other process is faster
       for await (const line of store.read('r', seq)) {
         assert.equal(line.seq, ++seq)
         if (seq === told) break
@@ -100,7 +100,7 @@ test('reads all that was told, in order, while another process writes, and whole
 
 for (const who of ['the same connection', 'another connection'] as const) {
   for (const next of ['another', 'one of the same name']) {
-    test(`a read gives nothing of ${next} that ${who} makes in place of a run deleted under way`, async () => {
+    test(`a read gets nothing of ${next} that ${who} makes in place of a run deleted meanwhile`, async () => {
       await using folder = await temporaryFolder()
       const path = join(folder.path, 'runs.db')
       const store = await sqliteStore(path)

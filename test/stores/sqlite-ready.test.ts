@@ -1,4 +1,4 @@
-// How a database keeps what is ready: what an append costs, and how a claim searches.
+// How a database keeps ready runs: the cost of an append, and how a claim searches.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -26,7 +26,7 @@ import {
 } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-test('a step asks one question and inserts its line, in a child too; only the first after a claim writes the row', async (context) => {
+test('a step makes one query and inserts its line, in a child too, and only the first after a claim writes the row', async (context) => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const lease = await started(store, 'r')
@@ -77,7 +77,7 @@ test('a claim searches an index for each lane and priority, for each crew, and s
   await store.close()
 })
 
-test('a claim makes no more statements when thousands of runs are held', async (context) => {
+test('a claim makes no more statements if thousands of runs are held', async (context) => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const hold = (from: number, to: number): Promise<unknown> =>
@@ -89,7 +89,7 @@ test('a claim makes no more statements when thousands of runs are held', async (
   await store.close()
 })
 
-test('who asks what is ready makes no more statements, and reads no more runs, when thousands are held', async (context) => {
+test('a query for ready runs makes no more statements, and reads no more runs, if thousands are held', async (context) => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   await Promise.all(Array.from({ length: 2_000 }, (_, index) => started(store, `r${index}`, elsewhere('a'))))
@@ -109,7 +109,7 @@ test('a claim of one run reads that one, however many are ready', async (context
   await store.close()
 })
 
-test('a claim frees all that processes had which are gone, each with what waits for it', async () => {
+test('a claim frees all runs of processes that are gone, each with its waiting messages', async () => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   for (const run of ['a', 'b']) await started(store, run, deadOwner())
@@ -129,7 +129,7 @@ function planOf(path: string, sql: string): string[] {
   return plan.map((step) => String(step['detail']))
 }
 
-/** Of the questions that may have several answers, and the answers that they got. */
+/** The queries that may return several rows, with the rows that they returned. */
 async function rowsOf(
   context: TestContext,
   work: () => Promise<unknown>,
@@ -150,7 +150,7 @@ async function rowsOf(
   return { statements: found.length, rows: found.reduce((sum, rows) => sum + rows, 0) }
 }
 
-/** The first words of the statements that it makes, but for those of the transaction. */
+/** The first words of its statements, except those of the transaction. */
 async function statementsOf(context: TestContext, work: () => Promise<unknown>): Promise<string[]> {
   const made: string[] = []
   const mocks = (['get', 'all', 'run'] as const).map((method) => {

@@ -1,4 +1,4 @@
-// The ways in which a run that a connection has just appended to takes no more of its appends.
+// Reasons why a run that a connection has just appended to refuses its next append.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ const changes: readonly Change[] = [
   { what: 'was given back', refusal: 'LEASE_LOST', make: (store, lease) => store.release(lease) },
   { what: 'was deleted', refusal: 'LEASE_LOST', make: (store) => store.delete('r') },
   {
-    what: 'was deleted and made anew',
+    what: 'was deleted and made again',
     refusal: 'LEASE_LOST',
     async make(store) {
       await store.delete('r')
@@ -43,7 +43,7 @@ const changes: readonly Change[] = [
 
 for (const who of ['the same connection', 'another connection'] as const) {
   for (const { what, refusal, make } of changes) {
-    test(`refuses an append to a run that ${what} through ${who}`, async () => {
+    test(`a SQLite store refuses an append to a run that ${what} through ${who}`, async () => {
       await using folder = await temporaryFolder()
       const path = join(folder.path, 'runs.db')
       const store = await sqliteStore(path)
@@ -60,7 +60,7 @@ for (const who of ['the same connection', 'another connection'] as const) {
   }
 }
 
-test('refuses an append behind the end that this connection wrote itself', async () => {
+test('a SQLite store refuses an append after the end that this connection wrote itself', async () => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const lease = await started(store, 'r')
@@ -70,7 +70,7 @@ test('refuses an append behind the end that this connection wrote itself', async
   await store.close()
 })
 
-test('goes on behind what another connection appended under the same lease', async () => {
+test('a SQLite store continues after entries that another connection appended under the same lease', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const [one, two] = [await sqliteStore(path), await sqliteStore(path)]
@@ -81,7 +81,7 @@ test('goes on behind what another connection appended under the same lease', asy
   await two.close()
 })
 
-test('refuses the appends of a lease that another process has taken over', async () => {
+test('a SQLite store refuses the appends of a lease that another process has taken over', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
@@ -94,7 +94,7 @@ test('refuses the appends of a lease that another process has taken over', async
   await store.close()
 })
 
-/** A lease that is over, so that anybody may take or delete the run, and that still appends as long as nobody does. */
+/** An expired lease: others may take or delete the run, and the lease can append until they do. */
 async function expired(store: Store): Promise<Lease> {
   const { lease } = await store.create(row('r'), batch(1, 1, { due: 'now' }), { owner: currentOwner(), ttlMs: 0 })
   assert.ok(lease)

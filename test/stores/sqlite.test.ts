@@ -22,7 +22,7 @@ import {
 import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-test('makes files and folders that only their owner can read', async () => {
+test('a SQLite store makes files and folders that only their owner can read', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'deep', '.reprise', 'runs.db')
   const store = await sqliteStore(path)
@@ -33,7 +33,7 @@ test('makes files and folders that only their owner can read', async () => {
   await store.close()
 })
 
-test('brings a .gitignore into a .reprise folder, and leaves one that is there', async () => {
+test('a SQLite store adds a .gitignore to a .reprise folder, and leaves an existing one', async () => {
   await using folder = await temporaryFolder()
   const ignore = join(folder.path, '.reprise', '.gitignore')
   const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
@@ -48,14 +48,14 @@ test('brings a .gitignore into a .reprise folder, and leaves one that is there',
   await assert.rejects(stat(join(folder.path, 'state', '.gitignore')))
 })
 
-test('refuses a database that only newer code may write, and names both formats', async () => {
+test('a SQLite store refuses a database that only newer code may write, and names both formats', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
   await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 7\b/)
 })
 
-test('writes a database with later migrations that still allow this code', async () => {
+test('a SQLite store writes a database with later migrations that still allow this code', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, "insert into migrations values (99, '0099-later', 'x', 'now'); alter table runs add column later text")
@@ -64,14 +64,14 @@ test('writes a database with later migrations that still allow this code', async
   await store.close()
 })
 
-test('refuses a database whose migrations are not the ones of this code', async () => {
+test('a SQLite store refuses a database with other migrations than this code', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, "update migrations set checksum = 'other'")
   await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0007-runs-and-entries/)
 })
 
-test('refuses a database of an earlier build with both numbers, and leaves it as it was', async () => {
+test('a SQLite store refuses a database of an earlier build with both numbers, and leaves it as it was', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, "update migrations set number = 5, name = '0005-deaths'; update oldest_writer set format = 5")
@@ -84,7 +84,7 @@ test('refuses a database of an earlier build with both numbers, and leaves it as
   assert.deepEqual(await readFile(path), before)
 })
 
-test('applies later migrations, all of them or none', async () => {
+test('a SQLite store applies later migrations, all of them or none', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   const later = (number: number, sql: string): Migration => ({ number, name: `${number}`, checksum: sql, sql })
@@ -104,7 +104,7 @@ test('applies later migrations, all of them or none', async () => {
   db.close()
 })
 
-test("refuses another program's database and leaves it as it was", async () => {
+test("a SQLite store refuses another program's database and leaves it as it was", async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'other.db')
   change(path, 'create table users (name text)')
@@ -115,7 +115,7 @@ test("refuses another program's database and leaves it as it was", async () => {
   db.close()
 })
 
-test('refuses a file that is no database, and says what to do', async () => {
+test("a SQLite store refuses a file that isn't a database, with the remedy", async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   await writeFile(path, 'this is a text and not a database at all\n'.repeat(100))
@@ -126,7 +126,7 @@ test('refuses a file that is no database, and says what to do', async () => {
   )
 })
 
-test('refuses a damaged database, and says what to do', async () => {
+test('a SQLite store refuses a damaged database, with the remedy', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   const handle = await open(path, 'r+')
@@ -136,7 +136,7 @@ test('refuses a damaged database, and says what to do', async () => {
   await refused(sqliteStore(path), 'STORE_INVALID', /runs\.db is damaged.*move it aside/)
 })
 
-test('groups appends of one turn, and one that is refused does not fail its neighbours', async () => {
+test('a SQLite store groups the appends of one turn, and a refused one does not fail its neighbours', async () => {
   await using folder = await temporaryFolder()
   const store = await sqliteStore(join(folder.path, 'runs.db'))
   const [a, b, c, d] = await Promise.all(['a', 'b', 'c', 'd'].map((run) => started(store, run)))
@@ -230,7 +230,7 @@ test('wakes watchers for the changes of another process', async () => {
   await store.close()
 })
 
-test('opens a new database from several connections at once', async () => {
+test('a SQLite store opens a new database from several connections at once', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'state'))
   const path = join(folder.path, 'state', 'runs.db')
@@ -259,7 +259,7 @@ function change(path: string, sql: string): void {
   db.close()
 }
 
-test('notices that the last entry was removed or changed, and gives no number again', async () => {
+test('a SQLite store notices that the last entry was removed or changed, and reuses no number', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const writer = await sqliteStore(path)
@@ -289,7 +289,7 @@ test('notices that the last entry was removed or changed, and gives no number ag
   await store.close()
 })
 
-test('reads on behind lines that were removed, however many', async () => {
+test('a SQLite store reads on after removed lines, however many', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const writer = await sqliteStore(path)
