@@ -73,7 +73,7 @@ test('a stack leads to a line of JavaScript that reads like the source', async (
   assert.match(built.split('\n')[Number(line) - 1] ?? '', /readOptions\(toolTable, first\)/, stderr)
 })
 
-test('holds the code and the licence of each package that the build puts into a module', async () => {
+test('the package holds the code and the licence of each package that the build puts into a module', async () => {
   for (const [module, name] of Object.entries(bundledPackages)) {
     const built = await readFile(join(installed.app, 'node_modules/reprise/dist', `${module}.js`), 'utf8')
     const licence = await readFile(join(checkout, 'node_modules', name, 'LICENSE'), 'utf8')
@@ -169,7 +169,7 @@ const loads: { readonly [what: string]: { readonly code: string; readonly packag
   'putting a crew together': { code: crew, packages: 'reprise,zod' },
 }
 for (const [what, { code, packages }] of Object.entries(loads)) {
-  test(`${what} loads no package but ${packages.replace(',', ' and ')}, and no database', ' and ')}, and no database`, async () => {
+  test(`${what} loads no package but ${packages.replace(',', ' and ')}, and no database`, async () => {
     const traced = `
 import { registerHooks } from 'node:module'
 const seen = new Set()
