@@ -84,7 +84,7 @@ const appends: { readonly [what: string]: readonly Line[] } = {
 
 for (const [what, added] of Object.entries(appends)) {
   for (const noted of [true, false]) {
-    test(`a power cut during an append of ${what} loses nothing acknowledged${noted ? '' : ', even without the note of the last line'}', without the note of the last line, too'}`, async () => {
+    test(`a power cut during an append of ${what} loses nothing acknowledged${noted ? '' : ', even without the note of the last line'}`, async () => {
       // entries that end at the start, in the middle and at the end of a page
       for (const size of [700, 2_000, 4_050]) {
         await using there = await scene(size)
