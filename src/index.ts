@@ -1,42 +1,32 @@
 // The public root: what `import { … } from 'reprise'` gives.
 import './base/node-version.ts'
 
-export type { AdvanceOutcome, AdvanceOptions } from './crew/advance/advance.ts'
-export type { ResumeAllOptions, ResumeAllResult } from './crew/advance/resume-all.ts'
+export type { AdvanceOutcome, AdvanceOptions } from './crew/verbs/advance.ts'
+export type { ResumeAllOptions, ResumeAllResult } from './crew/verbs/resume-all.ts'
 export { Agent } from './crew/agent.ts'
-export type { Backtest, BacktestCase, BacktestOutput } from './crew/verbs/backtest.ts'
+export type { Backtest, BacktestCase, BacktestOptions, BacktestOutput } from './crew/verbs/backtest.ts'
 export type { CallbackContext, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
 export { Crew } from './crew/crew.ts'
 export type { AgentOptions } from './crew/options/agent-options.ts'
 export type { CrewOptions } from './crew/options/crew-options.ts'
 export type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './crew/options/task-options.ts'
-export type {
-  BacktestOptions,
-  Decision,
-  EnqueueOptions,
-  ForEachOptions,
-  ForkOptions,
-  KickoffOptions,
-  NewRunOptions,
-  PlanOptions,
-  ReplayOptions,
-  ResumeOptions,
-  RunsOptions,
-  SignedBy,
-  TaskDecisionOptions,
-} from './crew/options/verb-options.ts'
+export type { EnqueueOptions, PriorityName } from './crew/verbs/enqueue.ts'
+export type { ForkOptions, NewRunOptions, ReplayOptions } from './crew/verbs/fork.ts'
+export type { KickoffOptions } from './crew/verbs/kickoff.ts'
+export type { PlanOptions } from './crew/verbs/plan.ts'
+export type { ResumeOptions } from './crew/verbs/resume.ts'
+export type { RunList, RunsOptions } from './crew/verbs/runs.ts'
+export type { Decision, SignedBy, TaskDecisionOptions } from './crew/verbs/shared-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
-export type { PriorityName } from './crew/queue/priority.ts'
 export type { Schedule, ScheduleOptions } from './crew/queue/read-schedule.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions, RunEvents } from './crew/result/event-stream.ts'
-export type { CheckOutcome, RunCheck } from './crew/verbs/check-runs.ts'
-export type { ForEachResult } from './crew/verbs/for-each.ts'
+export type { CheckOutcome, RunCheck } from './crew/verbs/check.ts'
+export type { ForEachOptions, ForEachResult } from './crew/verbs/for-each.ts'
 export type { OnPlan, Plan, PlanEstimate } from './crew/result/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result/result.ts'
 export type { TaskReference } from './crew/result/task-reference.ts'
 export { Run, type RunPromise } from './crew/run.ts'
-export type { RunList } from './crew/result/run-list.ts'
 export type { RunView } from './crew/result/view-run.ts'
 export { Task } from './crew/task.ts'
 export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'

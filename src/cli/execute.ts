@@ -2,7 +2,7 @@
 // prints the result or the next step.
 import type { Crew } from '../crew/crew.ts'
 import { printFailures } from './output/run-words.ts'
-import { openCrewStore } from '../crew/verbs/default-store.ts'
+import { openCrewStore } from '../crew/default-store.ts'
 import { setAdvice } from '../crew/result/log.ts'
 import type { Run } from '../crew/run.ts'
 import type { OnQuestion } from '../engine/definition.ts'
@@ -13,7 +13,6 @@ import type { Store } from '../stores/store.ts'
 import { askQuestion } from './input/ask-question.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './command.ts'
-import { readSigner } from './input/login-name.ts'
 import { observeStore } from './live/observe.ts'
 import { openProgress, type Progress } from './live/progress.ts'
 import { printWaiting } from './output/print-question.ts'
@@ -21,6 +20,7 @@ import { missingStore, noRunsYet, locateStore } from './find/open-runs.ts'
 import { canAsk, terminalPerson } from './input/ask-line.ts'
 import type { Channel, Terminal } from './output/terminal.ts'
 import { usageWords } from './output/words.ts'
+import { readSigner } from './input/login-name.ts'
 
 export interface Execution {
   readonly crew: Crew

@@ -3,7 +3,7 @@
 import { environment } from '../base/environment.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { projectFolder } from '../crew/verbs/default-store.ts'
+import { projectFolder } from '../crew/default-store.ts'
 import type { CrewModule } from '../journal/entries.ts'
 import { purposes, type NextAction, type NextStep } from '../base/next.ts'
 import { ownMember } from '../base/options.ts'

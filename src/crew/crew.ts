@@ -8,12 +8,11 @@ import { checkRunId } from '../engine/read/run-id.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
 import { text } from '../base/checks.ts'
-import { defined } from '../base/defined.ts'
 import { checkKeys, readOptions } from '../base/options.ts'
 import type { Lane, Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
-import { advance, type AdvanceOutcome, type AdvanceOptions } from './advance/advance.ts'
-import { resumeAll, type ResumeAllOptions, type ResumeAllResult } from './advance/resume-all.ts'
+import { advance, type AdvanceOutcome, type AdvanceOptions } from './verbs/advance.ts'
+import { resumeAll, type ResumeAllOptions, type ResumeAllResult } from './verbs/resume-all.ts'
 import type { Agent } from './agent.ts'
 import { engineCallbacks } from './callbacks.ts'
 import { crewModels } from './define/crew-models.ts'
@@ -23,24 +22,28 @@ import { resolveManager } from './define/manager.ts'
 import { checkStandIns, readStandIns, withStandIns } from './define/stand-ins.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions } from './options/crew-options.ts'
-import type {
-  BacktestOptions,
-  Enqueue,
-  EnqueueOptions,
-  ForEachOptions,
-  ForkOptions,
-  Kickoff,
-  KickoffOptions,
-  InputsWith,
-  NewRunOptions,
-  NoArguments,
-  OutputsFor,
-  PlanOptions,
-  ReplayOptions,
-  ResumeOptions,
-  RunsOptions,
-} from './options/verb-options.ts'
-import { enqueue, readEnqueue } from './queue/enqueue.ts'
+import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
+import { type Enqueue, type EnqueueOptions, enqueue, readEnqueue } from './verbs/enqueue.ts'
+import {
+  type ForEachOptions,
+  kickoffForEach,
+  readForEach,
+  type ForEachResult,
+  type ForEachWatch,
+} from './verbs/for-each.ts'
+import {
+  type ForkOptions,
+  type NewRunOptions,
+  type OutputsFor,
+  type ReplayOptions,
+  forkRun,
+  readFork,
+} from './verbs/fork.ts'
+import { type Kickoff, type KickoffOptions, readKickoff, kickoff } from './verbs/kickoff.ts'
+import type { InputsWith, NoArguments } from './verbs/shared-options.ts'
+import { type PlanOptions, plan, readPlan } from './verbs/plan.ts'
+import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
+import { type RunsOptions, runList, type RunList } from './verbs/runs.ts'
 import { enqueueNext, type NextRun } from './queue/enqueue-next.ts'
 import { readSchedule, type Schedule, type ScheduleOptions, type ScheduleRegistry } from './queue/read-schedule.ts'
 import { crewLanes } from '../engine/read/lanes.ts'
@@ -51,18 +54,11 @@ import { safeLogger, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import type { Tasks } from './result/result.ts'
 import type { KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
-import { runList, type RunList } from './result/run-list.ts'
 import { Run, startRun, type RunPromise } from './run.ts'
 import type { Task } from './task.ts'
-import { backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
-import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
-import { kickoffForEach, readForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
+import { checkRuns, type RunCheck } from './verbs/check.ts'
 import { inputNames, type InputsBy, type InputsFor } from './arguments/inputs.ts'
-import { forkRun } from './verbs/fork-run.ts'
-import { plan } from './verbs/make-plan.ts'
-import { readKickoff, readFork, readPlan, readResume } from './arguments/read-request.ts'
-import { resume } from './verbs/resume.ts'
-import { start } from './verbs/kickoff.ts'
+import { defined } from '../base/defined.ts'
 
 const brand = Symbol.for('reprise.crew')
 
@@ -152,7 +148,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   ): RunPromise<T>
   kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): RunPromise<T>
   kickoff(options?: KickoffOptions<TaskReference, InputsBy>): RunPromise<T> {
-    return startRun(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
+    return startRun(this.#open, async () => kickoff(this.#open, await readKickoff(this.#definition, options)))
   }
 
   /**

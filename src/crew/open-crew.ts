@@ -15,7 +15,7 @@ import type { Dispatcher } from './queue/dispatcher.ts'
 import { logEntry } from './result/log.ts'
 import type { RunResult } from './result/result.ts'
 import { openTracing } from './telemetry/telemetry.ts'
-import { openCrewStore } from './verbs/default-store.ts'
+import { openCrewStore } from './default-store.ts'
 
 export interface OpenCrew {
   readonly definition: CrewDefinition

@@ -22,19 +22,19 @@ import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
 import { toRunTree, type RunTree } from '../runs/run-tree.ts'
 import type { RunRow } from '../stores/store.ts'
-import { execute, unjournaledFailure } from './advance/execute.ts'
+import { execute, unjournaledFailure } from './execute.ts'
 import type { StartedRun, RunHeldElsewhere, OpenCrew, ExecutingRun } from './open-crew.ts'
-import type {
-  Decision,
-  ForkOptions,
-  InputNamesOf,
-  NewRunOptions,
-  OutputsFor,
-  ReplayOptions,
-  ResumeOptions,
-  RunPlanOptions,
-  SignedBy,
-} from './options/verb-options.ts'
+import { type Decision, type InputNamesOf, type SignedBy, readSignedBy } from './verbs/shared-options.ts'
+import {
+  type ForkOptions,
+  type NewRunOptions,
+  type OutputsFor,
+  type ReplayOptions,
+  forkRun,
+  readFork,
+} from './verbs/fork.ts'
+import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
+import { type RunPlanOptions, plan, readPlan } from './verbs/plan.ts'
 import {
   eventResponse,
   lazyIterator,
@@ -53,10 +53,6 @@ import { viewRun, type RunView } from './result/view-run.ts'
 import { wakeRun } from './queue/wake-run.ts'
 import type { Task } from './task.ts'
 import { readOutput } from './arguments/inputs.ts'
-import { forkRun } from './verbs/fork-run.ts'
-import { plan } from './verbs/make-plan.ts'
-import { readFork, readPlan, readResume, readSignedBy } from './arguments/read-request.ts'
-import { resume } from './verbs/resume.ts'
 
 /** The promise of a run's result. `started` resolves earlier, with the run. */
 export interface RunPromise<T extends Tasks = Tasks> extends Promise<RunResult<T>> {

@@ -1,7 +1,7 @@
 // What a studio works on: one store and the loaded crews. Opened with the first request.
 import { Crew } from '../crew/crew.ts'
 import type { OpenCrew } from '../crew/open-crew.ts'
-import { openCrewStore } from '../crew/verbs/default-store.ts'
+import { openCrewStore } from '../crew/default-store.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../base/errors.ts'

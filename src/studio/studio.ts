@@ -3,7 +3,7 @@
 // body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Crew } from '../crew/crew.ts'
-import { scheduleInCode } from '../crew/queue/schedule-in-code.ts'
+import { scheduleInCode } from '../crew/verbs/enqueue.ts'
 import type { Store } from '../stores/store.ts'
 import { RepriseError } from '../base/errors.ts'
 import { packageVersion } from './package-version.ts'

@@ -1,8 +1,7 @@
 // Advances one claimed run until it leaves this process. A run that cannot be advanced stays due; the store offers it
 // again after growing pauses.
-import type { AdvanceOutcome } from '../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
-import { defined } from '../base/defined.ts'
 import type { World } from '../engine/definition.ts'
 import type { TimedLease } from '../engine/lease/lease-keeper.ts'
 import type { RepriseError } from '../base/errors.ts'
@@ -10,6 +9,7 @@ import type { DispatchedBy } from '../journal/entries.ts'
 import type { OnWorkerEvent, Outcome } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore } from './served.ts'
 import type { Time } from './time.ts'
+import { defined } from '../base/defined.ts'
 
 export interface AdvanceWork {
   readonly clock: Pick<World, 'monotonic'>

@@ -1,9 +1,8 @@
 // The crews and stores that a worker serves.
-import type { AdvanceOutcome } from '../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun } from '../crew/queue/enqueue-next.ts'
 import type { Schedule } from '../crew/queue/read-schedule.ts'
-import { defined } from '../base/defined.ts'
 import { requestLeases, type TimedLease } from '../engine/lease/lease-keeper.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
@@ -12,6 +11,7 @@ import { isSameLane } from '../stores/rules/claim-order.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './time.ts'
 import type { WorkerSettings } from './worker-options.ts'
+import { defined } from '../base/defined.ts'
 
 export interface ServedCrew {
   readonly name: string

@@ -7,7 +7,7 @@ import {
   type Backtest,
   type BacktestLine,
 } from '../../crew/verbs/backtest.ts'
-import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import { openCrewStore } from '../../crew/default-store.ts'
 import type { Estimate } from '../../journal/entries.ts'
 import { stopOnInterrupt } from '../execute.ts'
 import { parentRunId } from '../../journal/paths.ts'

@@ -1,6 +1,6 @@
 // `reprise check`: what the loaded code would do with every unfinished run. A deployment decides by its exit code.
 import { Crew } from '../../crew/crew.ts'
-import type { CheckOutcome, RunCheck } from '../../crew/verbs/check-runs.ts'
+import type { CheckOutcome, RunCheck } from '../../crew/verbs/check.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
 import type { Command, Invocation } from '../command.ts'

@@ -1,18 +1,17 @@
 // `reprise enqueue`: records a run that a worker executes, and prints its id.
 import { Option } from 'commander'
 import { crewOption, fileArgument, withInputs, withRemoved } from '../options.ts'
-import type { EnqueueOptions as Enqueue } from '../../crew/options/verb-options.ts'
-import { openCrewStore } from '../../crew/verbs/default-store.ts'
-import { defined } from '../../base/defined.ts'
+import { type EnqueueOptions as Enqueue, scheduleInCode } from '../../crew/verbs/enqueue.ts'
+import { openCrewStore } from '../../crew/default-store.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { locateStore } from '../find/open-runs.ts'
 import { withMissingInputs } from '../input/ask-inputs.ts'
 import { readDuration } from '../input/read-time.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
-import { scheduleInCode } from '../../crew/queue/schedule-in-code.ts'
 import type { Command, Invocation } from '../command.ts'
 import { longTime } from '../output/words.ts'
+import { defined } from '../../base/defined.ts'
 
 export interface EnqueueOptions extends InputOptions {
   readonly crew?: string

@@ -1,10 +1,9 @@
 // `reprise fork`, and its two presets: `reprise replay` executes a task and all tasks after it, `reprise refresh` only
 // what is stale. Each prints the plan, asks the person at a terminal, and executes the new run.
 import { Option, type Command as Program } from 'commander'
-import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Crew } from '../../crew/crew.ts'
-import type { ForkOptions } from '../../crew/options/verb-options.ts'
+import type { ForkOptions } from '../../crew/verbs/fork.ts'
 import type { Plan } from '../../crew/result/plan.ts'
 import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import type { Store } from '../../stores/store.ts'
@@ -17,8 +16,6 @@ import { findCrewTask, namedTask, findTaskName } from '../find/find-task.ts'
 import { checkRuns } from '../find/open-runs.ts'
 import { confirm } from '../input/confirm.ts'
 import { editOutput, editedTextHint, type EditedText } from '../input/editor.ts'
-import { readSigner } from '../input/login-name.ts'
-import { readTaskDecisions } from '../input/task-decisions.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
 import { readOutputs, parseOutput } from '../input/outputs.ts'
 import {
@@ -35,6 +32,9 @@ import {
 } from '../options.ts'
 import { printPlan } from '../output/print-plan.ts'
 import { plural } from '../output/words.ts'
+import { defined } from '../../base/defined.ts'
+import { readSigner } from '../input/login-name.ts'
+import { readTaskDecisions } from '../input/task-decisions.ts'
 
 /** The options of fork, replay and refresh. */
 export interface NewRunOptions extends InputOptions {

@@ -12,14 +12,13 @@ import {
   withDecisions,
   withInputs,
 } from '../options.ts'
-import type { PlanOptions } from '../../crew/options/verb-options.ts'
+import type { PlanOptions } from '../../crew/verbs/plan.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import type { RetryPolicy } from '../../engine/plan/plan-fork.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import { findTaskName } from '../find/find-task.ts'
-import { readTaskDecisions } from '../input/task-decisions.ts'
 import { readInputs } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
@@ -27,6 +26,7 @@ import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import type { NewRunOptions } from './fork.ts'
 import { readOutputs } from '../input/outputs.ts'
 import { printPlan } from '../output/print-plan.ts'
+import { readTaskDecisions } from '../input/task-decisions.ts'
 
 export interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
   readonly of?: 'fork' | 'resume' | 'kickoff'

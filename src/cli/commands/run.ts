@@ -1,6 +1,6 @@
 // `reprise run`: kicks off a crew. At a terminal, the person is asked for missing inputs.
 import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts'
-import type { KickoffOptions } from '../../crew/options/verb-options.ts'
+import type { KickoffOptions } from '../../crew/verbs/kickoff.ts'
 import type { Run } from '../../crew/run.ts'
 import { UsageError } from '../exit-codes.ts'
 import { withMissingInputs } from '../input/ask-inputs.ts'

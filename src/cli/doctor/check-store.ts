@@ -1,7 +1,7 @@
 // Checks where runs are kept: which setting names the store, whether it can be written, and the state of its runs.
 // Nothing is created.
 import type { Crew } from '../../crew/crew.ts'
-import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
+import { defaultStoreUrl } from '../../crew/default-store.ts'
 import { environment } from '../../base/environment.ts'
 import { messageOf } from '../../base/errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -15,9 +15,8 @@ import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
 import { isStuck } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import type { RunCheck } from '../../crew/verbs/check-runs.ts'
-import { plural } from '../output/words.ts'
-import { sizeWords } from '../output/words.ts'
+import type { RunCheck } from '../../crew/verbs/check.ts'
+import { plural, sizeWords } from '../output/words.ts'
 import type { Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check, type CheckedStore } from './check.ts'
 

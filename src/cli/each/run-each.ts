@@ -1,8 +1,8 @@
 // `reprise run --each`: a run for each line of a file. The same command again does what is left: without --id, the id
 // of a run is derived from crew and inputs, so that lines can move; with --id, from the number of the line.
 import type { Crew } from '../../crew/crew.ts'
-import { usableInputs } from '../../crew/arguments/input-names.ts'
-import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import { usableInputs } from '../../crew/arguments/run-inputs.ts'
+import { openCrewStore } from '../../crew/default-store.ts'
 import { setAdvice } from '../../crew/result/log.ts'
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
 import { defined } from '../../base/defined.ts'

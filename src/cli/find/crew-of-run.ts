@@ -1,6 +1,6 @@
 // Finds the crew of a command about a run. If a file exports several crews, it is the crew of the run.
 import type { Crew } from '../../crew/crew.ts'
-import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import { openCrewStore } from '../../crew/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'

@@ -1,7 +1,7 @@
 // Opens the command's store: `--store`, else the store that the crew's file names, else REPRISE_STORE, else the default
 // beside package.json.
 import { resolve } from 'node:path'
-import { defaultStoreUrl, openCrewStore } from '../../crew/verbs/default-store.ts'
+import { defaultStoreUrl, openCrewStore } from '../../crew/default-store.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { realWorld } from '../../engine/world.ts'
 import { environment } from '../../base/environment.ts'

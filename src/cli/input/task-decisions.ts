@@ -1,5 +1,5 @@
 // `--renamed book=post` and `--removed note` of resume, plan, fork and its presets.
-import type { TaskDecisionOptions } from '../../crew/options/verb-options.ts'
+import type { TaskDecisionOptions } from '../../crew/verbs/shared-options.ts'
 import { UsageError } from '../exit-codes.ts'
 
 interface TypedDecisions {

@@ -10,7 +10,7 @@ import {
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { checkKeys, missingFeatures, type Table } from '../../base/options.ts'
+import { checkKeys, type Table, missingFeatures } from '../../base/options.ts'
 import type { AiSchema, ObjectSchema, ValueSchema } from '../../schema/answer-schema.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
@@ -22,7 +22,17 @@ import { dispatcherCheck, type Dispatcher } from '../queue/dispatcher.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
 import { noCache, noMemory, noPlanning } from './agent-options.ts'
 import { agentsCheck, inputSchemaCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
-import { limitCheck } from './verb-options.ts'
+import { limitProblem } from '../../engine/inbox/questions.ts'
+import { RepriseError } from '../../base/errors.ts'
+
+export const limitCheck: Check<Limit> = {
+  expected: '`{ tokens, cost, seconds }`',
+  read(what, value) {
+    const problem = limitProblem(value)
+    if (problem !== undefined) throw new RepriseError('OPTION_INVALID', `${what} ${problem}`)
+    return value as Limit
+  },
+}
 
 export interface CrewOptions<T extends Tasks = Tasks, Given extends object = object> extends CrewCallbacks<T> {
   /**

@@ -4,7 +4,7 @@
 import { check, type Check } from '../../base/checks.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
-import type { AdvanceOutcome } from '../advance/advance.ts'
+import type { AdvanceOutcome } from '../verbs/advance.ts'
 
 /** A run to advance; its lane says which workers can. */
 export interface Wake extends Lane {

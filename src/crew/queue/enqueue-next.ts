@@ -4,8 +4,7 @@ import { RepriseError } from '../../base/errors.ts'
 import type { RunRow } from '../../stores/store.ts'
 import { readRawInputs } from '../arguments/raw-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
-import { enqueue } from './enqueue.ts'
-import { priorityNumber } from './priority.ts'
+import { enqueue, priorityNumber } from '../verbs/enqueue.ts'
 import type { DeclaredSchedule } from './read-schedule.ts'
 
 export interface NextRun {

@@ -7,11 +7,10 @@ import { RepriseError, reworded } from '../../base/errors.ts'
 import { checkKeys, describe } from '../../base/options.ts'
 import { checkTaskInputs } from '../arguments/check-executable.ts'
 import { inputsWithoutFiles } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../arguments/input-names.ts'
+import { checkInputNames, parseInputs } from '../arguments/run-inputs.ts'
 import type { InputsBy, InputsFor, NeedsInputs } from '../arguments/inputs.ts'
-import { parseInputs } from '../arguments/run-inputs.ts'
 import { readCron, readTimezone } from './cron.ts'
-import { priorities, type PriorityName } from './priority.ts'
+import { priorities, type PriorityName } from '../verbs/enqueue.ts'
 
 export type ScheduleOptions<Names extends InputsBy = string> = {
   /** Prefix of the run ids: `nightly@2026-11-15T02:00:00Z`. Default: the crew's name. */

@@ -19,10 +19,20 @@ import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Crew } from '../crew.ts'
-import type { BacktestOptions } from '../options/verb-options.ts'
 import { findDefinition } from '../result/result.ts'
 import type { Task } from '../task.ts'
 import { mapConcurrently, readConcurrency } from './pool.ts'
+
+export interface BacktestOptions {
+  /** Runs to test on: their ids, or how many of the latest runs with an output of the task. Default: 20. */
+  readonly runs?: number | readonly string[]
+  /** How many trials execute at once. Default: 4. */
+  readonly concurrency?: number
+  /** Id of the backtest. Pass the id of an interrupted one to continue it. Default: a new id. */
+  readonly id?: string
+  /** Stops the backtest; the rest of the cases stay pending. */
+  readonly signal?: AbortSignal
+}
 
 export interface Backtest<Output = unknown> {
   readonly task: string

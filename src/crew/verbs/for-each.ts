@@ -9,12 +9,25 @@ import { checkKeys, describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { StartedRun, RunHeldElsewhere, OpenCrew } from '../open-crew.ts'
 import { readRawInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { readChoices } from '../arguments/read-request.ts'
-import { executeKeys, readReuse, type ForEachOptions } from '../options/verb-options.ts'
+import { readChoices, readReuse, type ExecuteChoices, type Reuse, executeKeys } from './shared-options.ts'
 import { mapConcurrently, readConcurrency } from './pool.ts'
-import { checkStart, start } from './kickoff.ts'
+import { checkKickoff, kickoff } from './kickoff.ts'
 import type { RunResult, Tasks } from '../result/result.ts'
 import { startRun } from '../run.ts'
+import type { TaskReference } from '../result/task-reference.ts'
+import type { Json } from '../../journal/json.ts'
+
+export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoices<Reference> {
+  /**
+   * Prefix of the run ids (`nightly` results in `nightly-1`, `nightly-2`), or a function that returns each id. See `id`
+   * of kickoff. Default: new ids.
+   */
+  readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
+  /** How many runs execute at once. Default: 4. */
+  readonly concurrency?: number
+  /** Reuse outputs of earlier runs with the same inputs. Default: false. */
+  readonly reuse?: Reuse
+}
 
 /** Result of one run. `pending`: the signal aborted before it started. */
 export type ForEachResult<T extends Tasks = Tasks> =
@@ -91,7 +104,7 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
     all.map(({ inputs }) => inputs),
     nameOf,
   )
-  for (const [index, given] of all.entries()) await naming(index, () => checkStart(open, given, ids[index]))
+  for (const [index, given] of all.entries()) await naming(index, () => checkKickoff(open, given, ids[index]))
   // within a function task, a waiting run has no result, and the next run takes its slot
   let waits = false
   const runOne = async (read: ItemInputs, index: number): Promise<ForEachResult | undefined> => {
@@ -100,7 +113,7 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
       const inputs = read.again ? await readRawInputs((list as readonly unknown[])[index]) : read
       const waiting = Promise.withResolvers<undefined>()
       const begin = async (): Promise<StartedRun | RunHeldElsewhere> => {
-        const begun = await start(open, { id, inputs, reuse, choices })
+        const begun = await kickoff(open, { id, inputs, reuse, choices })
         if ('kickedOff' in begun) void begun.kickedOff?.waits.then(() => waiting.resolve(undefined))
         return begun
       }

@@ -4,26 +4,63 @@ import { localRunKey } from '../../engine/lease/local-runs.ts'
 import { createRun, type NewRun } from '../../engine/run/lifecycle.ts'
 import { runningCode, warnOfRunBeside, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
-import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
+import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { seriallyByName } from '../../base/serially.ts'
 import { engineFor, type StartedRun, type RunHeldElsewhere, type OpenCrew } from '../open-crew.ts'
-import type { WhenHeld } from '../options/verb-options.ts'
+import {
+  type WhenHeld,
+  readReuse,
+  whenHeldPolicies,
+  type ExecuteChoices,
+  confirmPlan,
+  type PlanConfirmation,
+  type WhenHeldOption,
+  type Reuse,
+  type InputsOption,
+  readOnPlan,
+  readChoices,
+  executeKeys,
+} from './shared-options.ts'
 import { logStart } from '../result/log.ts'
-import type { OnPlan } from '../result/plan.ts'
+import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
 import { checkExecutable, checkBudgetPrices, checkTaskInputs, checkModels } from '../arguments/check-executable.ts'
 import { checkSameInputs, hasSameInputs } from '../arguments/check-same-run.ts'
-import { isDefaultPlace } from './default-store.ts'
-import { confirmPlan, kickoffPlan } from './make-plan.ts'
-import { resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../arguments/input-names.ts'
-import { prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
+import { isDefaultPlace } from '../default-store.ts'
+import type { PlanRequest } from './plan.ts'
+import { resolveInputs, type RawInputs, readRawInputs } from '../arguments/raw-inputs.ts'
+import { checkInputNames, prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
 import { resumeOrFollow } from './resume.ts'
+import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { oneOf, optional } from '../../base/checks.ts'
+import { checkKeys } from '../../base/options.ts'
+import type { TaskReference } from '../result/task-reference.ts'
+import type { InputsBy, NeedsInputs } from '../arguments/inputs.ts'
+import { withEstimates } from '../../engine/plan/estimate.ts'
+import { planKickoff } from '../../engine/plan/plan-run.ts'
 
-export interface StartRequest {
+export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = string> = ExecuteChoices<Reference> &
+  PlanConfirmation &
+  WhenHeldOption & {
+    /**
+     * Run id. If no run has it, the run starts under it. If the run is unfinished or failed, it is resumed; if it is
+     * completed, its stored result is returned. Default: a new id.
+     */
+    readonly id?: string
+    /** Reuse outputs of earlier runs with the same inputs. Default: false. */
+    readonly reuse?: Reuse
+  } & InputsOption<Names>
+
+/** Arguments of `kickoff`: options are optional if no input is required. */
+export type Kickoff<Reference, Names extends InputsBy> =
+  NeedsInputs<Names> extends true
+    ? [options: KickoffOptions<Reference, Names>]
+    : [options?: KickoffOptions<Reference, Names>]
+
+export interface KickoffRequest {
   readonly id: string | undefined
   /** Undefined if not given: an existing run then keeps its own. */
   readonly inputs: RawInputs | undefined
@@ -33,7 +70,24 @@ export interface StartRequest {
   readonly choices: ExecuteOptions
 }
 
-export async function start(open: OpenCrew, request: StartRequest): Promise<StartedRun | RunHeldElsewhere> {
+/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */
+export async function readKickoff(
+  crew: CrewDefinition,
+  options: Partial<KickoffOptions<TaskReference, InputsBy>> = {},
+): Promise<KickoffRequest> {
+  checkKeys('kickoff', options, ['id', 'inputs', 'reuse', 'onPlan', 'whenHeld', ...executeKeys], 'inputs')
+  const { id, inputs } = options
+  return {
+    id: id === undefined ? undefined : checkNewRunId(id),
+    inputs: inputs === undefined ? undefined : await readRawInputs(inputs),
+    reuse: readReuse(options.reuse),
+    onPlan: readOnPlan(options.onPlan),
+    whenHeld: optional('whenHeld', options.whenHeld, oneOf(whenHeldPolicies)),
+    choices: readChoices(crew, options),
+  }
+}
+
+export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<StartedRun | RunHeldElsewhere> {
   const code = runningCode()
   const call = code && (await findParentCall(open, code, request.id))
   if (call) return startChild(open, call, request)
@@ -63,7 +117,7 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Star
 }
 
 /** Kickoff within a function task: starts a child run. */
-async function startChild(open: OpenCrew, call: FunctionCall, request: StartRequest): Promise<StartedRun> {
+async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRequest): Promise<StartedRun> {
   const { definition: crew } = open
   const { id, inputs: given, reuse, onPlan, choices } = request
   const inputs = given ? resolveInputs(given) : {}
@@ -127,11 +181,21 @@ function createOnce(engine: Engine, crew: CrewDefinition, created: NewRun): Prom
   )
 }
 
+export async function kickoffPlan(
+  engine: Engine,
+  crew: CrewDefinition,
+  inputs: Inputs,
+  { reuse, through }: Pick<PlanRequest, 'reuse'> & Pick<ExecuteOptions, 'through'>,
+): Promise<Plan> {
+  const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
+  return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks, through, warnings: [] })
+}
+
 /**
  * Checks that a kickoff with these inputs would not be refused. INPUT_MISSING, INPUT_UNKNOWN, INPUT_INVALID,
  * MODEL_INVALID, MODEL_KEY_MISSING.
  */
-export async function checkStart(open: OpenCrew, given: RawInputs, id: string | undefined): Promise<void> {
+export async function checkKickoff(open: OpenCrew, given: RawInputs, id: string | undefined): Promise<void> {
   const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined
   const inputs = resolveInputs(given, stored, true)
   const { tasks, callbacks } = open.definition

@@ -1,20 +1,57 @@
 // resume: continues the given run, the latest unfinished one, or the one that an identical call created.
-import type { Engine, ExecuteOptions } from '../../engine/definition.ts'
+import {
+  type Engine,
+  type ExecuteOptions,
+  changedPolicies,
+  type CrewDefinition,
+  type ChangedPolicy,
+} from '../../engine/definition.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { describeTaskChanges } from '../../journal/describe.ts'
 import { checkResumable, resumeRun, type ResumeRunRequest, type WorkerClaim } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../base/errors.ts'
-import type { TaskListChanges } from '../../journal/entries.ts'
+import type { TaskListChanges, Limit } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { engineFor, type StartedRun, type RunHeldElsewhere, type OpenCrew } from '../open-crew.ts'
-import type { WhenHeld } from '../options/verb-options.ts'
+import {
+  type WhenHeld,
+  readDecisions,
+  whenHeldPolicies,
+  type ExecuteChoices,
+  type TaskDecisionOptions,
+  confirmPlan,
+  type PlanConfirmation,
+  type WhenHeldOption,
+  readOnPlan,
+  decisionKeys,
+  executeKeys,
+  readChoices,
+} from './shared-options.ts'
+import { limitCheck } from '../options/crew-options.ts'
 import { logStart } from '../result/log.ts'
-import type { OnPlan } from '../result/plan.ts'
+import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
 import { waitForHolder } from '../result/wait-for-run.ts'
 import { checkExecutable, checkBudgetPrices, hasStarted, isOpen } from '../arguments/check-executable.ts'
 import { latestUnfinished } from './latest-run.ts'
-import { confirmPlan, resumePlan } from './make-plan.ts'
+import { checkRunId } from '../../engine/read/run-id.ts'
+import { oneOf, optional } from '../../base/checks.ts'
+import { checkKeys } from '../../base/options.ts'
+import type { TaskReference } from '../result/task-reference.ts'
+import { withEstimates } from '../../engine/plan/estimate.ts'
+import { planResume } from '../../engine/plan/plan-run.ts'
+import type { TaskComparison } from '../../engine/run/compare-tasks.ts'
+
+export interface ResumeOptions<Reference = TaskReference>
+  extends ExecuteChoices<Reference>, PlanConfirmation, WhenHeldOption, TaskDecisionOptions {
+  /**
+   * What to do with a started task whose code has changed. `continue`: continue it as it was started. `restart`: start
+   * it again. `refuse`: reject with DEFINITION_CHANGED. Default: `continue`.
+   */
+  readonly changed?: ChangedPolicy
+  /** Replaces the budget of the run. Default: the run's own budget. */
+  readonly budget?: Limit
+}
 
 export interface ResumeRequest {
   /** Undefined: the latest unfinished run. */
@@ -22,6 +59,20 @@ export interface ResumeRequest {
   readonly onPlan?: OnPlan | undefined
   readonly whenHeld?: WhenHeld | undefined
   readonly choices: ExecuteOptions
+}
+
+/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+export function readResume(crew: CrewDefinition, run: string | undefined, options: ResumeOptions): ResumeRequest {
+  checkKeys('resume', options, ['changed', 'budget', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys])
+  const { budget } = options
+  optional('budget', budget, limitCheck)
+  const changed = optional('changed', options.changed, oneOf(changedPolicies))
+  return {
+    run: run === undefined ? undefined : checkRunId(run),
+    onPlan: readOnPlan(options.onPlan),
+    whenHeld: optional('whenHeld', options.whenHeld, oneOf(whenHeldPolicies)),
+    choices: { ...readChoices(crew, options), changed, budget, decisions: readDecisions(options) },
+  }
 }
 
 export async function resume(
@@ -97,4 +148,16 @@ export async function resumeOrFollow(
     }
     return { type: 'elsewhere', run, over }
   }
+}
+
+export async function resumePlan(
+  engine: Engine,
+  crew: CrewDefinition,
+  state: RunState,
+  { changed, through }: Pick<ExecuteOptions, 'changed' | 'through'>,
+  compared: Partial<TaskComparison> = {},
+): Promise<Plan> {
+  const { run: runId, inputs } = state
+  const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed), state)
+  return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, ...compared, warnings: [] })
 }

@@ -1,5 +1,5 @@
 // Crews, their schedules and the queue in the API.
-import type { PriorityName } from '../../crew/queue/priority.ts'
+import type { PriorityName } from '../../crew/verbs/enqueue.ts'
 import type { Limit } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { Holder } from '../../runs/status.ts'

@@ -1,13 +1,13 @@
 // Advances one run on request. The run is claimed as by any worker, so that crew limits hold and a run that crashes its
 // processes is eventually given up.
-import { recordedOutcome, type AdvanceOutcome } from '../../crew/advance/advance.ts'
-import { defined } from '../../base/defined.ts'
+import { recordedOutcome, type AdvanceOutcome } from '../../crew/verbs/advance.ts'
 import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import type { ClaimLimits, Lane, RunId } from '../../stores/store.ts'
 import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
+import { defined } from '../../base/defined.ts'
 
 /** A run of one of the stores that a process serves. */
 export interface LocatedRun {

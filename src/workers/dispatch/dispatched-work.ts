@@ -1,5 +1,5 @@
 // The work of a dispatcher: advances each requested run as soon as there is room, if it is ready.
-import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
 import { createNotifier } from '../../base/notifier.ts'

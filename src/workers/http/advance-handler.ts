@@ -1,7 +1,7 @@
 // A handler from `Request` to `Response` that advances a run by one slice per call: for routes of a web framework,
 // serverless functions, and queues that call a URL. The status tells the caller what to do: 2xx, nothing; 503, call
 // again after `Retry-After`; anything else needs attention.
-import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
 import { nextWakeAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { realWorld } from '../../engine/world.ts'
 import { asRepriseError, RepriseError, type ErrorCode } from '../../base/errors.ts'

@@ -1,5 +1,5 @@
 // The events of a worker. Its log, metrics and health derive from them.
-import type { AdvanceOutcome } from '../../crew/advance/advance.ts'
+import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
 import type { RepriseError } from '../../base/errors.ts'
 
 export type Outcome = AdvanceOutcome['status']

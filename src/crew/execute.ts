@@ -1,13 +1,13 @@
 // Executes a run that a verb created or resumed. Meanwhile, handles of the same crew share this execution.
-import type { CrewDefinition } from '../../engine/definition.ts'
-import { executeRun } from '../../engine/run/execute-run.ts'
-import { warnOf } from '../../engine/warn-of.ts'
-import { runCode, runningCode, warnOfRunBeside } from '../../engine/task/function-call.ts'
-import { toRunTree } from '../../runs/run-tree.ts'
-import type { StartedRun, OpenCrew, ExecutingRun } from '../open-crew.ts'
-import type { RunResult } from '../result/result.ts'
-import { wakeRun } from '../queue/wake-run.ts'
-import { storedResultOf } from '../result/stored-result.ts'
+import type { CrewDefinition } from '../engine/definition.ts'
+import { executeRun } from '../engine/run/execute-run.ts'
+import { warnOf } from '../engine/warn-of.ts'
+import { runCode, runningCode, warnOfRunBeside } from '../engine/task/function-call.ts'
+import { toRunTree } from '../runs/run-tree.ts'
+import type { StartedRun, OpenCrew, ExecutingRun } from './open-crew.ts'
+import type { RunResult } from './result/result.ts'
+import { wakeRun } from './queue/wake-run.ts'
+import { storedResultOf } from './result/stored-result.ts'
 
 /** Starts at once, unless the run has nothing to do. */
 export function execute(open: OpenCrew, { engine, outcome: taken, choices, kickedOff }: StartedRun): ExecutingRun {

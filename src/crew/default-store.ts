@@ -1,10 +1,10 @@
 // The default store: `.reprise/runs.db` next to the nearest package.json, or in the working folder.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { environment } from '../../base/environment.ts'
-import { RepriseError, reworded } from '../../base/errors.ts'
-import { openStore } from '../../stores/open-store.ts'
-import type { Store } from '../../stores/store.ts'
+import { environment } from '../base/environment.ts'
+import { RepriseError, reworded } from '../base/errors.ts'
+import { openStore } from '../stores/open-store.ts'
+import type { Store } from '../stores/store.ts'
 
 /** STORE_INVALID and other errors of opening; they mention REPRISE_STORE if that named the store. */
 export async function openCrewStore(store: string | Store | undefined): Promise<Store> {

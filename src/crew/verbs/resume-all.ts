@@ -1,6 +1,5 @@
 // resumeAll: advances all ready runs of a crew, like a worker, until none is left.
 import { abortSignal, optional } from '../../base/checks.ts'
-import { defined } from '../../base/defined.ts'
 import { requestLeases, type TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { crewLanes } from '../../engine/read/lanes.ts'
 import { asRepriseError } from '../../base/errors.ts'
@@ -10,6 +9,7 @@ import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { readConcurrency } from '../verbs/pool.ts'
 import { advance, readDeadline, type AdvanceOutcome } from './advance.ts'
+import { defined } from '../../base/defined.ts'
 
 export interface ResumeAllOptions {
   /** How many runs execute at once. Default: 4. */

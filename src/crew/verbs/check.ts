@@ -20,7 +20,7 @@ import type { RunRow } from '../../stores/store.ts'
 import { checkPlanned, hasStarted, isOpen } from '../arguments/check-executable.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { PlanEstimate } from '../result/plan.ts'
-import { resumePlan } from './make-plan.ts'
+import { resumePlan } from './resume.ts'
 
 /** What a resume with this code would do with a run. */
 export const checkOutcomes = {

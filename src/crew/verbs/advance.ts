@@ -19,7 +19,7 @@ import type { Lease } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
 import { recordedFailure } from '../result/stored-result.ts'
 import { resumeHere } from '../verbs/resume.ts'
-import { execute } from './execute.ts'
+import { execute } from '../execute.ts'
 
 export interface AdvanceOptions {
   /**

@@ -1,5 +1,6 @@
 // Queues a run: checked and recorded like a kickoff, but nothing is executed. Model keys are not checked, since only
 // the executing process needs them: a web server may have none.
+import type { Priority } from '../../journal/entries.ts'
 import { number, oneOf, optional } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
 import { requeue } from '../../engine/inbox/requeue.ts'
@@ -10,20 +11,31 @@ import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { otherCrewError } from '../../engine/read/run-not-found.ts'
 import { queueRun } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../base/errors.ts'
-import type { Priority } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { checkKeys, isRecord } from '../../base/options.ts'
-import type { InputsBy } from '../arguments/inputs.ts'
+import type { InputsBy, NeedsInputs } from '../arguments/inputs.ts'
 import { checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
 import { checkSameInputs } from '../arguments/check-same-run.ts'
 import { readRawInputs, resolveInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames } from '../arguments/input-names.ts'
-import { prepareInputs } from '../arguments/run-inputs.ts'
+import { checkInputNames, prepareInputs } from '../arguments/run-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
-import { readReuse, type EnqueueOptions } from '../options/verb-options.ts'
+import { readReuse, type Reuse, type InputsOption } from './shared-options.ts'
 import { logStart } from '../result/log.ts'
-import { priorities, priorityNumber } from './priority.ts'
-import { scheduleInCode } from './schedule-in-code.ts'
+
+export type EnqueueOptions<Names extends InputsBy = string> = {
+  /** Run id. Repeating the call with the same id and inputs doesn't queue a second run. Default: a new id. */
+  readonly id?: string
+  /** Runs with a higher priority are claimed first. Default: `normal`. */
+  readonly priority?: PriorityName
+  /** Seconds before a worker may start the run. Default: 0. */
+  readonly delay?: number
+  /** Reuse outputs of earlier runs with the same inputs. Default: false. */
+  readonly reuse?: Reuse
+} & InputsOption<Names>
+
+/** Arguments of `enqueue`: options are optional if no input is required. */
+export type Enqueue<Names extends InputsBy> =
+  NeedsInputs<Names> extends true ? [options: EnqueueOptions<Names>] : [options?: EnqueueOptions<Names>]
 
 export interface EnqueueRequest {
   readonly id: string | undefined
@@ -94,3 +106,16 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
 function ignoreExisting(error: unknown): void {
   if (!RepriseError.isInstance(error) || !['RUN_HELD', 'RUN_ENDED'].includes(error.code)) throw error
 }
+
+export const priorities = ['low', 'normal', 'high'] as const
+export type PriorityName = (typeof priorities)[number]
+
+const numbers: { readonly [name in PriorityName]: Priority } = { low: -1, normal: 0, high: 1 }
+
+export function priorityNumber(name: PriorityName): Priority {
+  return numbers[name]
+}
+
+/** Message for attempts to set or end a schedule outside of code. */
+export const scheduleInCode =
+  'schedules are declared in the code of a crew and executed by workers; call crew.schedule({ cron, inputs }) in the module that exports the crew (docs/guides/workers.md#schedules)'

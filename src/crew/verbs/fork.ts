@@ -1,0 +1,324 @@
+// replay, fork and refresh start a new run from an old one; they differ only in their options. If the id exists and
+// comes from the same call, that run continues. A refresh that finds nothing stale starts no run, since the new run
+// would equal the old one, unless an id is given, under which the caller expects a run.
+import type {
+  Engine,
+  ExecuteOptions,
+  Inputs,
+  TaskDecisions,
+  TaskDefinition,
+  CrewDefinition,
+} from '../../engine/definition.ts'
+import { runExecutor } from '../../engine/lease/local-runs.ts'
+import { isRowOfRun } from '../../engine/read/incarnation.ts'
+import { describeOrphan } from '../../journal/state/describe-task-changes.ts'
+import { createRun, checkReadable } from '../../engine/run/lifecycle.ts'
+import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
+import { digest } from '../../journal/hash.ts'
+import { lostEntries } from '../../journal/state/hand-edits.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { engineFor, type StartedRun, type OpenCrew } from '../open-crew.ts'
+import { logStart } from '../result/log.ts'
+import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
+import { checkModels, checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
+import { checkSameOrigin, requestDigest } from '../arguments/check-same-run.ts'
+import {
+  confirmPlan,
+  readDecisions,
+  type ExecuteChoices,
+  type TaskDecisionOptions,
+  type PlanConfirmation,
+  readOnPlan,
+  readChoices,
+  signedFields,
+  decisionKeys,
+  executeKeys,
+} from './shared-options.ts'
+import { resumeHere } from './resume.ts'
+import { withEstimates } from '../../engine/plan/estimate.ts'
+import {
+  planFork,
+  type ForkPlan,
+  type ForkRequest,
+  effectsPolicies,
+  retryPolicies,
+  stalePolicies,
+  type EffectsPolicy,
+  type RetryPolicy,
+  type StalePolicy,
+  inheritedCalls,
+} from '../../engine/plan/plan-fork.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
+import type { PlannedTask } from '../../journal/entries.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
+import { resolveInputs, type RawInputs, readRawInputs } from '../arguments/raw-inputs.ts'
+import { checkInputNames, overrideInputs, type RunInputs } from '../arguments/run-inputs.ts'
+import { latestAtRest } from './latest-run.ts'
+import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { oneOf, optional } from '../../base/checks.ts'
+import { checkKeys, describe } from '../../base/options.ts'
+import { findDefinition, type Tasks } from '../result/result.ts'
+import type { TaskReference, RawOf } from '../result/task-reference.ts'
+import type { Task } from '../task.ts'
+import { readOutputs, type InputsBy, type InputsFor } from '../arguments/inputs.ts'
+import { defined } from '../../base/defined.ts'
+
+/** Options of `replay`, `fork` and `refresh`. */
+export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy = string>
+  extends ExecuteChoices<Reference>, PlanConfirmation, TaskDecisionOptions {
+  /** The run to start from. Default: the latest run of the crew. */
+  readonly runId?: string
+  /** Id of the new run. If it exists, that run continues, or its stored result is returned. Default: a new id. */
+  readonly id?: string
+  /** Inputs that replace those of the old run; all others are kept. */
+  readonly inputs?: Partial<InputsFor<Names>>
+  /**
+   * What to do with `once` calls that the old run made: `reuse` their results, call them `again`, or `ask` a person.
+   * Default: `reuse`.
+   */
+  readonly effects?: EffectsPolicy
+}
+
+export interface ReplayOptions<Reference = TaskReference, Names extends InputsBy = string> extends NewRunOptions<
+  Reference,
+  Names
+> {
+  /** `descendants`: execute only the tasks that depend on the task. Default: execute every later task. */
+  readonly only?: 'descendants'
+  /**
+   * What to do with outdated outputs among the restored ones. `keep`: keep and report them. `rerun`: execute their
+   * tasks too. `refuse`: reject with OUTPUT_STALE. Default: `keep`; for a fork without `from` and `retry`, `rerun`.
+   */
+  readonly stale?: StalePolicy
+}
+
+export interface ForkOptions<
+  Reference = TaskReference,
+  Names extends InputsBy = string,
+  Outputs = OutputsFor<Tasks>,
+> extends ReplayOptions<Reference, Names> {
+  /** Execute this task and every later one. Default: execute only tasks that are stale or have no output. */
+  readonly from?: Reference
+  /**
+   * `failed`: execute the failed tasks, the tasks skipped because of them, and what depends on either; keep all other
+   * outputs. OPTION_INVALID if no task of the run failed.
+   */
+  readonly retry?: RetryPolicy
+  /** Outputs by task name, which replace the recorded ones. Tasks that depend on them are executed. */
+  readonly outputs?: Outputs
+  /** Name of the author of these outputs, for the journal. */
+  readonly by?: string
+}
+
+/** Values before the transforms of their schemas. The type is conditional only so that hints show its members. */
+export type OutputsFor<T extends Tasks> = T extends Tasks
+  ? { readonly [K in T[number] as K['name']]?: RawOf<K> }
+  : never
+
+export type ForkVerb = 'replay' | 'fork' | 'refresh'
+
+const newRunKeys = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...decisionKeys, ...executeKeys]
+const forkKeys: { readonly [verb in ForkVerb]: readonly string[] } = {
+  replay: [...newRunKeys, 'only', 'stale'],
+  fork: [...newRunKeys, 'only', 'stale', 'from', 'retry', 'outputs', 'by'],
+  refresh: newRunKeys,
+}
+
+/** A fork request whose inputs are not yet merged with those of the old run. */
+export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
+  readonly given: RawInputs
+  /** The old run. Undefined: the latest run. */
+  readonly run: string | undefined
+  readonly id: string | undefined
+  /** Decisions about recorded work that the crew has no task for. */
+  readonly decisions: TaskDecisions
+  readonly choices: ExecuteOptions
+}
+
+export interface ForkRunRequest extends NewRunRequest {
+  /** refresh: if nothing is stale, return the old run. */
+  readonly onlyIfStale: boolean
+  readonly onPlan: OnPlan | undefined
+}
+
+/**
+ * Reads a replay, fork or refresh; `fixed` is set by the method, not by its options. OPTION_INVALID, OPTION_UNKNOWN,
+ * TASK_NOT_FOUND, INPUT_INVALID.
+ */
+export async function readFork(
+  crew: CrewDefinition,
+  verb: ForkVerb,
+  options: ForkOptions<TaskReference, InputsBy>,
+  fixed: { readonly runId?: string; readonly task?: Task | string } = {},
+): Promise<ForkRunRequest> {
+  const keys = forkKeys[verb].filter((key) => key !== 'runId' || fixed.runId === undefined)
+  checkKeys(verb, options, keys, 'inputs')
+  const { runId = options.runId } = fixed
+  const from = verb === 'replay' ? findDefinition(crew, fixed.task as Task | string).name : options.from
+  const request = await readNewRun(crew, { ...options, runId, from })
+  return { ...request, onlyIfStale: verb === 'refresh', onPlan: readOnPlan(options.onPlan) }
+}
+
+export async function readNewRun(
+  crew: CrewDefinition,
+  options: Optional<ForkOptions<TaskReference, InputsBy>>,
+): Promise<NewRunRequest> {
+  const { runId, id, from, only, retry, stale, inputs, outputs, effects } = options
+  const choices = readChoices(crew, options as ExecuteChoices)
+  const start = from === undefined ? undefined : findDefinition(crew, from)
+  checkThrough(crew, start, choices.through)
+  if (only !== undefined && from === undefined) {
+    const words = `only is ${describe(only)}, but it needs a task to start from; give from`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  return {
+    run: runId === undefined ? undefined : checkRunId(runId),
+    id: id === undefined ? undefined : checkNewRunId(id),
+    from: start,
+    only: optional('only', only, oneOf(['descendants'])),
+    retry: optional('retry', retry, oneOf(retryPolicies)),
+    given: await readRawInputs(inputs),
+    outputs: await readOutputs((name) => findDefinition(crew, name), outputs, signedFields(options)),
+    stale:
+      optional('stale', stale, oneOf(stalePolicies)) ?? (from === undefined && retry === undefined ? 'rerun' : 'keep'),
+    effects: optional('effects', effects, oneOf(effectsPolicies)),
+    decisions: readDecisions(options as TaskDecisionOptions),
+    choices,
+  }
+}
+
+type Optional<Options> = { readonly [Key in keyof Options]?: Options[Key] | undefined }
+
+/** OPTION_INVALID if the run would stop before it starts. */
+function checkThrough({ tasks }: CrewDefinition, from: TaskDefinition | undefined, through: string | undefined): void {
+  if (!from || through === undefined || tasks.findIndex(({ name }) => name === through) >= tasks.indexOf(from)) return
+  const words = `through is ${through}, which comes before ${from.name}, where the new run starts; name that task or a later one`
+  throw new RepriseError('OPTION_INVALID', words)
+}
+
+export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<StartedRun> {
+  const { definition: crew } = open
+  const { id, from, effects, onPlan, choices } = request
+  const opened = await open.engine()
+  const run = id ?? opened.world.newRunId()
+  const engine = engineFor(opened, run)
+  const resumeSame = (): Promise<StartedRun> =>
+    resumeHere(open, engine, run, { check: (state) => checkSameOrigin(engine.store, state, request), onPlan, choices })
+  if (id !== undefined && (await engine.store.row(id))) return resumeSame()
+  const planned = await planExecutable(open, engine, request)
+  if (request.onlyIfStale && id === undefined && isUnchanged(planned)) {
+    const { parent: state } = planned
+    logStart(crew, state.run, 'nothing is stale')
+    return { engine: engineFor(opened, state.run), outcome: { is: 'rest', state }, choices }
+  }
+  const { parent, over, inputs, given, files, tasks, entries, compared } = onPlan
+    ? await confirmForkPlan(open, engine, request, { onPlan, planned })
+    : planned
+  for (const orphan of compared.orphaned) {
+    const words = `run ${parent.run} has recorded work that crew ${crew.name} has no task for: ${describeOrphan(orphan)}`
+    crew.logger.warn(`${words}; the new run does not use it; to assign it to another task, give renamed`)
+  }
+  const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
+  const lost = lostEntries(parent)
+  logStart(crew, run, `forked from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
+  const origin = {
+    parent: {
+      run: parent.run,
+      incarnation: parent.incarnation,
+      ...(from ? { from: from.name } : {}),
+      request: requestDigest(request, over),
+    },
+    plan: tasks,
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(lost.length > 0 ? { lost } : {}),
+    ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
+    ...defined({ module: open.module }),
+  }
+  const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
+  // undefined: a concurrent call just created a run with this id
+  return hold ? { engine, outcome: { is: 'held', hold }, choices } : resumeSame()
+}
+
+/** Whether the new run would equal the old one: completed, with the same inputs, tasks and outputs. */
+function isUnchanged({ parent, inputs, tasks }: PlannedRun): boolean {
+  const before = [...parent.tasks.values()].filter((task) => !task.removed).map(({ name }) => name)
+  return (
+    parent.status === 'completed' &&
+    tasks.every(({ action }) => action === 'inherit') &&
+    tasks.length === before.length &&
+    tasks.every(({ task }, index) => task === before[index]) &&
+    digest(inputs) === digest(parent.inputs)
+  )
+}
+
+/** Asks for confirmation. If the old run advanced meanwhile, plans again, and asks again if the plan changed. */
+async function confirmForkPlan(
+  open: OpenCrew,
+  engine: Engine,
+  request: NewRunRequest,
+  { onPlan, planned: first }: { readonly onPlan: OnPlan; readonly planned: PlannedRun },
+): Promise<PlannedRun> {
+  const { through } = request.choices
+  let planned = first
+  for (;;) {
+    const { parent } = planned
+    const shown = forkPlan(open, planned, through)
+    await confirmPlan(onPlan, shown)
+    if (!(await hasAdvanced(engine, parent))) return planned
+    planned = await planExecutable(open, engine, { ...request, run: parent.run })
+    const { tasks } = forkPlan(open, planned, through)
+    if (digest(tasks as never) === digest(shown.tasks as never)) return planned
+  }
+}
+
+/** Plans, and checks the models, which only execution needs. MODEL_INVALID, MODEL_KEY_MISSING. */
+async function planExecutable(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
+  const planned = await planNewRun(open, engine, request)
+  checkModels(open.definition.tasks.filter(isExecutedBy(planned.tasks)))
+  return planned
+}
+
+/** Compares journals: a step writes nothing else. */
+async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState): Promise<boolean> {
+  const row = await engine.store.row(run)
+  if ((await runExecutor(engine, run)) !== undefined || !row || !isRowOfRun(row, incarnation)) return true
+  for await (const _ of engine.store.read(run, seq)) return true
+  return false
+}
+
+export interface PlannedRun extends RunInputs, ForkPlan {
+  readonly parent: RunState
+  /** Inputs that override those of the old run. */
+  readonly over: Inputs
+  readonly compared: TaskComparison
+}
+
+/** RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE, and errors of the inputs of the tasks to execute. */
+export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
+  const { definition: crew } = open
+  const { state } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
+  checkReadable(state, crew.name)
+  const compared = await compareTasks(crew, state, request.decisions)
+  const parent = withTaskChanges(state, compared.changes)
+  const over = resolveInputs(request.given, parent.given ?? parent.inputs)
+  checkInputNames(crew, over, parent)
+  const made = await overrideInputs(crew, parent, over, request.given.files)
+  await checkBudgetPrices(crew)
+  const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
+  await checkPlanned(crew, made.inputs, isExecutedBy(tasks))
+  const estimated = await withEstimates(engine, crew, tasks, parent)
+  return { parent, over, ...made, tasks: estimated, entries, compared }
+}
+
+function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => boolean {
+  const executed = new Set(plan.filter((item) => item.action === 'execute').map((item) => item.task))
+  return (task) => executed.has(task.name)
+}
+
+/** The plan in its public form. */
+export function forkPlan({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
+  const { parent, inputs, tasks, compared } = planned
+  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, ...compared, warnings: [] })
+}

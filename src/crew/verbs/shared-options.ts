@@ -1,0 +1,173 @@
+// Options that several methods of a crew and a run have, with their checks.
+import { check, listOf, number, optional, text, type Check, abortSignal } from '../../base/checks.ts'
+import type { OnQuestion, TaskDecisions, CrewDefinition, ExecuteOptions } from '../../engine/definition.ts'
+import { RepriseError, messageOf } from '../../base/errors.ts'
+import type { Answer } from '../../journal/entries.ts'
+import { checkKeys, isRecord, describe } from '../../base/options.ts'
+import { type Tasks, findDefinition } from '../result/result.ts'
+import type { TaskReference } from '../result/task-reference.ts'
+import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../arguments/inputs.ts'
+import type { OnPlan, Plan } from '../result/plan.ts'
+import type { InputsOf } from '../task.ts'
+import { redact } from '../../secrets/redact.ts'
+
+export interface ExecuteChoices<Reference = TaskReference> {
+  /** Stop after this task, and suspend the run; a resume continues after it. Default: execute all tasks. */
+  readonly through?: Reference
+  /**
+   * Called for each question of the run; its return value is the answer. `undefined` leaves the question open and
+   * suspends the run. Default: all questions stay open.
+   */
+  readonly onQuestion?: OnQuestion
+  /** Stops the work in this process and suspends the run. */
+  readonly signal?: AbortSignal
+}
+
+/** What a call does if another call, in this process or another, executes the run. */
+export type WhenHeld = (typeof whenHeldPolicies)[number]
+export const whenHeldPolicies = ['refuse', 'follow'] as const
+
+export interface WhenHeldOption {
+  /**
+   * What to do if another call, in this process or another, executes the run. `refuse`: reject with RUN_HELD. `follow`:
+   * wait for its result, and take the run over if its process dies; the other options of this call, such as `through`
+   * and `onQuestion`, apply from then on, and `signal` stops the wait (RUN_HELD), not the run. Default: `refuse`.
+   */
+  readonly whenHeld?: WhenHeld
+}
+
+export interface PlanConfirmation {
+  /**
+   * Called with the plan before anything happens. `true`: the plan is executed. `false`: nothing happens, and the call
+   * rejects with PLAN_REFUSED. Default: execute without asking.
+   */
+  readonly onPlan?: OnPlan
+}
+
+/** Signature of a change to a run, recorded in its journal. */
+export interface SignedBy {
+  /** Name of the person or system. */
+  readonly by?: string | undefined
+}
+
+/** An answer without `by`, which is passed separately. */
+export type Decision = WithoutBy<Answer>
+type WithoutBy<A> = A extends unknown ? Omit<A, 'by'> : never
+
+/**
+ * Reuse outputs of any run of the crew, if texts, code, inputs and context were the same; with `maxAgeSeconds`, only
+ * outputs up to that age.
+ */
+export type Reuse = boolean | { readonly maxAgeSeconds: number }
+
+/** Names of the inputs that the texts of these tasks use. */
+export type InputNamesOf<T extends Tasks> = InputsOf<T[number]>
+
+/** Identifies the inputs of a crew: the type that its schema takes, or else the names in its texts. */
+export type InputsWith<T extends Tasks, Given extends object> = [Given] extends [never] ? InputNamesOf<T> : Given
+
+export type InputsOption<Names extends InputsBy> =
+  NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
+
+/**
+ * Arguments of a call without arguments. If inputs are required, nothing fits this, and the compiler names the inputs.
+ * A call with an argument has too many for it, so that the compiler error is about the options alone. The first branch
+ * is never taken: there the compiler infers how many arguments there are.
+ */
+export type NoArguments<Given extends readonly unknown[], Names extends InputsBy> = readonly [
+  unknown,
+  unknown,
+] extends Given
+  ? Given
+  : Given extends readonly []
+    ? MissingInputs<NamesIn<Names>>
+    : []
+type MissingInputs<Names extends string> = readonly unknown[] & {
+  readonly [Name in Names as `inputs.${Name}`]: InputValue
+}
+
+/** Decisions about recorded work that the crew has no task for. Tasks of nested crews are named `settle/payout`. */
+export interface TaskDecisionOptions {
+  /** New task names by old ones: the task continues what the run recorded under the old name. */
+  readonly renamed?: { readonly [task: string]: string }
+  /** Tasks to drop: their questions are withdrawn, their child runs are cancelled, and no recorded call is repeated. */
+  readonly removed?: readonly string[]
+}
+
+export const executeKeys = ['through', 'onQuestion', 'signal']
+export const decisionKeys = ['renamed', 'removed']
+
+/** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
+export function readChoices(crew: CrewDefinition, { through, onQuestion, signal }: ExecuteChoices): ExecuteOptions {
+  if (onQuestion !== undefined && typeof onQuestion !== 'function') {
+    const words = `onQuestion is ${describe(onQuestion)}; give a function that takes a question and returns an answer`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  return {
+    onQuestion,
+    signal: optional('signal', signal, abortSignal),
+    through: through === undefined ? undefined : findDefinition(crew, through).name,
+  }
+}
+
+export function readOnPlan(onPlan: unknown): OnPlan | undefined {
+  if (onPlan === undefined || typeof onPlan === 'function') return onPlan as OnPlan | undefined
+  const words = `onPlan is ${describe(onPlan)}; give a function that takes a plan and returns true or false`
+  throw new RepriseError('OPTION_INVALID', words)
+}
+
+/** Returns the form that the journal stores. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readReuse(reuse: unknown): { readonly maxAgeSeconds?: number } | undefined {
+  if (reuse === undefined || reuse === false) return undefined
+  if (reuse === true) return {}
+  checkKeys('reuse', reuse, ['maxAgeSeconds'])
+  const { maxAgeSeconds } = reuse as { maxAgeSeconds?: unknown }
+  return maxAgeSeconds === undefined ? {} : { maxAgeSeconds: number(0).read('maxAgeSeconds of reuse', maxAgeSeconds) }
+}
+
+/** OPTION_INVALID. */
+export function readDecisions({ renamed, removed }: TaskDecisionOptions): TaskDecisions {
+  optional('renamed', renamed, renamedCheck)
+  optional('removed', removed, listOf('a list of task names', text.expected, isName))
+  return { renamed, removed }
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && value.trim() !== ''
+
+const renamedCheck: Check<{ readonly [task: string]: string }> = check(
+  "new task names by old ones: { book: 'post' }",
+  (value) => isRecord(value) && Object.values(value).every(isName),
+)
+
+/** OPTION_INVALID, OPTION_UNKNOWN. */
+export function readSignedBy(verb: string, options: SignedBy): { readonly by?: string } {
+  checkKeys(verb, options, ['by'])
+  return signedFields(options)
+}
+
+export function signedFields({ by }: SignedBy): { readonly by?: string } {
+  if (by === undefined) return {}
+  return { by: text.read('by', by) }
+}
+
+/** Calls `onPlan`. PLAN_REFUSED if it returns false; OPTION_INVALID if it returns no boolean; CALLBACK_FAILED. */
+export async function confirmPlan(onPlan: OnPlan, shown: Plan): Promise<void> {
+  const approved = await callOnPlan(onPlan, shown)
+  if (approved === true) return
+  // a forgotten return must not count as false
+  if (approved !== false)
+    throw new RepriseError('OPTION_INVALID', `onPlan returned ${describe(approved)}; it must return true or false`)
+  throw new RepriseError('PLAN_REFUSED', 'onPlan refused the plan; nothing was done', { runId: shown.runId })
+}
+
+async function callOnPlan(onPlan: OnPlan, shown: Plan): Promise<unknown> {
+  try {
+    return await onPlan(shown)
+  } catch (error) {
+    if (RepriseError.isInstance(error)) throw error
+    throw new RepriseError('CALLBACK_FAILED', `onPlan threw: ${redact(messageOf(error))}`, {
+      runId: shown.runId,
+      cause: error,
+    })
+  }
+}
