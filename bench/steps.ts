@@ -1,5 +1,5 @@
 // Runs that do nothing but record steps of 1 KB: what a crew's agent appends, through the engine's own writer, without the model.
-import { createRun } from '../src/engine/run/lifecycle.ts'
+import { createRun } from '../src/engine/run/create-run.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../src/engine/definition.ts'
 import { realWorld } from '../src/engine/world.ts'
 import { encodeEntry } from '../src/journal/codec.ts'

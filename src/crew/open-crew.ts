@@ -1,21 +1,17 @@
 // A crew with its store, which is opened when first needed. All verbs work with it.
-import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
+import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
 import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
-import type { ActiveKickoff } from '../engine/task/kickoff-child.ts'
-import type { ResumeOutcome } from '../engine/run/lifecycle.ts'
 import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
-import type { RunState } from '../journal/state/state.ts'
 import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Store } from '../stores/store.ts'
-import type { RunTree } from '../runs/run-tree.ts'
 import type { CrewOptions } from './options/crew-options.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
 import { logEntry } from './result/log.ts'
-import type { RunResult } from './result/result.ts'
 import { openTracing } from './telemetry/telemetry.ts'
 import { openCrewStore } from './default-store.ts'
+import type { RunHere } from './started-run.ts'
 
 export interface OpenCrew {
   readonly definition: CrewDefinition
@@ -24,46 +20,12 @@ export interface OpenCrew {
   /** False: the name is derived from the tasks, and changes with them. */
   readonly named: boolean
   /** Runs that this crew executes now, by id; their handles also stream model output. */
-  readonly underWay: Map<string, ExecutingRun>
+  readonly underWay: Map<string, RunHere>
   readonly dispatcher: Dispatcher | undefined
   /** The module in which the command line found the crew, recorded with its runs. */
   module?: CrewModule | undefined
   engine(): Promise<Engine>
   close(): Promise<void>
-}
-
-/** A run that a verb created or resumed, and is about to execute. */
-export interface StartedRun {
-  readonly engine: Engine
-  readonly outcome: ResumeOutcome
-  readonly choices: ExecuteOptions
-  /** Set for a kickoff within a function task: a child run. */
-  readonly kickedOff?: ActiveKickoff | undefined
-}
-
-/** A run that another process executes, with `whenHeld: 'follow'`. */
-export interface RunHeldElsewhere {
-  readonly type: 'elsewhere'
-  readonly run: string
-  /**
-   * Resolves when that process is done with the run: with undefined if the stored result counts; otherwise the run was
-   * left, and this call takes it over. RUN_HELD if the caller's signal stops the wait.
-   */
-  over(): Promise<StartedRun | RunHeldElsewhere | undefined>
-}
-
-/** A run that this process executes. */
-export interface ExecutingRun {
-  readonly engine: Engine
-  /** Updated with every journal entry. */
-  readonly state: RunState
-  /** The run tree as this process leaves it. Rejects like `result`. */
-  readonly end: Promise<RunTree>
-  /**
-   * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Undefined if a worker will
-   * continue it, be it for a retry.
-   */
-  readonly result: Promise<RunResult | undefined>
 }
 
 export function openCrew(

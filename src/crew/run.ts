@@ -22,8 +22,8 @@ import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
 import { toRunTree, type RunTree } from '../runs/run-tree.ts'
 import type { RunRow } from '../stores/store.ts'
-import { execute, unjournaledFailure } from './execute.ts'
-import type { StartedRun, RunHeldElsewhere, OpenCrew, ExecutingRun } from './open-crew.ts'
+import { unjournaledFailure, type StartedRun, type RunHere } from './started-run.ts'
+import type { OpenCrew } from './open-crew.ts'
 import { type Decision, type InputNamesOf, type SignedBy, readSignedBy } from './verbs/shared-options.ts'
 import {
   type ForkOptions,
@@ -68,21 +68,20 @@ type WithoutRunId<Options> = Omit<Options, 'runId'>
 export class Run<T extends Tasks = Tasks> {
   readonly id: string
   readonly #open: OpenCrew
-  readonly #started: ExecutingRun | undefined
+  readonly #started: RunHere | undefined
   /** Result of a run that another process executes, until it settles. */
-  #followed: Promise<RunResult> | undefined
+  #followed: StartedRun['result'] | undefined
 
-  constructor(open: OpenCrew, id: string, started?: ExecutingRun | RunHeldElsewhere) {
+  constructor(open: OpenCrew, id: string, started?: StartedRun) {
     this.id = id
     this.#open = open
-    if (started && 'type' in started) {
-      const followed = (this.#followed = this.#resultElsewhere(started))
-      followed.finally(() => (this.#followed = undefined)).catch(() => {})
-    } else {
-      this.#started = started
-      // following only the events must not crash the process with an unhandled rejection
-      started?.result.catch(() => {})
+    this.#started = started?.here
+    if (started && !started.here) {
+      this.#followed = started.result
+      started.result.finally(() => (this.#followed = undefined)).catch(() => {})
     }
+    // following only the events must not crash the process with an unhandled rejection
+    started?.result.catch(() => {})
   }
 
   /** Reads the current state of the run, as plain data. Rejects with RUN_NOT_FOUND. */
@@ -281,12 +280,12 @@ export class Run<T extends Tasks = Tasks> {
     return this.#open.definition
   }
 
-  get #here(): ExecutingRun | undefined {
+  get #here(): RunHere | undefined {
     return this.#open.underWay.get(this.id)
   }
 
   /** The execution that this handle was created for, if it is over and no later process continued the run. */
-  async #left(): Promise<ExecutingRun | undefined> {
+  async #left(): Promise<RunHere | undefined> {
     if (!this.#started) return undefined
     const { state, engine } = this.#started
     const row = await engine.store.row(this.id).catch(() => undefined)
@@ -296,19 +295,13 @@ export class Run<T extends Tasks = Tasks> {
     return isLast ? this.#started : undefined
   }
 
-  async #resultLeft(left: ExecutingRun | undefined): Promise<RunResult | undefined> {
+  async #resultLeft(left: RunHere | undefined): Promise<RunResult | undefined> {
     if (!left) return waitForResult(await this.#own(), this.#crew, this.id)
     const { engine, state, result } = left
     if (state.suspended?.reason !== 'child') return result
     // later answers to a nested crew only show in its own row
     const unit = await toRunTree(engine.store, state, engine.within).catch(() => undefined)
     return unit ? storedResultOf(this.#crew, unit) : result
-  }
-
-  /** The other process's result; if it leaves the run, the result of continuing it in this process. */
-  async #resultElsewhere(elsewhere: RunHeldElsewhere): Promise<RunResult> {
-    const begun = await elsewhere.over()
-    return begun ? toRun(this.#open, begun).result() : waitForResult(await this.#own(), this.#crew, this.id)
   }
 
   #follow(given: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUpEvent> {
@@ -372,24 +365,21 @@ export class Run<T extends Tasks = Tasks> {
   }
 }
 
-export function startRun<T extends Tasks>(
-  open: OpenCrew,
-  begin: () => Promise<StartedRun | RunHeldElsewhere>,
-): RunPromise<T> {
+export function startRun<T extends Tasks>(open: OpenCrew, begin: () => Promise<StartedRun>): RunPromise<T> {
   // a function task that started this run isn't interrupted before it has the result
   const leave = functionCall()?.enter()
-  const started = begin().then((begun) => toRun<T>(open, begun))
-  const result = started.then((run) => run.result()).finally(leave)
+  let asked: Promise<RunResult<T>>
+  const started = begin().then((begun) => {
+    const run = new Run<T>(open, begun.run, begun)
+    // at once: a run that is followed may be over a moment later
+    asked = run.result()
+    return run
+  })
+  const result = started.then(() => asked).finally(leave)
   return Object.defineProperty(result, 'started', {
     get() {
       result.catch(() => {})
       return started
     },
   }) as RunPromise<T>
-}
-
-function toRun<T extends Tasks>(open: OpenCrew, begun: StartedRun | RunHeldElsewhere): Run<T> {
-  if ('type' in begun) return new Run<T>(open, begun.run, begun)
-  const life = execute(open, begun)
-  return new Run<T>(open, life.state.run, life)
 }

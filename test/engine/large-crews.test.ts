@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
 import type { CrewDefinition } from '../../src/engine/definition.ts'
 import { executeRun } from '../../src/engine/run/execute-run.ts'
-import { createRun, resumeRun } from '../../src/engine/run/lifecycle.ts'
+import { createRun } from '../../src/engine/run/create-run.ts'
+import { continueRun, openRun } from '../../src/engine/run/resume-run.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { Hold } from '../../src/engine/lease/hold.ts'
 import { newStore } from './support.ts'
@@ -68,9 +69,8 @@ async function looks(count: number, process: CrewDefinition['process'], context:
   }
   const made = await createRun(engine, counted, { run: 'r', inputs: {}, through: `t${count / 2 - 1}` })
   const first = await executed(made as Hold)
-  const taken = await resumeRun(engine, counted, 'r', { check: () => {} })
-  assert.equal(taken.is, 'held')
-  const second = await executed((taken as { hold: Hold }).hold)
+  const { hold } = await continueRun(await openRun(engine, counted, 'r'), counted)
+  const second = await executed(hold as Hold)
   return [first, second]
 }
 

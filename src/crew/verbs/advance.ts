@@ -5,7 +5,7 @@ import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/d
 import type { Until } from '../../engine/limits/slice.ts'
 import { asTimedLease, type TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
-import { dueAt } from '../../engine/read/due.ts'
+import { dueAt, isDue } from '../../engine/read/due.ts'
 import { isServedBy } from '../../engine/read/lanes.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
@@ -18,8 +18,8 @@ import { checkKeys } from '../../base/options.ts'
 import type { Lease } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
 import { recordedFailure } from '../result/stored-result.ts'
-import { resumeHere } from '../verbs/resume.ts'
-import { execute } from '../execute.ts'
+import { enterHere } from './resume.ts'
+import { executeHere } from '../started-run.ts'
 
 export interface AdvanceOptions {
   /**
@@ -113,11 +113,10 @@ interface Request {
 }
 
 async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Promise<AdvanceOutcome> {
-  const { run, until, signal, lease, changed, via, trusted } = request
+  const { run, until, signal, lease, changed, via, trusted = false } = request
   const { store, world } = engine
   const { definition: crew } = open
   const outcome = (state: RunState): AdvanceOutcome => recordedOutcome(state, world.now().getTime())
-  const wants = (state: RunState): boolean => isDue(state, trusted ? Infinity : world.now().getTime())
   let unused = lease
   const choices = { until, signal, handsBack: true, changed }
   try {
@@ -125,15 +124,16 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (!row) throw runNotFoundError(store, run)
     if (!isServedBy(crew, row)) return { status: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const begun = await resumeHere(open, engine, run, { choices, claim: { lease, row, via, isDue: wants } })
-    // the resumed run releases it
+    const claim = { lease, row, via, isDue: trusted }
+    const opened = await enterHere(open, engine, run, { choices, claim })
+    // the entered run releases it
     unused = undefined
-    if (begun.outcome.is === 'held') {
-      const life = execute(open, begun)
-      life.result.catch(() => undefined)
-      return await life.end.then(({ state }) => outcome(state), outcomeOfFailure(life.state))
+    const { state } = opened
+    if (opened.hold) {
+      const { here } = executeHere(open, engine, opened, choices)
+      here.result.catch(() => undefined)
+      return await here.end.then((tree) => outcome(tree.state), outcomeOfFailure(state))
     }
-    const { state } = begun.outcome
     // one of these messages may be what the run waits for
     const again = { ...request, lease: undefined }
     if (await recordLateMessages(engine, run)) return await advanceWith(open, engine, again)
@@ -148,11 +148,6 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
   } finally {
     if (unused) await store.release(unused).catch(() => undefined)
   }
-}
-
-function isDue(state: RunState, now: number): boolean {
-  const due = dueAt(state)
-  return due === 'now' || (due !== undefined && due <= now)
 }
 
 /** Outcome of a run that no process executes, from its journal. */

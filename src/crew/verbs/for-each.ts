@@ -7,7 +7,8 @@ import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { checkKeys, describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
-import type { StartedRun, RunHeldElsewhere, OpenCrew } from '../open-crew.ts'
+import type { StartedRun } from '../started-run.ts'
+import type { OpenCrew } from '../open-crew.ts'
 import { readRawInputs, type RawInputs } from '../arguments/raw-inputs.ts'
 import { readChoices, readReuse, type ExecuteChoices, type Reuse, executeKeys } from './shared-options.ts'
 import { mapConcurrently, readConcurrency } from './pool.ts'
@@ -112,10 +113,10 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
     try {
       const inputs = read.again ? await readRawInputs((list as readonly unknown[])[index]) : read
       const waiting = Promise.withResolvers<undefined>()
-      const begin = async (): Promise<StartedRun | RunHeldElsewhere> => {
-        const begun = await kickoff(open, { id, inputs, reuse, choices })
-        if ('kickedOff' in begun) void begun.kickedOff?.waits.then(() => waiting.resolve(undefined))
-        return begun
+      const begin = async (): Promise<StartedRun> => {
+        const started = await kickoff(open, { id, inputs, reuse, choices })
+        void started.waits?.then(() => waiting.resolve(undefined))
+        return started
       }
       const result = await Promise.race([startRun(open, begin), waiting.promise])
       waits ||= result === undefined

@@ -11,13 +11,15 @@ import type {
 } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/local-runs.ts'
 import { isRowOfRun } from '../../engine/read/incarnation.ts'
-import { describeOrphan } from '../../journal/state/describe-task-changes.ts'
-import { createRun, checkReadable } from '../../engine/run/lifecycle.ts'
+import { describeOrphan } from '../../journal/describe.ts'
+import { createRun } from '../../engine/run/create-run.ts'
+import { checkReadable } from '../../engine/run/resume-run.ts'
 import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
 import { digest } from '../../journal/hash.ts'
 import { lostEntries } from '../../journal/state/hand-edits.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type StartedRun, type OpenCrew } from '../open-crew.ts'
+import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { type StartedRun, executeHere } from '../started-run.ts'
 import { logStart } from '../result/log.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
 import { checkModels, checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
@@ -34,7 +36,6 @@ import {
   decisionKeys,
   executeKeys,
 } from './shared-options.ts'
-import { resumeHere } from './resume.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import {
   planFork,
@@ -64,6 +65,7 @@ import type { TaskReference, RawOf } from '../result/task-reference.ts'
 import type { Task } from '../task.ts'
 import { readOutputs, type InputsBy, type InputsFor } from '../arguments/inputs.ts'
 import { defined } from '../../base/defined.ts'
+import { resumeOrFollow } from './resume.ts'
 
 /** Options of `replay`, `fork` and `refresh`. */
 export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy = string>
@@ -205,13 +207,17 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
   const resumeSame = (): Promise<StartedRun> =>
-    resumeHere(open, engine, run, { check: (state) => checkSameOrigin(engine.store, state, request), onPlan, choices })
+    resumeOrFollow(open, engine, run, {
+      check: (state) => checkSameOrigin(engine.store, state, request),
+      onPlan,
+      choices,
+    })
   if (id !== undefined && (await engine.store.row(id))) return resumeSame()
   const planned = await planExecutable(open, engine, request)
   if (request.onlyIfStale && id === undefined && isUnchanged(planned)) {
     const { parent: state } = planned
     logStart(crew, state.run, 'nothing is stale')
-    return { engine: engineFor(opened, state.run), outcome: { is: 'rest', state }, choices }
+    return executeHere(open, engineFor(opened, state.run), { state, hold: undefined }, choices)
   }
   const { parent, over, inputs, given, files, tasks, entries, compared } = onPlan
     ? await confirmForkPlan(open, engine, request, { onPlan, planned })
@@ -238,7 +244,7 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
   }
   const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
   // undefined: a concurrent call just created a run with this id
-  return hold ? { engine, outcome: { is: 'held', hold }, choices } : resumeSame()
+  return hold ? executeHere(open, engine, { state: hold.state, hold }, choices) : resumeSame()
 }
 
 /** Whether the new run would equal the old one: completed, with the same inputs, tasks and outputs. */

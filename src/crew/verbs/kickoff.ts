@@ -1,7 +1,8 @@
 // kickoff: starts a new run, or resumes the existing run with the given id.
 import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/local-runs.ts'
-import { createRun, type NewRun } from '../../engine/run/lifecycle.ts'
+import { createRun } from '../../engine/run/create-run.ts'
+import type { NewRun } from '../../engine/run/create-run.ts'
 import { runningCode, warnOfRunBeside, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
@@ -10,7 +11,8 @@ import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { seriallyByName } from '../../base/serially.ts'
-import { engineFor, type StartedRun, type RunHeldElsewhere, type OpenCrew } from '../open-crew.ts'
+import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { type StartedRun, executeHere } from '../started-run.ts'
 import {
   type WhenHeld,
   readReuse,
@@ -87,7 +89,7 @@ export async function readKickoff(
   }
 }
 
-export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<StartedRun | RunHeldElsewhere> {
+export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<StartedRun> {
   const code = runningCode()
   const call = code && (await findParentCall(open, code, request.id))
   if (call) return startChild(open, call, request)
@@ -110,7 +112,7 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
       through: choices.through,
       origin: defined({ reuse, module: open.module }),
     })
-    if (hold) return { engine, outcome: { is: 'held', hold }, choices }
+    if (hold) return executeHere(open, engine, { state: hold.state, hold }, choices)
   }
   const check = (state: RunState): void => given && checkSameInputs(state, given)
   return resumeOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
@@ -137,9 +139,9 @@ async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRe
       return { ...made, through: choices.through, origin: defined({ reuse, module: open.module }) }
     },
   })
-  const { engine, taken } = kickedOff
-  logStart(crew, (taken.is === 'held' ? taken.hold.state : taken.state).run, 'kickoff')
-  return { engine, outcome: taken, choices, kickedOff }
+  const { engine, opened } = kickedOff
+  logStart(crew, opened.state.run, 'kickoff')
+  return executeHere(open, engine, opened, choices, kickedOff)
 }
 
 /** The function call whose child the new run becomes, if possible. A warning says why not. */

@@ -2,7 +2,7 @@
 import { type ChangedPolicy, type CrewDefinition, changedPolicies } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
-import { checkResumable } from '../../engine/run/lifecycle.ts'
+import { checkResumable } from '../../engine/run/resume-run.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { OpenCrew } from '../open-crew.ts'

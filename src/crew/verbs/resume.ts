@@ -9,11 +9,19 @@ import {
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { describeTaskChanges } from '../../journal/describe.ts'
-import { checkResumable, resumeRun, type ResumeRunRequest, type WorkerClaim } from '../../engine/run/lifecycle.ts'
+import {
+  checkResumable,
+  type OpenedRun,
+  openRun,
+  orRelease,
+  prepareResume,
+  enterRun,
+} from '../../engine/run/resume-run.ts'
 import { RepriseError } from '../../base/errors.ts'
-import type { TaskListChanges, Limit } from '../../journal/entries.ts'
+import type { Limit } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type StartedRun, type RunHeldElsewhere, type OpenCrew } from '../open-crew.ts'
+import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { type StartedRun, executeHere } from '../started-run.ts'
 import {
   type WhenHeld,
   readDecisions,
@@ -41,6 +49,12 @@ import type { TaskReference } from '../result/task-reference.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planResume } from '../../engine/plan/plan-run.ts'
 import type { TaskComparison } from '../../engine/run/compare-tasks.ts'
+import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
+import type { RunRow } from '../../stores/store.ts'
+import type { DispatchedBy } from '../../journal/values.ts'
+import { isDue } from '../../engine/read/due.ts'
+import type { RunResult } from '../result/result.ts'
+import { waitForResult } from '../result/stored-result.ts'
 
 export interface ResumeOptions<Reference = TaskReference>
   extends ExecuteChoices<Reference>, PlanConfirmation, WhenHeldOption, TaskDecisionOptions {
@@ -75,16 +89,13 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
   }
 }
 
-export async function resume(
-  open: OpenCrew,
-  { run, ...request }: ResumeRequest,
-): Promise<StartedRun | RunHeldElsewhere> {
+export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest): Promise<StartedRun> {
   const opened = await open.engine()
   const id = run ?? (await latestUnfinished(open, opened))
   return resumeOrFollow(open, engineFor(opened, id), id, request)
 }
 
-export interface ResumeHereRequest {
+export interface EnterRequest {
   /** Called with the run before anything is written; may refuse it. */
   readonly check?: ((state: RunState) => void | Promise<void>) | undefined
   readonly onPlan?: OnPlan | undefined
@@ -93,46 +104,79 @@ export interface ResumeHereRequest {
   readonly claim?: WorkerClaim | undefined
 }
 
-/** Resumes a run in this process. `onPlan` is called while the lease is held, so that the approved plan is executed. */
-export async function resumeHere(
+/** A worker's claim: the run is only continued if it is due, with the options of its last process. */
+export interface WorkerClaim {
+  readonly lease: TimedLease | undefined
+  /** As it was just read. */
+  readonly row: RunRow
+  readonly via: DispatchedBy | undefined
+  /** The store says that the run is due, whatever the clock of this process says. */
+  readonly isDue: boolean
+}
+
+/** Opens a run and enters it, unless it is completed, parked, or claimed before it is due. */
+export async function enterHere(
   open: OpenCrew,
   engine: Engine,
   run: string,
-  { check, onPlan, choices, claim }: ResumeHereRequest,
-): Promise<StartedRun> {
+  request: EnterRequest,
+): Promise<OpenedRun> {
   const { definition: crew } = open
+  const { choices, claim } = request
   await checkBudgetPrices(crew, choices.budget)
-  const inspect = async (state: RunState, changes?: TaskListChanges): Promise<void> => {
-    await check?.(state)
-    const done = state.status === 'completed'
-    if (!done) await checkExecutable(crew, state.inputs, isOpen(state), hasStarted(state))
-    if (onPlan) await confirmPlan(onPlan, await resumePlan(engine, crew, state, choices, { changes }))
-    if (changes) crew.logger.warn(`run ${run}: its tasks have changed: ${describeTaskChanges(changes)}`)
-    logStart(crew, run, done ? 'already completed' : state.lives === 0 ? 'started' : `resume, life ${state.lives + 1}`)
-  }
   try {
-    const { budget, through, changed, decisions } = choices
-    const request: ResumeRunRequest = { check: inspect, budget, through, changed, decisions, claim }
-    const taken = await resumeRun(engine, crew, run, request)
-    if (taken.is === 'rest' && taken.state.status !== 'completed' && !claim) await recordLateMessages(engine, run)
-    return { engine, outcome: taken, choices }
+    const opened = await openRun(engine, crew, run, claim)
+    const entered = await orRelease(opened, () => enterOpened(open, engine, opened, request))
+    if (!entered.hold && entered.state.status !== 'completed' && !claim) await recordLateMessages(engine, run)
+    return entered
   } catch (error) {
     await recordLateMessages(engine, run)
     throw error
   }
 }
 
-/** Like `resumeHere`, but with `whenHeld: 'follow'`, follows a run that another call executes. */
+/** `onPlan` is called while the lease is held, so that the approved plan is executed. */
+async function enterOpened(
+  { definition: crew }: OpenCrew,
+  engine: Engine,
+  { state, hold }: OpenedRun,
+  { check, onPlan, choices, claim }: EnterRequest,
+): Promise<OpenedRun> {
+  const { run } = state
+  const atRest = async (): Promise<OpenedRun> => {
+    await hold?.release()
+    return { state, hold: undefined }
+  }
+  if (hold && claim && !claim.isDue && !isDue(state, engine.world.now().getTime())) return atRest()
+  if (!hold || state.status === 'completed') {
+    await check?.(state)
+    if (onPlan) await confirmPlan(onPlan, await resumePlan(engine, crew, state, choices))
+    logStart(crew, run, 'already completed')
+    return atRest()
+  }
+  const resumption = await prepareResume(hold, crew, { ...choices, isClaimed: claim !== undefined })
+  if (!resumption) return atRest()
+  const { state: next, changes } = resumption
+  await check?.(next)
+  await checkExecutable(crew, next.inputs, isOpen(next), hasStarted(next))
+  if (onPlan) await confirmPlan(onPlan, await resumePlan(engine, crew, next, choices, { changes }))
+  if (changes) crew.logger.warn(`run ${run}: its tasks have changed: ${describeTaskChanges(changes)}`)
+  logStart(crew, run, next.lives === 0 ? 'started' : `resume, life ${next.lives + 1}`)
+  await enterRun(hold, crew, resumption, { budget: choices.budget, via: claim?.via })
+  return { state, hold }
+}
+
+/** Executes the run here; with `whenHeld: 'follow'`, follows it if another call executes it. */
 export async function resumeOrFollow(
   open: OpenCrew,
   engine: Engine,
   run: string,
-  request: ResumeHereRequest & { readonly whenHeld?: WhenHeld | undefined },
-): Promise<StartedRun | RunHeldElsewhere> {
+  request: EnterRequest & { readonly whenHeld?: WhenHeld | undefined },
+): Promise<StartedRun> {
   const { check, choices, whenHeld } = request
   const { definition: crew } = open
   try {
-    return await resumeHere(open, engine, run, request)
+    return executeHere(open, engine, await enterHere(open, engine, run, request), choices)
   } catch (held) {
     const isHeld = RepriseError.isInstance(held) && held.code === 'RUN_HELD' && held.runId === run
     if (!isHeld || whenHeld !== 'follow') throw held
@@ -140,13 +184,16 @@ export async function resumeOrFollow(
     checkResumable(crew, state)
     await check?.(state)
     logStart(crew, run, 'executed elsewhere; following it')
-    const over = async (): Promise<StartedRun | RunHeldElsewhere | undefined> => {
-      const done = await waitForHolder(engine, state, choices.signal).catch((error: unknown) => {
-        throw choices.signal?.aborted ? held : error
-      })
-      return done === 'rest' ? undefined : resumeOrFollow(open, engine, run, request)
-    }
-    return { type: 'elsewhere', run, over }
+    return { run, result: follow(state, held) }
+  }
+
+  /** The other process's result; if that process leaves the run, the result of continuing it here. */
+  async function follow(state: RunState, held: RepriseError): Promise<RunResult> {
+    const done = await waitForHolder(engine, state, choices.signal).catch((error: unknown) => {
+      throw choices.signal?.aborted ? held : error
+    })
+    const here = done === 'rest' ? undefined : await resumeOrFollow(open, engine, run, request)
+    return (await here?.result) ?? waitForResult(engine, crew, run)
   }
 }
 

@@ -94,8 +94,8 @@ export interface TaskDecisionOptions {
   readonly removed?: readonly string[]
 }
 
-export const executeKeys = ['through', 'onQuestion', 'signal']
-export const decisionKeys = ['renamed', 'removed']
+export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
+export const decisionKeys: readonly string[] = ['renamed', 'removed']
 
 /** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND. */
 export function readChoices(crew: CrewDefinition, { through, onQuestion, signal }: ExecuteChoices): ExecuteOptions {

@@ -13,7 +13,8 @@ import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../
 import { executeRun } from '../run/execute-run.ts'
 import { runOutputs } from '../run/context-fields.ts'
 import { compareTasks } from '../run/compare-tasks.ts'
-import { checkReadable, createRun, resumeRun } from '../run/lifecycle.ts'
+import { checkReadable, openRun, orRelease, continueRun } from '../run/resume-run.ts'
+import { createRun } from '../run/create-run.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
 import { outputChange } from '../plan/stale-tasks.ts'
 import { outputPlace } from '../read/incarnation.ts'
@@ -142,8 +143,12 @@ export async function backtestCase(
     },
   })
   if (hold) return executeRun(hold, trial, options)
-  const taken = await resumeRun(engine, trial, run, { check: (state) => checkSameCase(state, parent, task) })
-  return taken.is === 'held' ? executeRun(taken.hold, trial, options) : taken.state
+  const opened = await openRun(engine, trial, run)
+  const { state, hold: continued } = await orRelease(opened, async () => {
+    checkSameCase(opened.state, parent, task)
+    return continueRun(opened, trial)
+  })
+  return continued ? executeRun(continued, trial, options) : state
 }
 
 /** The recorded results of the task's calls, including those of its crew: the trial gets them instead of calling. */

@@ -4,7 +4,7 @@ import type { RunState } from '../../journal/state/state.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { RowSummary } from './row-summary.ts'
 
-/** Whether it was put aside because its processes ended each time (run/lifecycle.ts). */
+/** Whether it was put aside because its processes ended each time (run/resume-run.ts). */
 export function isGivenUp({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   return suspended?.reason === 'takeovers'
 }
@@ -62,4 +62,10 @@ export function isReady(run: Wakeable): boolean {
 export function canWake({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   const reason = suspended?.reason
   return reason === 'questions' || reason === 'limit' || reason === 'child' || reason === 'parent'
+}
+
+/** Whether a worker may continue the run now, in ms since 1970. */
+export function isDue(state: RunState, now: number): boolean {
+  const due = dueAt(state)
+  return due === 'now' || (due !== undefined && due <= now)
 }

@@ -22,7 +22,7 @@ import type {
 import type { Life, ParentContext, ActiveAttempt } from '../life.ts'
 import { askToRaise, checkBudget, limitFailureReason, LimitReached, treeStates } from '../limits/budget.ts'
 import { withChildAddress, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
-import { createRun, resumeChild, type NewRun, type ResumeOutcome } from '../run/lifecycle.ts'
+import { createRun, type NewRun } from '../run/create-run.ts'
 import { outputMaker } from '../run/context-fields.ts'
 import { contextFor } from '../run/task-context.ts'
 import { currentAttempt, attemptWithoutModel } from './attempts.ts'
@@ -30,6 +30,7 @@ import { childIncarnation } from '../read/incarnation.ts'
 import { earlierChildCalls, callsOfRuns, runsSinceDone } from './child-calls.ts'
 import { asParentQuestion } from './children.ts'
 import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
+import { type OpenedRun, openChild, orRelease, continueRun } from '../run/resume-run.ts'
 
 export async function executeChild(
   life: Life,
@@ -113,18 +114,20 @@ export interface ChildWork {
   make(): Promise<Pick<NewRun, 'inputs' | 'given' | 'files' | 'through' | 'origin'>>
 }
 
-/** Creates the child run, or takes it up. RUN_EXISTS, RUN_CANCELLED. */
+/** Creates or continues the child run. RUN_EXISTS, RUN_CANCELLED. */
 export async function openChildRun(
   life: Life,
   { engine, crew, attempt, options, make }: ChildWork,
-): Promise<ResumeOutcome> {
-  const { state, tree: unit } = life
+): Promise<OpenedRun> {
+  const { state, tree } = life
   const run = attempt.child as string
-  const { changed, decisions } = options
-  const check = (found: RunState): void => checkIsChild(state, attempt, found)
-  const resume = async (): Promise<ResumeOutcome> => {
+  const resume = async (): Promise<OpenedRun> => {
     try {
-      return await resumeChild(engine, crew, run, { check, changed, decisions }, unit)
+      const opened = await openChild(engine, crew, run, tree)
+      return await orRelease(opened, async () => {
+        checkIsChild(state, attempt, opened.state)
+        return continueRun(opened, crew, { changed: options.changed, decisions: options.decisions })
+      })
     } catch (error) {
       throw withChildAddress(error, state.run, childAddress(attempt.task, attempt.path))
     }
@@ -140,21 +143,20 @@ export async function openChildRun(
     ...(state.effects ? { effects: state.effects } : {}),
   }
   const incarnation = childIncarnation(state, attempt.path)
-  const hold = await createRun(engine, crew, { run, incarnation, ...made, origin }, unit)
-  return hold ? { is: 'held', hold } : resume()
+  const hold = await createRun(engine, crew, { run, incarnation, ...made, origin }, tree)
+  return hold ? { state: hold.state, hold } : resume()
 }
 
 /** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
 export async function executeChildRun(
   life: Life,
   { crew, attempt, options }: ChildWork,
-  taken: ResumeOutcome,
+  { state, hold }: OpenedRun,
   outer: ParentContext,
 ): Promise<RunState> {
-  if (taken.is === 'rest') return taken.state
-  const { state } = taken.hold
+  if (!hold) return state
   life.childRuns.set(state.run, state)
-  const last = await life.executeRun(taken.hold, crew, options, outer).catch((error: unknown) => {
+  const last = await life.executeRun(hold, crew, options, outer).catch((error: unknown) => {
     throw refusesDecisions(error, state)
       ? withChildAddress(error, life.state.run, childAddress(attempt.task, attempt.path))
       : error

@@ -13,7 +13,7 @@ import type { CrewDefinition, ExecuteOptions, Inputs, TaskDefinition } from '../
 import type { Life } from '../life.ts'
 import { cancelChild } from '../inbox/cancel-children.ts'
 import { readStateIfExists } from '../read/read-run.ts'
-import type { ResumeOutcome } from '../run/lifecycle.ts'
+import type { OpenedRun } from '../run/resume-run.ts'
 import { activeChildren } from './children.ts'
 import {
   childAccount,
@@ -42,7 +42,7 @@ export interface FunctionKickoff {
 /** A child run that was made or taken up for a kickoff. */
 export interface ActiveKickoff {
   readonly engine: Life['engine']
-  readonly taken: ResumeOutcome
+  readonly opened: OpenedRun
   /** The state of the run when its kickoff has a result. Does not settle when it waits. */
   execute(): Promise<RunState>
   /** Resolves when it waits. */
@@ -108,16 +108,16 @@ export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff)
       },
       make: kickoff.make,
     }
-    const taken = await openChildRun(life, work)
+    const opened = await openChildRun(life, work)
     const waits = Promise.withResolvers<void>()
     return {
       engine: work.engine,
-      taken,
+      opened,
       waits: waits.promise,
       async execute() {
         try {
           // what the child's own tools and guardrails kick off isn't kicked off by this function
-          const state = await runCode(undefined, () => executeUntilRest(call, work, taken))
+          const state = await runCode(undefined, () => executeUntilRest(call, work, opened))
           if (state) return state
         } finally {
           over()
@@ -159,14 +159,10 @@ async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKic
 }
 
 /** The state that the function is given; undefined where the child waits. */
-async function executeUntilRest(
-  call: FunctionCall,
-  work: ChildWork,
-  first: ResumeOutcome,
-): Promise<RunState | undefined> {
+async function executeUntilRest(call: FunctionCall, work: ChildWork, first: OpenedRun): Promise<RunState | undefined> {
   const { life, task, signal } = call
   const { path } = work.attempt
-  let taken: ResumeOutcome | undefined = first
+  let taken: OpenedRun | undefined = first
   let state: RunState | undefined
   try {
     state = await withinBudget({ life, task }, path, async (outer) => {

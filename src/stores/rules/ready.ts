@@ -17,7 +17,7 @@
 //
 // No number of tries takes a run out of the queue: the pauses only grow, up to 17 minutes. A run with a death is a
 // suspect, and a process gets no suspect while it holds another: if one ends its process, it takes no other suspect
-// along. After five deaths the next holder parks the run in its journal (`isFatal` in engine/run/lifecycle.ts).
+// along. After five deaths the next holder parks the run in its journal (`isFatal` in engine/run/resume-run.ts).
 import type { Batch, RunId, RunStatus } from '../store.ts'
 
 /** The inputs of `readyAt`. */

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 import { openCrew } from '../../../src/crew/open-crew.ts'
-import { queueRun } from '../../../src/engine/run/lifecycle.ts'
+import { queueRun } from '../../../src/engine/run/create-run.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 
 /** Model calls alone take seven slices. */

@@ -1,0 +1,102 @@
+// A run that a verb started: executed in this process, or followed while another call executes it.
+import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
+import { executeRun } from '../engine/run/execute-run.ts'
+import { warnOf } from '../engine/warn-of.ts'
+import { runCode, runningCode, warnOfRunBeside } from '../engine/task/function-call.ts'
+import { toRunTree, type RunTree } from '../runs/run-tree.ts'
+import type { OpenCrew } from './open-crew.ts'
+import type { RunResult } from './result/result.ts'
+import { wakeRun } from './queue/wake-run.ts'
+import { storedResultOf } from './result/stored-result.ts'
+import type { RunState } from '../journal/state/state.ts'
+import type { OpenedRun } from '../engine/run/resume-run.ts'
+import type { ActiveKickoff } from '../engine/task/kickoff-child.ts'
+
+/** A run that a verb started or resumed here, or follows while another call executes it. */
+export interface StartedRun {
+  readonly run: string
+  /**
+   * Resolves when the run completes or suspends; rejects when it fails or is cancelled. Undefined if a worker will
+   * continue it, be it for a retry.
+   */
+  readonly result: Promise<RunResult | undefined>
+  /** Undefined while another call executes the run. */
+  readonly here?: RunHere
+  /** Resolves when a child run of a function waits: then there is no result. */
+  readonly waits?: Promise<void> | undefined
+}
+
+/** What this process knows of a run that it executes, or has executed. */
+export interface RunHere {
+  readonly engine: Engine
+  /** Updated with every journal entry. */
+  readonly state: RunState
+  /** The run tree as this process leaves it. Rejects like the result. */
+  readonly end: Promise<RunTree>
+  readonly result: StartedRun['result']
+}
+
+/** Executes a run that a verb created or entered, unless it has nothing to do. Handles of the same crew share this. */
+export function executeHere(
+  open: OpenCrew,
+  engine: Engine,
+  { state, hold }: OpenedRun,
+  choices: ExecuteOptions,
+  kickedOff?: ActiveKickoff,
+): StartedRun & { readonly here: RunHere } {
+  const { definition: crew, underWay } = open
+  const { run } = state
+  const code = runningCode()
+  if (code && hold && !kickedOff) {
+    code.uncounted.add(run)
+    warnOfRunBeside(code, { crew: crew.name, run, why: 'only kickoffs of function tasks start child runs' })
+  }
+  const last = kickedOff
+    ? kickedOff.execute()
+    : hold
+      ? // kickoffs of its tools and guardrails are not child runs of the function that started it
+        runCode(undefined, () => executeRun(hold, crew, choices))
+      : Promise.resolve(state)
+  // the state of its child runs is at hand, and not read again
+  const end = last.then((left) => toRunTree(engine.store, left, engine.within))
+  const result = end.then(
+    async (tree) => {
+      if (tree.state.status === 'queued') return undefined
+      const given = await storedResultOf(crew, tree)
+      warnOfStale(crew, given)
+      return given
+    },
+    async (error: unknown) => {
+      const retryAt = state.status === 'failed' ? state.retryAt : undefined
+      // a retry follows: advance returns that as its outcome, while a kickoff or resume rejects
+      if (choices.handsBack && retryAt !== undefined) return undefined
+      if (retryAt !== undefined) await wakeRun(open, run, Date.parse(retryAt))
+      throw error
+    },
+  )
+  const here = { engine, state, end, result }
+  underWay.set(run, here)
+  const over = (): unknown => underWay.get(run) === here && underWay.delete(run)
+  result.then(over, over)
+  void kickedOff?.waits.then(over)
+  return { run, result, here, waits: kickedOff?.waits }
+}
+
+function warnOfStale(crew: CrewDefinition, { runId, stale }: RunResult): void {
+  const next = { act: 'refresh', runId } as const
+  for (const { task, reasons } of stale) {
+    const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
+    warnOf(crew, { facts, next })
+  }
+}
+
+/** Rejects if the run failed in a way that its journal doesn't record. */
+export async function unjournaledFailure({ engine, state, end }: RunHere): Promise<void> {
+  try {
+    await end
+  } catch (error) {
+    // the state may be ahead of the journal
+    if (state.status !== 'running') for await (const _ of engine.store.read(state.run, state.seq - 1)) return
+    throw error
+  }
+}

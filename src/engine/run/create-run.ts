@@ -1,0 +1,177 @@
+// How a run comes into being: created under a lease, to be executed here, or queued for a worker.
+import { defined } from '../../base/defined.ts'
+import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
+import type { DeclaredTask, Entry, EntryBodies, NewEntry, Priority } from '../../journal/entries.ts'
+import { applyEntry, emptyState } from '../../journal/state/fold.ts'
+import { noFiles, type Files } from '../../journal/files.ts'
+import { parentRunId } from '../../journal/paths.ts'
+import type { Patience } from '../../stores/patient/patience.ts'
+import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
+import { fileBlobs } from '../read/run-files.ts'
+import { reserveRun } from '../lease/local-runs.ts'
+import { openHold, toBatch, type Hold } from '../lease/hold.ts'
+import { requestLease } from '../lease/lease-keeper.ts'
+import { currentMoment } from '../moment.ts'
+import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
+import { listingRow } from '../read/row.ts'
+import { currentAddress } from './compare-tasks.ts'
+
+export interface NewRun {
+  readonly run: string
+  /** That of a child run. Left out: a new one. */
+  readonly incarnation?: string | undefined
+  readonly inputs: Inputs
+  /** As the caller gave them, where `beforeKickoff` changed them. */
+  readonly given?: Inputs | undefined
+  /** The bytes of files that were just read; those of others come from the run that this one is made from. */
+  readonly files?: Files | undefined
+  readonly by?: string | undefined
+  /** The task after which it stops. */
+  readonly through?: string | undefined
+  readonly priority?: Priority | undefined
+  /** What else `run.created` says about a run that is made from another, or reuses outputs of others. */
+  readonly origin?: RunOrigin
+  /** Entries that follow it in the same append. */
+  readonly entries?: readonly NewEntry[]
+}
+
+export type RunOrigin = Pick<
+  EntryBodies['run.created'],
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'trials'
+>
+
+/**
+ * Undefined when a run with that id exists already: then nothing was written. `within`: what the run works for, whose
+ * lease it is created under.
+ */
+export async function createRun(
+  engine: Engine,
+  crew: CrewDefinition,
+  fresh: NewRun,
+  within?: LeasedTree,
+): Promise<Hold | undefined> {
+  const { store, world } = engine
+  const { owner, leaseMs } = world
+  const made = currentMoment(world)
+  const { state, hash, encoded, batch } = await firstBatch(engine, crew, fresh, within?.lease.token ?? 1)
+  const free = within ? () => {} : reserveRun(engine, fresh.run)
+  try {
+    const asked = within?.lease ?? { owner, ttlMs: leaseMs }
+    const lease = await requestLease(world, async () => (await store.create(listingRow(state), batch, asked)).lease)
+    if (lease) {
+      engine.appended?.(fresh.run, encodedEntries(encoded))
+      const unit = within ?? openLeasedTree(engine, lease)
+      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made })
+      return within ? hold : withLeaseRelease(hold, free)
+    }
+  } catch (error) {
+    free()
+    throw error
+  }
+  free()
+  return undefined
+}
+
+export interface QueuedRun extends NewRun {
+  /** A worker does not begin it before. */
+  readonly notBefore?: Date | undefined
+}
+
+/** Creates a run that waits for a worker. False when one with that id exists already: then nothing was written. */
+export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: QueuedRun): Promise<boolean> {
+  const { notBefore } = fresh
+  const queued = { queued: true as const, ...defined({ notBefore: notBefore?.toISOString() }) }
+  // nobody has held it yet
+  const { state, encoded, batch } = await firstBatch(engine, crew, fresh, 0, queued)
+  const { created } = await engine.store.create(listingRow(state), batch)
+  if (created) engine.appended?.(fresh.run, encodedEntries(encoded))
+  return created
+}
+
+/** `run.created`, what follows it in the same append, and what they come to. */
+async function firstBatch(
+  { store, world }: Engine,
+  crew: CrewDefinition,
+  {
+    run,
+    incarnation = world.newIncarnation(),
+    inputs,
+    given,
+    files = noFiles,
+    by,
+    through,
+    priority,
+    origin,
+    entries = [],
+  }: NewRun,
+  token: number,
+  queued?: Pick<EntryBodies['run.created'], 'queued' | 'notBefore'>,
+) {
+  const created: NewEntry = {
+    type: 'run.created',
+    run,
+    incarnation,
+    crew: crew.name,
+    version: crew.version,
+    inputs,
+    ...defined({ given }),
+    tasks: taskDeclarations(crew, inputs),
+    owner: world.owner,
+    ...origin,
+    ...(origin?.calls
+      ? { calls: origin.calls.map((call) => ({ ...call, task: currentAddress(crew, call.task) })) }
+      : {}),
+    ...queued,
+    ...defined({ through, by, priority: priority === 0 ? undefined : priority }),
+  }
+  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? parentRunId(run))
+  const state = emptyState(run)
+  let hash = ''
+  const encoded = [created, ...entries].map((fresh) => {
+    const item = encodeEntry(fresh, { seq: state.seq + 1, at: world.now().toISOString(), token, prev: hash })
+    applyEntry(state, item.entry)
+    hash = item.hash
+    return item
+  })
+  const batch = toBatch(state, encoded)
+  return { state, hash, encoded, batch: { ...batch, blobs: [...(batch.blobs ?? []), ...blobs] } }
+}
+
+function encodedEntries(encoded: readonly EncodedEntry[]): Entry[] {
+  return encoded.map((item) => item.entry)
+}
+
+export function taskDeclarations(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
+  // a function and a crew have no agent
+  return crew.tasks.map((task) => taskDeclaration({ ...task, agent: task.agent.title(inputs) || undefined }))
+}
+
+export function taskDeclaration({ name, id, description, expectedOutput, agent }: Declarable): DeclaredTask {
+  const expected = expectedOutput === undefined ? {} : { expectedOutput }
+  return { name, id, description, ...expected, ...(agent === undefined ? {} : { agent }) }
+}
+
+type Declarable = { readonly [K in keyof DeclaredTask]: DeclaredTask[K] | undefined } & Pick<
+  DeclaredTask,
+  'name' | 'id' | 'description'
+>
+
+/** In a life, for as long as it takes. */
+export function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'onOutage'> {
+  return { onOutage: (message) => logger.warn(`run ${run}: ${message}`) }
+}
+
+/** The hold of a run at the top, which gives back the lease and the place in this process. */
+export function withLeaseRelease(hold: Hold, free: () => void): Hold {
+  return {
+    ...hold,
+    async release() {
+      try {
+        await hold.release()
+        return await hold.tree.release()
+      } finally {
+        free()
+      }
+    },
+  }
+}

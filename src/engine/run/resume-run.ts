@@ -1,0 +1,229 @@
+// How a run that exists is continued, in steps that the caller takes one after another:
+//
+//   openRun → (the caller looks at the state) → prepareResume → (the caller checks, plans, asks) → enterRun
+//
+// Until enterRun nothing is written, unless the run is parked. A caller that stops in between releases the hold.
+import { RepriseError } from '../../base/errors.ts'
+import { defined } from '../../base/defined.ts'
+import type { DeclaredTask, Limit, TaskListChanges, DispatchedBy } from '../../journal/entries.ts'
+import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
+import { suggestDecision } from '../../journal/describe.ts'
+import { withTaskChanges } from '../../journal/state/change-tasks.ts'
+import { digest } from '../../journal/hash.ts'
+import { parentRunId } from '../../journal/paths.ts'
+import { isEnded, type RunState } from '../../journal/state/state.ts'
+import type { ChangedPolicy, CrewDefinition, Engine, TaskDecisions } from '../definition.ts'
+import { checkFormat } from '../read/check-format.ts'
+import { reserveRunInTurn } from '../lease/local-runs.ts'
+import { openHold, type Hold } from '../lease/hold.ts'
+import { runCancelledError } from '../inbox/inbox.ts'
+import { cancelRemovedTasks } from '../inbox/cancel-children.ts'
+import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
+import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
+import { givenUpReason } from '../read/due.ts'
+import { moveOf, runMoved } from '../read/moved.ts'
+import { readRun } from '../read/read-run.ts'
+import { warnOf } from '../warn-of.ts'
+import { otherCrewError, runNotFoundError } from '../read/run-not-found.ts'
+import { compareTasks, refuseChanges, tasksChangedError } from './compare-tasks.ts'
+import { deathLimit } from '../../stores/rules/ready.ts'
+import type { Lease, RunRow, Store } from '../../stores/store.ts'
+import { withLeaseRelease, patienceOf, taskDeclarations, taskDeclaration } from './create-run.ts'
+
+/** A run as this process opened it. */
+export interface OpenedRun {
+  readonly state: RunState
+  /** The right to continue it; undefined if the run needs nothing more here. */
+  readonly hold: Hold | undefined
+}
+
+/**
+ * Takes the lease of a run and reads it. A completed run is only read, without a lease. RUN_HELD names the holder;
+ * RUN_NOT_FOUND; RUN_CANCELLED; JOURNAL_DAMAGED if the format is unknown.
+ */
+export async function openRun(
+  engine: Engine,
+  crew: CrewDefinition,
+  run: string,
+  claimed: { readonly row?: RunRow | undefined; readonly lease?: TimedLease | undefined } = {},
+): Promise<OpenedRun> {
+  const { store, world } = engine
+  const row = claimed.row ?? (await store.row(run))
+  if (!row) throw runNotFoundError(store, run)
+  checkFormat(row)
+  if (isEnded(row.status)) {
+    const { state } = await readRun(store, run)
+    checkResumable(crew, state)
+    // a person may have edited the journal of a completed run, which then continues
+    if (state.status === 'completed') return { state, hold: undefined }
+  }
+  const free = await reserveRunInTurn(engine, run)
+  try {
+    const acquire = (): Promise<Lease> => store.acquire(run, world.owner, world.leaseMs)
+    const tree = openLeasedTree(engine, claimed.lease ?? (await requestLease(world, acquire)))
+    try {
+      // read after the lease was taken: from here on only this process can append
+      const read = await readRun(store, run)
+      checkResumable(crew, read.state)
+      const hold = withLeaseRelease(openHold(engine, tree, read, patienceOf(crew, run)), free)
+      return { state: hold.state, hold }
+    } catch (error) {
+      await tree.release()
+      throw error
+    }
+  } catch (error) {
+    free()
+    throw error
+  }
+}
+
+/** Opens a child run under the lease of its root. RUN_CANCELLED. */
+export async function openChild(
+  engine: Engine,
+  crew: CrewDefinition,
+  run: string,
+  tree: LeasedTree,
+): Promise<OpenedRun> {
+  return tree.exclusively(async () => {
+    const read = await readRun(engine.store, run)
+    checkResumable(crew, read.state)
+    return { state: read.state, hold: openHold(engine, tree, read) }
+  })
+}
+
+export interface ResumeChoices {
+  readonly decisions?: TaskDecisions | undefined
+  readonly changed?: ChangedPolicy | undefined
+  /** The task after which the run stops. */
+  readonly through?: string | undefined
+  /** Claimed by a worker: the run keeps its `through`, and is parked where a caller would be refused. */
+  readonly isClaimed?: boolean
+}
+
+/** How a run is continued: with the changes to its task list since it was last executed. */
+export interface Resumption {
+  /** The state with these changes. */
+  readonly state: RunState
+  readonly changes: TaskListChanges | undefined
+  readonly through: string | undefined
+}
+
+/**
+ * Compares the run with the tasks that the crew has now. Undefined: the run was parked instead, since every process
+ * that resumed it died, or since its recorded work has no task. TASKS_CHANGED, DEFINITION_CHANGED, RUN_MOVED.
+ */
+export async function prepareResume(
+  hold: Hold,
+  crew: CrewDefinition,
+  { decisions = {}, changed, through, isClaimed = false }: ResumeChoices,
+): Promise<Resumption | undefined> {
+  const { state, engine } = hold
+  const move = moveOf(state)
+  if (move) throw runMoved(state.run, move)
+  if (await isFatal(engine.store, state)) {
+    await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
+    const facts = `run ${state.run} ${givenUpReason}`
+    const next = { act: 'resume', runId: state.run } as const
+    warnOf(crew, { facts, next })
+    return undefined
+  }
+  const { changes, orphaned: found } = await compareTasks(crew, state, decisions, engine.store)
+  const stop = isClaimed ? currentThrough(state, changes) : through
+  const isThere = !isClaimed || stop === undefined || crew.tasks.some(({ name }) => name === stop)
+  const orphaned = isThere ? found : [...found, { task: stop, holds: ['the run stops after it'] }]
+  if (orphaned.length > 0) {
+    const isChild = parentRunId(state.run) !== undefined
+    const error = tasksChangedError(crew, state.run, orphaned, decisions)
+    if (!isClaimed && !isChild) throw error
+    await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
+    // the parent of a child run reports it, with its own decision
+    if (!isChild) warnOf(crew, { facts: error.facts, next: suggestDecision(state.run, orphaned) })
+    return undefined
+  }
+  if (changed === 'refuse') refuseChanges(state, changes)
+  return { state: withTaskChanges(state, changes), changes, through: stop }
+}
+
+/** Records that this process continues the run. */
+export async function enterRun(
+  hold: Hold,
+  crew: CrewDefinition,
+  { changes, through }: Resumption,
+  { budget, via }: { readonly budget?: Limit | undefined; readonly via?: DispatchedBy | undefined } = {},
+): Promise<void> {
+  const { state, engine } = hold
+  const tasks = taskDeclarations(crew, state.inputs)
+  const same = digest(tasks as never) === digest(recordedDeclarations(state) as never)
+  const edited = isHandEdited(state)
+    ? {
+        missing: [...state.missing],
+        changed: [...state.changed],
+        tasks: tasksToRedo(state).map((task) => task.name),
+      }
+    : undefined
+  const version = crew.version === state.version ? undefined : crew.version
+  const resumed = { via, version, through, tasks: same ? undefined : tasks, changes, budget, edited }
+  await hold.append([{ type: 'run.resumed', owner: engine.world.owner, ...defined(resumed) }])
+  await cancelRemovedTasks(hold)
+}
+
+/** Continues an opened run without asking anyone. Without a hold in the result, the run needs nothing more here. */
+export async function continueRun(
+  opened: OpenedRun,
+  crew: CrewDefinition,
+  choices: ResumeChoices = {},
+): Promise<OpenedRun> {
+  const { state, hold } = opened
+  if (!hold) return opened
+  const resumption = state.status === 'completed' ? undefined : await prepareResume(hold, crew, choices)
+  if (resumption) await enterRun(hold, crew, resumption)
+  else await hold.release()
+  return { state, hold: resumption && hold }
+}
+
+/** Releases the run if `work` fails. */
+export async function orRelease<T>({ hold }: OpenedRun, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await hold?.release().catch(() => undefined)
+    throw error
+  }
+}
+
+/** The task after which the run stops, under the name that it has now. */
+function currentThrough(
+  { through }: RunState,
+  { renamed = {}, removed = [] }: TaskListChanges = {},
+): string | undefined {
+  if (through === undefined || removed.includes(through)) return undefined
+  return renamed[through] ?? through
+}
+
+/**
+ * Whether the run is what ends its processes. It takes two witnesses: the journal, with five lives in a row that were
+ * cut off, and the store, with as many deaths (rules/ready.ts). A process that was paused, or left while the store was
+ * away, cuts a life off without a death; a claim whose answer is lost may count as a death, but begins no life.
+ */
+async function isFatal(store: Store, { run, status, fruitless }: RunState): Promise<boolean> {
+  if (status !== 'running' || fruitless < deathLimit || parentRunId(run) !== undefined) return false
+  return (await store.tries(run)).deaths >= deathLimit
+}
+
+/** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
+export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
+  if (unknown !== undefined) {
+    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`
+    throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
+  }
+  if (crew !== undefined && owner !== crew) throw otherCrewError(run, owner, crew)
+}
+
+export function checkResumable(crew: CrewDefinition, state: RunState): void {
+  checkReadable(state, crew.name)
+  if (state.status === 'cancelled') throw runCancelledError(state.run)
+}
+
+function recordedDeclarations(state: RunState): DeclaredTask[] {
+  return [...state.tasks.values()].filter((task) => !task.removed).map(taskDeclaration)
+}
