@@ -18,9 +18,9 @@ export async function benchStreaming(): Promise<Figure[]> {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
     const call = async (heard: boolean): Promise<void> => {
-      using speaker = listeners.speaker('note#1/1', 0)
+      using reply = listeners.streamReply('note#1/1', 0)
       const messages = [{ role: 'user' as const, text: 'hello' }]
-      const more = heard ? { listener: speaker } : {}
+      const more = heard ? { listener: reply } : {}
       await callModel({ model, instructions: '', messages, tools: [], ...more })
     }
     for (let warm = 0; warm < 50; warm++) await call(warm % 2 === 0)

@@ -157,13 +157,13 @@ export class Run<T extends Tasks = Tasks> {
   ): Promise<void> {
     const definition = findDefinition(this.#crew, task)
     const signed = readSignedBy('edit', options)
-    await this.#tell({ kind: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
+    await this.#tell({ type: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
   }
 
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: SignedBy = {}): Promise<void> {
     const { name } = findDefinition(this.#crew, task)
-    await this.#tell({ kind: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
+    await this.#tell({ type: 'invalidate', task: name, ...readSignedBy('invalidate', options) })
   }
 
   /**
@@ -173,7 +173,7 @@ export class Run<T extends Tasks = Tasks> {
   async cancel(options: SignedBy = {}): Promise<void> {
     const signed = readSignedBy('cancel', options)
     const here = this.#here
-    await this.#tell({ kind: 'cancel', ...signed })
+    await this.#tell({ type: 'cancel', ...signed })
     await here?.result.catch(() => {})
   }
 

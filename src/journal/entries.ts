@@ -32,7 +32,7 @@ import type {
 
 export type * from './values.ts'
 
-export const journalVersion = 3
+export const journalVersion = 4
 
 export const runStatuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]

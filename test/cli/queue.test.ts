@@ -272,7 +272,7 @@ test('requeue continues a stopped run in a worker, says how to start one, and re
   assert.equal(twice.code, 4)
   assert.match(
     twice.stderr,
-    /^error: run left is queued: a worker takes it up by itself, if none has it already; look at/,
+    /^error: run left is queued: a worker executes it without a requeue, if none does already; look at/,
   )
   assert.match((await folder.reprise('worker', '--once')).stderr, /run left of crew claims: completed/)
   const over = await folder.reprise('requeue', 'left')

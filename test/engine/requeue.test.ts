@@ -33,7 +33,7 @@ test('two requests continue a run once, and the second reports why it had no eff
   const engine = { store, world: realWorld() }
   await requeue(engine, 'r', { by: 'Grace' })
   const at = new Date().toISOString()
-  await store.post('r', { id: 'requeue:1', at, body: '{"kind":"requeue","by":"Ada"}' })
+  await store.post('r', { id: 'requeue:1', at, body: '{"type":"requeue","by":"Ada"}' })
   await workOnce([crew])
   const refused = (await entriesOf(store, 'r')).flatMap((entry) =>
     entry.type === 'message.refused' ? [entry.reason] : [],

@@ -150,7 +150,7 @@ describe('a mistake in a tool', () => {
     const result = await crew.kickoff({ id: 'r' })
     assert.match(
       warned.join('\n'),
-      /^run r: tool call at job#1\/1\.0 threw TypeError: Cannot read .* at \S*boom .*\(test\/\S+\); its model was told$/,
+      /^run r: tool call at job#1\/1\.0 threw TypeError: Cannot read .* at \S*boom .*\(test\/\S+\); the error went to its model$/,
     )
     const returned = (await entriesOf(store, 'r')).find((entry) => entry.type === 'tool.returned')
     assert.match(returned?.stack ?? '', here)

@@ -353,7 +353,7 @@ describe('a plain tool of the AI SDK', () => {
     const { crew, sent, warnings } = scene({ turns: [calls('look', {}), says('ok')], tools: { look } })
     assert.equal((await crew.kickoff()).raw, 'ok')
     assert.match(sent(1), /"value":"seen"/)
-    assert.deepEqual(warnings, ['tool look: its result is sent as it is, since no idea'])
+    assert.deepEqual(warnings, ['tool look: its result is sent to the model unchanged: no idea'])
   })
 
   test('has strict, examples and options of its provider sent along, and its description made', async () => {

@@ -41,7 +41,7 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
     return exitCodes.usage
   }
   const signed = readSigner(options.by)
-  await sendMessage(engine, run, { kind: 'cancel', ...signed })
+  await sendMessage(engine, run, { type: 'cancel', ...signed })
   const cancelled = (await engine.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
   const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`

@@ -31,7 +31,7 @@ async function invalidate(invocation: Invocation<{ readonly by?: string }>): Pro
   const { state } = await readRun(engine.store, run)
   const { name: task } = await chooseTask(currentTasks(state), args[1], `run ${run}`)
   const signed = readSigner(options.by)
-  await sendMessage(engine, run, { kind: 'invalidate', task, ...signed })
+  await sendMessage(engine, run, { type: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} is to be executed again`)
   terminal.err.line(await whatNext(commands, engine.store, run))

@@ -1,5 +1,5 @@
-// Tools with `cache: true`: within a run, an equal call is given what an earlier one returned. The results are those in
-// the journal, so a resumed run has them too; a new run starts with none.
+// Tools with `cache: true`: within a run, equal calls share one result. Results are looked up in the journal, so a
+// resumed run has them too; a new run starts without any.
 import { digest } from '../../journal/hash.ts'
 import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import type { Tool } from '../../tools/tool.ts'
@@ -7,20 +7,20 @@ import { unlessAborted } from '../limits/deadline.ts'
 import type { ActiveAttempt } from '../life.ts'
 
 /**
- * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools with the same name
- * that read different things, and a changed tool may return something else.
+ * Equal calls have equal keys. The whole definition of the tool counts: tools of two agents may share a name, and a
+ * changed tool may return something else.
  */
 export function toolCacheKey({ name, description, schema, version }: Tool, key: string): string {
   return digest([name, description, schema.json, version ?? null, key])
 }
 
-/** What was recorded for an equal call. A call that a person was asked about is theirs to decide. */
+/** The outcome recorded for an equal call. A call with a question gets none: the answer decides. */
 export function cachedOutcome(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }
 
 /**
- * Makes calls of one key one after another, so that a reply with two equal calls, or two tasks side by side, read once.
+ * Runs calls with the same key one after another, so that concurrent equal calls of a reply or of two tasks share one.
  */
 export async function oneAtATime(
   { life, signal }: ActiveAttempt,

@@ -1,6 +1,6 @@
-// The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its
-// effect, and its outcome enters the conversation in the order in which the model asked. Undecided calls wait for a
-// person.
+// Completes the tool calls of one reply. They run concurrently, each journaled under its own path before and after its
+// effect; their outcomes enter the conversation in the order of the reply. For `once` calls and approvals, once.ts
+// decides and this file acts: it asks the tool's `settle` or a person. Calls that nobody has decided yet stay open.
 import { defined } from '../../base/defined.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
 import type { Life, ActiveAttempt } from '../life.ts'
@@ -19,13 +19,13 @@ import { isCallableCall, pendingOccurrence, prepareCall, type CallableCall, type
 /** Thrown when a person's answer fails the task. */
 export class FailedByAnswer extends Error {}
 
-/** Gives every call of the turn its outcome; false when some wait for an answer that has not come yet. */
+/** Completes every call of the turn. False if some wait for an answer. */
 export async function completeCalls(work: ActiveAttempt, turn: TurnState): Promise<boolean> {
   const { life } = work
   for (;;) {
-    // before the calls part ways: their entries are to be in the order in which the model made the calls
+    // loaded before the calls run concurrently, so that their entries are in the order of the reply
     await life.earlier.load()
-    // each time again: a person may have changed an input since
+    // prepared in every round: an answer may have changed an input
     const prepared = await Promise.all(
       turn.calls.map(async (call) => ({ ...work, call, ...(await prepareCall(work, call)) })),
     )
@@ -37,7 +37,7 @@ export async function completeCalls(work: ActiveAttempt, turn: TurnState): Promi
     for (const result of advanced) if (result.status === 'rejected') throw result.reason
     if (turn.calls.every((call) => call.outcome)) return true
     await drainInbox(life, { edits: false })
-    // an answer may also have come while another call was still running
+    // an answer may have arrived while another call was running
     if (!turn.calls.some((call) => hasAnswer(life, call))) return false
   }
 }
@@ -47,7 +47,7 @@ function hasAnswer({ state }: Life, call: CallState): boolean {
   return !call.outcome && asked?.answer !== undefined && !asked.used
 }
 
-/** An equal call may have been made before, of a tool whose results are kept. */
+/** Takes the recorded result of an equal call of a tool with `cache`, or makes the call. */
 function advanceCachedCall(item: CallableCall): Promise<void> {
   const cacheKey = toolCacheKey(item.tool, item.key)
   return oneAtATime(item, cacheKey, () => {
@@ -56,7 +56,7 @@ function advanceCachedCall(item: CallableCall): Promise<void> {
   })
 }
 
-/** Takes one call as far as possible now: to its outcome, or to an open question. */
+/** Takes one call to its outcome, or to an open question. */
 async function advanceCall(item: PendingCall): Promise<void> {
   const { life, call, task } = item
   const callable = isCallableCall(item) ? item : undefined
@@ -64,11 +64,11 @@ async function advanceCall(item: PendingCall): Promise<void> {
     return withholdCall(callable)
   if (callable && isDelegation(task, callable.tool.name)) return delegateCall(callable)
   const decision = await decideCall(item, callable)
-  switch (decision.act) {
+  switch (decision.type) {
     case 'call': {
       const { input, allowedBy } = decision
       if ((await makeCall(item, defined({ input, allowedBy }))) === 'ended') return
-      // in doubt, or the person's input does not fit. Prepared again, since a person may have changed the input
+      // in doubt, or the person's input doesn't fit. Prepared again, because the input may have changed
       return advanceCall({ ...item, ...(await prepareCall(item, call)) })
     }
     case 'return': {
@@ -83,50 +83,51 @@ async function advanceCall(item: PendingCall): Promise<void> {
   }
 }
 
-/** The rules decide; what they leave to the tool's own `settle` or to a person is asked here. */
+/** Decides by the rules of once.ts, asking `settle` or a person where these say so. */
 async function decideCall(item: PendingCall, callable: CallableCall | undefined): Promise<CallDecision> {
   const { life, call, attempt, key, input, task } = item
-  // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
+  // a call that may have happened stays in doubt even if the tool is gone or now refuses the input
   const once = callable ? effectiveEffect(callable) === 'once' : call.effect === 'once' && call.calledAt !== undefined
   const approval = callable !== undefined && (await needsApproval(callable))
-  if (!once && !approval && call.questions.length === 0) return { act: 'call' }
+  if (!once && !approval && call.questions.length === 0) return { type: 'call' }
   const isTool = (name: string): boolean => name === call.request.tool || isCallOfTool(task, callable?.tool, name)
   const unclaimed = once ? life.earlier.unclaimed() : []
-  const asked = { task: task.name, isTool, key, occurrence: pendingOccurrence(item), input, unclaimed, approval }
-  const byRules = (settles: boolean): Decision =>
+  const occurrence = pendingOccurrence(item)
+  const asked = { task: task.name, isTool, key, occurrence, input, unclaimed, needsApproval: approval }
+  const decide = (settles: boolean): Decision =>
     once
       ? decideOnce(life.state, attempt, call, { ...asked, settles })
       : decideApproval(life.state, call, { ...asked, settles: false })
-  let decision = byRules(callable?.tool.settles ?? false)
-  if (decision.act === 'settle') {
-    // a call that still runs here may yet happen: only a person can say what to do about it
-    const settled = callable && !isStillRunning(life, decision.of) ? await settleByTool(callable) : 'cannot tell'
-    if (settled === 'done') return { act: 'settled' }
-    if (settled === 'not happened') return { act: 'call', allowedBy: 'settle' }
-    decision = { act: 'ask', question: decision.question }
+  let decision = decide(callable?.tool.settles ?? false)
+  if (decision.type === 'settle') {
+    // a call that still runs in this process may yet happen, so `settle` cannot know
+    const settled = callable && !isStillRunning(life, decision.path) ? await settleByTool(callable) : 'cannot tell'
+    if (settled === 'done') return { type: 'settled' }
+    if (settled === 'not happened') return { type: 'call', allowedBy: 'settle' }
+    decision = { type: 'ask', question: decision.question }
   }
-  if (decision.act === 'ask') {
+  if (decision.type === 'ask') {
     const question = { ...decision.question, id: life.questionId() }
     await life.append([{ type: 'question.asked', path: question.path, question }])
-    decision = { act: 'wait' }
+    decision = { type: 'wait' }
   }
-  if (decision.act === 'wait') {
+  if (decision.type === 'wait') {
     const open = life.state.questions.get(call.questions.at(-1) ?? '')
     if (open) await askOnQuestion(life, open.question, item.signal)
-    decision = byRules(false)
+    decision = decide(false)
   }
-  return decision.act === 'settle' || decision.act === 'ask' ? { act: 'wait' } : decision
+  return decision.type === 'settle' || decision.type === 'ask' ? { type: 'wait' } : decision
 }
 
-/** What to do once nobody needs to be asked any more; `settled`: the tool itself knew how it ended. */
-type CallDecision = Exclude<Decision, { act: 'settle' | 'ask' }> | { readonly act: 'settled' }
+/** A decision that asks nothing more. `settled`: the tool's `settle` knew the outcome, which is recorded. */
+type CallDecision = Exclude<Decision, { type: 'settle' | 'ask' }> | { readonly type: 'settled' }
 
-/** What a run that changes nothing outside does without: nobody is there to approve a call of it. */
+/** Such calls are withheld in a run with `effects: 'never'`. */
 async function changesOrNeedsApproval(item: CallableCall): Promise<boolean> {
   return item.tool.effect !== 'read' || needsApproval(item)
 }
 
-/** A call that is repeated after a crash was approved before. */
+/** A call that was started before has been approved. */
 async function needsApproval({ tool, call, parsed }: CallableCall): Promise<boolean> {
   return call.calledAt === undefined && (await tool.approval(parsed as never))
 }
@@ -152,7 +153,7 @@ async function settleByTool(item: CallableCall): Promise<'done' | 'not happened'
   return 'done'
 }
 
-/** The work of another agent within this call; without an outcome while a question is open there. */
+/** Has a coworker answer the call. It gets no outcome while the coworker waits for an answer. */
 async function delegateCall(item: CallableCall): Promise<void> {
   const { life, call, tool, key, parsed } = item
   if (call.calledAt === undefined) {
@@ -163,7 +164,7 @@ async function delegateCall(item: CallableCall): Promise<void> {
   if (result !== undefined) await recordOutcome(item, { result }, { isLazy: true })
 }
 
-/** In a run that must change nothing outside: the recorded result of an equal call, or a refusal. */
+/** For runs with `effects: 'never'`: returns the recorded result of an equal call, or tells the model of the trial. */
 async function withholdCall(item: CallableCall): Promise<void> {
   const { life, task, tool, key } = item
   const occurrence = pendingOccurrence(item)

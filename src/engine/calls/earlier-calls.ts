@@ -1,6 +1,6 @@
-// Calls that must not be repeated, made before this life: in this run, in its child runs, and in the runs that it was
-// made from. A new call may be one of them under another name, since tasks, tools and kickoffs can be renamed between
-// two lives. Read once per life: a process never changes its own code.
+// `once` calls made before this process took the run: in this run, in its child runs, and in the runs that it was
+// forked from. Because tasks, tools and kickoffs may have been renamed since, a new call may be one of these under
+// another name. Loaded once, since the code of a process does not change.
 import type { OnceCall } from '../../journal/entries.ts'
 import { childName } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -20,14 +20,14 @@ import { isFromOtherRun, onceCalls, toOnceCall } from './once.ts'
 import type { CallableCall } from './prepare-call.ts'
 
 export interface EarlierCalls {
-  /** Await it before the other methods. Reads journals of child runs the first time only. */
+  /** Must be awaited before the other methods are called. Reads the journals of child runs the first time only. */
   load(): Promise<void>
   /**
-   * Calls of tasks, tools and kickoffs that the code no longer has, in this run and in its parents: a call that is new
-   * to the run may be one of them under another name. `within`: the function task for whose child run they are listed.
+   * Calls of tasks, tools and kickoffs that the code no longer has, in this run and its parents: a new call may be one
+   * of them under another name. `within`: the function task for whose child run they are listed.
    */
   unclaimed(within?: string): readonly OnceCall[]
-  /** Whether an equal call was recorded as one that must not be repeated. */
+  /** Whether an equal call was recorded as `once`. */
   isOnce(call: CallableCall): boolean
 }
 
@@ -36,13 +36,14 @@ interface EarlierCallsOptions {
   readonly crew: CrewDefinition
   readonly options: Pick<ExecuteOptions, 'decisions'>
   readonly state: RunState
-  /** The crews that functions have kicked off in this life, by address. */
+  /** The crews that functions have kicked off in this process, by address. */
   readonly kickedOff: ReadonlyMap<string, CrewDefinition>
   readonly parent: { readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'> } | undefined
 }
 
 /**
- * A call without a place in today's code, or in a kickoff of a function: which crew that is shows when it is called.
+ * A call whose task or tool today's code does not have, or may not have: which crew a function kicks off is only known
+ * when it does.
  */
 interface UnplacedCall {
   readonly call: OnceCall
@@ -61,8 +62,8 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     const [childCalls] = await Promise.all([callsOfOpenChildren(engine, state), parent?.earlier.load()])
     const renamed = childCalls.map((call) => ({ ...call, task: applyRenames(state, options.decisions, call.task) }))
     unplaced = [...records.map(toOnceCall), ...renamed].flatMap((call) => {
-      const place = call.effect === undefined ? locateCall(crew, state, call) : 'here'
-      return place === 'here' ? [] : [{ call, isKickoff: place === 'kickoff' }]
+      const location = call.effect === undefined ? locateCall(crew, state, call) : 'crew'
+      return location === 'crew' ? [] : [{ call, isKickoff: location === 'kickoff' }]
     })
   }
 
@@ -72,7 +73,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     const inner = kickedOff.get(`${name}/${kickoff}`)
     if (inner) return !isServedBy(inner, rest, call.tool)
     const task = state.tasks.get(name)
-    // not kicked off yet in this life: unclaimed for the other kickoffs of its function
+    // not kicked off yet by this process: unclaimed for other kickoffs of the same function only
     if (!task || !isDone(task)) return name === within
     return !task.nested.some((path) => {
       const attempt = state.attempts.get(path)
@@ -100,7 +101,7 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
 
 const severity: readonly Effect[] = ['read', 'idempotent', 'once']
 
-/** For a call that is on record, the stricter of what was recorded and what is declared now. */
+/** For a recorded call, the stricter of the recorded and the declared effect. */
 export function effectiveEffect(item: CallableCall): Effect {
   const { tool, call, life } = item
   const before = call.calledAt === undefined ? undefined : call.effect
@@ -108,7 +109,7 @@ export function effectiveEffect(item: CallableCall): Effect {
   return stricter !== 'once' && life.earlier.isOnce(item) ? 'once' : (stricter ?? tool.effect)
 }
 
-/** Whether a recorded call is one of this tool. A task that is a function has one tool, whatever it was called. */
+/** Whether `recorded` is a name of this tool. A function task has one tool, so any name counts. */
 export function isCallOfTool({ code }: TaskDefinition, tool: Tool | undefined, recorded: string): boolean {
   return code !== undefined || (tool !== undefined && toolNames(tool).includes(recorded))
 }
@@ -117,36 +118,33 @@ function toolNames({ name, was = [] }: Tool): readonly string[] {
   return [name, ...was]
 }
 
-/**
- * The address of a task in a child run, with the renames of this resume that the child run may not have recorded yet.
- */
-function applyRenames(state: RunState, decisions: TaskDecisions = {}, place: string): string {
-  const [first = '', ...rest] = place.split('/')
+/** Applies renames of this resume, which the child run may not have recorded yet, to the address of a task in it. */
+function applyRenames(state: RunState, decisions: TaskDecisions = {}, address: string): string {
+  const [first = '', ...rest] = address.split('/')
   const { renamed = {} } = decisionsWithin(decisions, pastNames(state, first))
   const now = rest.map((name, index) => renamed[rest.slice(0, index + 1).join('/')] ?? name)
   return [first, ...now].join('/')
 }
 
-/** Where the code has the task and the tool of a call: in the crew, in a kickoff of a function, or nowhere. */
+/** Where the code has the task and tool of a call: in the crew, perhaps in a kickoff of a function, or nowhere. */
 function locateCall(
   crew: CrewDefinition,
   { taskChanges }: RunState,
-  { task: place, tool }: Pick<OnceCall, 'task' | 'tool'>,
-): 'here' | 'kickoff' | 'gone' {
-  const [name = '', ...rest] = place.split('/')
+  { task: address, tool }: Pick<OnceCall, 'task' | 'tool'>,
+): 'crew' | 'kickoff' | 'gone' {
+  const [name = '', ...rest] = address.split('/')
   const task = crew.tasks.find((one) => one.name === name)
   if (!task) return 'gone'
   if (task.code && rest.length > 0) return 'kickoff'
-  // its call is recorded under the name that the task had
+  // the call of a function task is recorded under the task's name at that time
   const names = [name, ...task.was, ...taskChanges.flatMap(({ renamed = {} }) => Object.keys(renamed))]
-  if (task.code) return names.includes(tool) ? 'here' : 'gone'
-  return hasTool(task, rest, tool) ? 'here' : 'gone'
+  if (task.code) return names.includes(tool) ? 'crew' : 'gone'
+  return hasTool(task, rest, tool) ? 'crew' : 'gone'
 }
 
-/** A nested crew looks for earlier names of its tasks when its run is made. */
 function hasTool(task: TaskDefinition, [name, ...rest]: readonly string[], tool: string): boolean {
   if (name === undefined) return task.code !== undefined || allTools(task).some((one) => toolNames(one).includes(tool))
-  // which crews a function kicks off is not declared
+  // the crews that a function kicks off are not declared
   return task.code !== undefined || (task.child !== undefined && isServedBy(task.child.crew, [name, ...rest], tool))
 }
 

@@ -1,5 +1,5 @@
-// Makes one call: recorded before the tool runs, and with its result or error afterwards. Where it is unknown how the
-// call ended, the journal says so.
+// Makes one call. The call is journaled before the tool runs, and its result or error afterwards; a call that was given
+// up before it ended is journaled as abandoned.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../base/defined.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -28,20 +28,21 @@ interface CallPermission {
   readonly allowedBy?: string
 }
 
-/** `open`: it is in doubt now, or a person is asked again. */
+/** Returns `open` if the call is now in doubt, or if a person is asked again. */
 export async function makeCall(item: PendingCall, { input, allowedBy }: CallPermission): Promise<'ended' | 'open'> {
   const { life, call, task, signal } = item
   const now: PendingCall = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
-  if (now.is === 'refused') {
-    // a person's decision is not dropped: of their input, or of a call that today's tools cannot make
+  if (now.type === 'refused') {
+    // a person allowed this call, so tell that person instead of the model that their input doesn't fit or that the
+    // tool is gone
     if (life.state.questions.has(allowedBy ?? '')) return askAgain(item, now.refusal)
     await recordOutcome(item, { error: now.refusal })
     return 'ended'
   }
   const { tool, key } = now
   checkTime(life)
-  // repeated after a crash it does no harm, so nothing waits for its entries; and what it is given is on disk: the
-  // reply that asks for it, though not what a function is given of other tasks
+  // a read can be repeated after a crash, so its entries need not be on disk first. A function waits all the same: the
+  // outputs of other tasks that it receives may not be on disk yet
   const effect = effectiveEffect(now)
   const isLazy = effect === 'read' && allowedBy === undefined && call.questions.length === 0
   await (isLazy && !task.code ? life.held() : life.ready())
@@ -61,7 +62,7 @@ export async function makeCall(item: PendingCall, { input, allowedBy }: CallPerm
   let stack: string | undefined
   const threw = (error: unknown): void => {
     stack = thrownStack(error)
-    // that of a task that is a function fails the task
+    // in a function task, the error fails the task and is reported there
     if (!task.code) warnOfMistake(life, error, `tool ${tool.name} at ${call.path}`)
   }
   const what = task.code ? `function ${task.name}` : `tool ${tool.name} of task ${task.name}`
@@ -81,7 +82,7 @@ export async function makeCall(item: PendingCall, { input, allowedBy }: CallPerm
     await recordOutcome(item, { error: reason })
     return 'ended'
   }
-  // timed out: in doubt at once, with the tool's own settle or a question
+  // timed out: a doubt, which `settle` or a person resolves
   await life.append([{ type: 'tool.abandoned', path: call.path, reason }])
   return 'open'
 }
@@ -90,7 +91,7 @@ interface AbandonedCall {
   readonly abandoned: string
 }
 
-/** The result or error of the tool as JSON, or that it was given up and its outcome is unknown. */
+/** Returns the tool's result or error as JSON, or the reason why it was abandoned and its outcome is unknown. */
 async function runTool(
   item: CallableCall,
   code: RunningCode,
@@ -100,7 +101,7 @@ async function runTool(
   const { life, call, tool, parsed } = item
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
-  // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
+  // Promise.try turns a synchronous throw into a rejection
   const running = runCode(code, () => Promise.try(() => tool.run(parsed as never, { ...context, signal }))).then(
     (returned: unknown) => ({ returned }),
     (error: unknown) => {
@@ -110,10 +111,10 @@ async function runTool(
     },
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
-  // a tool that throws because it was told to stop has not said what it did before that
+  // an error after an abort is no outcome: the tool may have done its work before
   if (ended && 'returned' in ended) return withResultForModel(item, ended.returned, { ...context, signal })
   if (ended && !signal.aborted) return ended
-  // a tool that listens to its signal ends now; the others continue, and cannot be stopped
+  // a tool that listens to its signal ends now; others keep running, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   const late = running.then((end) => ('returned' in end ? outcomeFromResult(end.returned, tool.name) : undefined))
   const isOnce = call.effect === 'once'
@@ -124,7 +125,7 @@ async function runTool(
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : stopped }
 }
 
-/** With what the model is sent instead, which is asked for once: every later process sends the same. */
+/** Adds what the model receives instead of the result. Computed once and journaled, so a resume sends the same. */
 async function withResultForModel(
   { life, tool, parsed }: CallableCall,
   result: unknown,
@@ -137,19 +138,21 @@ async function withResultForModel(
     const sent: unknown = await unlessAborted(asked, signal)
     return sent === undefined ? outcome : { ...outcome, sent: readModelResult(sent) }
   } catch (error) {
-    // the call was made: what it returned must not be lost over this
-    life.crew.logger.warn(`tool ${tool.name}: its result is sent as it is, since ${redact(messageOf(error))}`)
+    // the call was made, so its result must not be lost
+    life.crew.logger.warn(
+      `tool ${tool.name}: its result is sent to the model unchanged: ${redact(messageOf(error))}`,
+    )
     return outcome
   }
 }
 
-/** What a tool returned, as the model and every later process will see it. */
+/** The result as JSON, which is what the model and every resume get. */
 export function outcomeFromResult(result: unknown, tool: string): ToolOutcome {
   const json = throughJson(result, tool)
   return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
 }
 
-/** How a tool says that it doesn't know whether it did the work: a connection ended before the answer came. */
+/** Thrown by a tool that doesn't know whether it did the work, such as after a lost connection. */
 function isOutcomeUnknown(error: unknown): error is RepriseError {
   return RepriseError.isInstance(error) && error.code === 'OUTCOME_UNKNOWN'
 }
@@ -158,7 +161,7 @@ function errorOutcome(error: unknown): ToolOutcome {
   return { error: redact(messageOf(error)) }
 }
 
-/** Records the outcome of a call. `source`: where it is from, if the tool was not called for it. */
+/** Records the outcome of a call. `source`: where the outcome comes from, if not from a call. */
 export async function recordOutcome(
   item: PendingCall,
   outcome: ToolOutcome,
@@ -177,11 +180,11 @@ interface OutcomeSource {
   readonly by?: string
   readonly stack?: string
   readonly uncounted?: readonly string[]
-  /** Nothing waits for it to be on disk. */
+  /** Written with the next append, instead of at once. */
   readonly isLazy?: boolean
 }
 
-/** A person has allowed a call that cannot be made, which the model cannot fix. */
+/** Asks again about a call that a person allowed, but that cannot be made: the model could not fix that. */
 async function askAgain({ life, call, task }: PendingCall, problem: string): Promise<'open'> {
   const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<
     Question,
@@ -196,7 +199,7 @@ async function askAgain({ life, call, task }: PendingCall, problem: string): Pro
   return 'open'
 }
 
-/** Records how a call ended, if the run still takes entries, and rejects with what ended it. */
+/** Records that a call was abandoned, if the run still accepts entries, and rejects with `why`. */
 async function recordAbandoned(
   { life, call }: PendingCall,
   how: { reason: string; begun?: false },
@@ -206,10 +209,7 @@ async function recordAbandoned(
   throw why
 }
 
-/**
- * Calls that were given up in this process and have not ended: they may still do their work, even in the next life of
- * the run.
- */
+/** Abandoned calls whose tools still run in this process: they may finish even after a resume of the run. */
 const stillRunning = new Set<string>()
 
 function trackStillRunning(call: string, over: Promise<unknown>): void {

@@ -1,13 +1,13 @@
-// What a tool throws is told to its model, which works around it, so that nobody else would ever hear of a mistake in
-// the tool's code. Such mistakes are logged too.
+// An error of a tool goes to the model, which works around it. Errors that look like a mistake in the tool's code are
+// also logged, because otherwise no developer would see them.
 import { messageOf } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import type { Life } from '../life.ts'
 
-/** Nothing is logged of what a tool throws on purpose: that something isn't there, or cannot be reached. */
+/** Logs nothing for errors that a tool throws on purpose, such as when a resource is missing or unreachable. */
 export function warnOfMistake(life: Life, error: unknown, what: string): void {
-  if (isMistake(error)) warnOfThrow(life, error, what, 'its model was told')
+  if (isMistake(error)) warnOfThrow(life, error, what, 'the error went to its model')
 }
 
 export function warnOfThrow({ crew, state }: Life, error: unknown, what: string, then: string): void {
@@ -17,7 +17,7 @@ export function warnOfThrow({ crew, state }: Life, error: unknown, what: string,
   crew.logger.warn(redact(words))
 }
 
-/** By name, which holds in other realms. With a cause or a code, as from `fetch` and Node, it is about the world. */
+/** Compares names, since classes differ between realms. An error with a cause or a code is about I/O: `fetch`, Node. */
 function isMistake(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { name, cause, code } = error as { readonly name?: unknown; readonly cause?: unknown; readonly code?: unknown }

@@ -1,6 +1,6 @@
-// The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its
-// attempt. Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by
-// guessing.
+// The rules for tools that must not run twice. A `once` call is identified by task, tool, key and occurrence within its
+// attempt. Unless it is clearly the first and only such call, the tool's own `settle` or a person decides: never a
+// guess. Decisions are data; complete-calls.ts carries them out.
 import { defined } from '../../base/defined.ts'
 import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
@@ -12,49 +12,48 @@ import { callQuestionText, doubtQuestionText, lostEntriesText } from '../inbox/q
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
 
 export type Decision =
-  | { readonly act: 'call'; readonly input?: Json; readonly allowedBy?: string }
+  | { readonly type: 'call'; readonly input?: Json; readonly allowedBy?: string }
   | {
-      readonly act: 'return'
+      readonly type: 'return'
       readonly outcome: ToolOutcome
       readonly source: 'recorded' | 'answered'
       readonly by?: string | undefined
     }
-  /** `of` is the path of the call whose outcome is unknown. */
-  | { readonly act: 'settle'; readonly of: string; readonly question: NewQuestion }
-  | { readonly act: 'ask'; readonly question: NewQuestion }
-  | { readonly act: 'wait' }
-  | { readonly act: 'fail'; readonly reason: string }
+  /** `path`: the call whose outcome is unknown. `question`: what to ask if the tool cannot tell. */
+  | { readonly type: 'settle'; readonly path: string; readonly question: NewQuestion }
+  | { readonly type: 'ask'; readonly question: NewQuestion }
+  | { readonly type: 'wait' }
+  | { readonly type: 'fail'; readonly reason: string }
 
 export interface CallQuery {
   readonly task: string
-  /** Whether a call recorded under this name of a tool is one of the tool that is called. */
+  /** Whether `recorded` is a present or past name of the called tool. */
   isTool(recorded: string): boolean
   readonly key: string
   readonly occurrence: number
   readonly input: Json
-  /** Calls of tasks and tools that are gone: this may be one of them under another name. */
+  /** Calls of tasks and tools that the code no longer has: this may be one of them under another name. */
   readonly unclaimed: readonly OnceCall[]
-  /** Whether the tool itself can find out what happened to a call. */
+  /** The tool has a `settle` function, which can find out what happened to a call. */
   readonly settles: boolean
-  /** Whether a person must approve it. */
-  readonly approval: boolean
+  readonly needsApproval: boolean
 }
 
-/** What to do about a call that may be repeated, but only if a person says so. */
+/** Decides about a repeatable call that needs a person's approval, or has had a question. */
 export function decideApproval(state: RunState, call: CallState, asked: CallQuery): Decision {
   return (
     decideByAnswer(state, call) ??
-    (asked.approval ? { act: 'ask', question: approvalQuestion(call, asked, []) } : { act: 'call' })
+    (asked.needsApproval ? { type: 'ask', question: approvalQuestion(call, asked, []) } : { type: 'call' })
   )
 }
 
-/** An answer allows one call: once that is made, it is used up. */
+/** An answer allows one call, and is used up by it. */
 function decideByAnswer(state: RunState, call: CallState): Decision | undefined {
   const question = state.questions.get(call.questions.at(-1) ?? '')
   if (!question || question.used) return undefined
   return question.answer
     ? decideAnswered(question.question, question.answer as Answers['call' | 'doubt'])
-    : { act: 'wait' }
+    : { type: 'wait' }
 }
 
 function approvalQuestion(
@@ -75,7 +74,25 @@ function approvalQuestion(
   }
 }
 
-/** What to do about a `once` call that has no outcome yet. */
+/**
+ * Decides about a `once` call that has no outcome yet. The first row that applies counts:
+ *
+ * | the call                                                               | decision            |
+ * | ---------------------------------------------------------------------- | ------------------- |
+ * | has a question with an unused answer                                   | as answered         |
+ * | has an open question                                                   | wait                |
+ * | was started, but no outcome was recorded (a doubt)                     | settle (at most 3×) |
+ * | equals an earlier call with a result: same key, same occurrence (1)    | return that result  |
+ * | has no earlier calls (2), needs no approval, and no entries are lost   | call                |
+ * | has no earlier calls, needs no approval, but lost entries may hold it  | settle              |
+ * | equals an earlier call of this run whose outcome is unknown            | settle that call    |
+ * | otherwise                                                              | ask                 |
+ *
+ * Where the tool has no `settle`, or it cannot tell, `settle` becomes `ask`.
+ * (1) Results of the run that this one was forked from only count unless `effects: 'ask'`.
+ * (2) Calls of the same task and tool in earlier attempts, and in earlier runs unless `effects: 'again'`; failed calls
+ * of this attempt with the same key; and calls of tasks and tools that the code no longer has.
+ */
 export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: CallQuery): Decision {
   const decided = decideByAnswer(state, call)
   if (decided) return decided
@@ -94,40 +111,35 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
     'result' in same.outcome &&
     !(isFromOtherRun(same) && state.effects === 'ask')
   ) {
-    return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
+    return { type: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
   }
   const failedHere = here.filter((other) => other.key === asked.key && hasFailed(state, other))
   const known = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
   const earlier = [...known, ...asked.unclaimed]
   const lost = lostEntriesText(state, asked.task)
-  const first = earlier.length === 0 && !asked.approval
-  if (first && lost === undefined) return { act: 'call' }
-  const repeated = approvalQuestion(call, asked, earlier, lost)
-  // it may have been made, and the entry that said so is missing
-  if (asked.settles && first) return { act: 'settle', of: call.path, question: repeated }
-  // an equal call of this run whose outcome is unknown: the tool itself may know it
+  const isFirst = earlier.length === 0 && !asked.needsApproval
+  if (isFirst && lost === undefined) return { type: 'call' }
+  const question = approvalQuestion(call, asked, earlier, lost)
+  if (asked.settles && isFirst) return { type: 'settle', path: call.path, question }
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
-    return { act: 'settle', of: same.path, question: repeated }
-  return { act: 'ask', question: repeated }
+    return { type: 'settle', path: same.path, question }
+  return { type: 'ask', question }
 }
 
-/**
- * It threw, or a coworker's time was up while it was in progress for them: then nobody has asked yet what happened to
- * it.
- */
+/** The call threw, or a coworker's attempt failed while it was running, so that no question about it was asked. */
 function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
   return attemptsOnPath(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
 
-/** Whether a call belongs to the attempt: work within its steps does, but not that of an attempt that was sent back. */
+/** Matches calls of the attempt, those of its coworkers included, but not calls of an attempt that was sent back. */
 export function belongsTo(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
   const sentBack = carriedAttempts(state, attempt.path)
-  return ({ attempt: of }) => rootAttempt(of) === root && !attemptsOnPath(of).some((path) => sentBack.has(path))
+  return (call) => rootAttempt(call.attempt) === root && !attemptsOnPath(call.attempt).some((path) => sentBack.has(path))
 }
 
-/** The attempts whose conversations this one, and those that it is part of, continue. */
+/** The attempts whose conversations this attempt and its enclosing attempts continue. */
 function carriedAttempts(state: RunState, path: string): Set<string> {
   const carried = new Set<string>()
   for (const attempt of attemptsOnPath(path)) {
@@ -140,7 +152,7 @@ function carriedAttempts(state: RunState, path: string): Set<string> {
   return carried
 }
 
-/** How many calls may be made because `settle` says so, before a person is asked why they never end. */
+/** How many calls `settle` may allow before a person is asked why none of them ends. */
 const settleLimit = 3
 
 function decideDoubt(call: CallState, { key, input, settles }: CallQuery): Decision {
@@ -150,26 +162,26 @@ function decideDoubt(call: CallState, { key, input, settles }: CallQuery): Decis
   const why = call.abandoned ?? 'no result was recorded'
   const text = doubtQuestionText(tool, input, calledAt, owner, why)
   const question: NewQuestion = { kind: 'doubt', path: call.path, tool, input, key, calledAt, owner, text }
-  return settles && call.times < settleLimit ? { act: 'settle', of: call.path, question } : { act: 'ask', question }
+  return settles && call.times < settleLimit ? { type: 'settle', path: call.path, question } : { type: 'ask', question }
 }
 
 function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): Decision {
   switch (answer.decision) {
     case 'fail':
-      return { act: 'fail', reason: answer.reason }
+      return { type: 'fail', reason: answer.reason }
     case 'deny':
-      return { act: 'return', outcome: { denied: answer.reason }, source: 'answered', by: answer.by }
+      return { type: 'return', outcome: { denied: answer.reason }, source: 'answered', by: answer.by }
     case 'use':
     case 'happened':
-      return { act: 'return', outcome: { result: answer.result }, source: 'answered', by: answer.by }
+      return { type: 'return', outcome: { result: answer.result }, source: 'answered', by: answer.by }
     case 'approve':
-      return { act: 'call', allowedBy: question.id, ...defined({ input: answer.input }) }
+      return { type: 'call', allowedBy: question.id, ...defined({ input: answer.input }) }
     case 'run':
-      return { act: 'call', allowedBy: question.id }
+      return { type: 'call', allowedBy: question.id }
   }
 }
 
-/** Whether it was made in a run that this one was made from: what to do about such calls is said by `effects`. */
+/** Whether the call was made in a run that this one was forked from: `effects` decides what becomes of such calls. */
 export function isFromOtherRun({ inherited, own }: Pick<CallRecord, 'inherited' | 'own'>): boolean {
   return inherited && own === undefined
 }
@@ -178,13 +190,13 @@ type CallRecord = OnceCall & {
   readonly path: string
   readonly attempt: string
   readonly inherited: boolean
-  /** The tool was started; otherwise its result came from a record or a person. */
+  /** The tool was started. If not, the result came from a record or a person. */
   readonly made: boolean
 }
 
 /**
- * Every `once` call that was made for a task, in this run and in those that it was made from; or every call that
- * `counted` picks.
+ * The `once` calls, or those that `counted` picks, of one task or of all: in this run, and in the runs that it was
+ * forked from.
  */
 export function onceCalls(
   state: RunState,
@@ -226,7 +238,7 @@ function countsAsRepeatable(call: CallState): boolean {
   return countsAsOnce(call) || call.effect === 'idempotent'
 }
 
-/** Calls that were made, and those whose result was taken from a record or from a person. */
+/** Includes calls of any effect whose result came from a record or a person. */
 function countsAsOnce({ effect, source, outcome }: CallState): boolean {
   return (
     effect === 'once' || (source !== undefined && source !== 'cached' && outcome !== undefined && 'result' in outcome)
@@ -239,9 +251,9 @@ export function toOnceCall(call: CallRecord): OnceCall {
 }
 
 /**
- * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it
- * already. Of calls with the same idempotency key, only the newest: a run in a chain of replays must not carry one for
- * each of them.
+ * The calls that a fork must know: those that were made, and those whose result a person gave. Results from a record
+ * are left out, since the recorded call is listed itself. Calls with the same idempotency key are listed once, the
+ * newest, so that the list doesn't grow with a chain of replays.
  */
 export function callsToInherit(state: RunState): CallRecord[] {
   const calls = onceCalls(state, undefined, countsAsRepeatable).filter((call) => call.made || call.given)
@@ -254,8 +266,8 @@ function callIdentityKey({ task, tool, key, occurrence, idempotencyKey }: OnceCa
 }
 
 /**
- * The keys that the tool was given for the same call in the runs that this one was made from: several when coworkers
- * made it. A call that is to be made once more, by `effects: 'again'` or since a person approved it, is another one.
+ * The idempotency keys of the same call in the runs that this one was forked from: several if coworkers made it. A call
+ * that is repeated on purpose, by `effects: 'again'` or with a person's approval, is a new call and gets a new key.
  */
 export function inheritedKeys(
   { effects, inheritedCalls }: RunState,
@@ -270,7 +282,7 @@ export function inheritedKeys(
     .toReversed()
 }
 
-/** The keys given for the same call in earlier attempts of this run, where the task or the tool had another name. */
+/** The idempotency keys of the same call in earlier attempts of this run, under any name of the task or the tool. */
 export function earlierKeys(
   state: RunState,
   { task, key, occurrence, isTool }: Pick<CallQuery, 'task' | 'key' | 'occurrence' | 'isTool'>,
@@ -282,8 +294,8 @@ export function earlierKeys(
 }
 
 /**
- * The keys given for the other calls of the attempt, except calls whose outcome is unknown: an equal call is another
- * try at those.
+ * The idempotency keys of the attempt's other calls, except calls whose outcome is unknown: an equal call is another
+ * try at such a call, and shares its key.
  */
 export function siblingKeys(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
@@ -297,9 +309,7 @@ export function siblingKeys(state: RunState, task: string, attempt: AttemptState
   })
 }
 
-/**
- * How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path.
- */
+/** How many calls of the same tool and key precede this one in the attempt. `keys`: keys not recorded yet, by path. */
 export function callOccurrence(
   attempt: AttemptState,
   call: CallState,
@@ -349,7 +359,7 @@ function toCallRecord(
   }
 }
 
-/** What a person has answered about a call that has no outcome yet: the run has not been continued since. */
+/** The result that a person gave for a call, before a resume has recorded it as the call's outcome. */
 function resultFromAnswer(state: RunState, call: CallState): { readonly result: Json } | undefined {
   const asked = state.questions.get(call.questions.at(-1) ?? '')
   const answer = asked?.used ? undefined : asked?.answer

@@ -1,4 +1,4 @@
-// A call before it is made: its tool, its input as parsed by the tool's schema, and the key that identifies it.
+// Prepares a call: finds its tool, parses its input by the tool's schema, and computes the key that identifies it.
 import { messageOf } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -13,25 +13,25 @@ import { warnOfMistake } from './mistakes.ts'
 import { callOccurrence } from './once.ts'
 
 export type CallPreparation = { readonly key: string; readonly input: Json } & (
-  | { readonly is: 'callable'; readonly tool: Tool; readonly parsed: unknown }
-  /** `refusal` is the sentence for the model that says why. */
-  | { readonly is: 'refused'; readonly refusal: string }
+  | { readonly type: 'callable'; readonly tool: Tool; readonly parsed: unknown }
+  /** `refusal`: the reason, as a sentence for the model. */
+  | { readonly type: 'refused'; readonly refusal: string }
 )
 
-/** One call of a turn, on its way to its outcome. */
+/** One call of a turn that has no outcome yet. */
 export type PendingCall = ActiveAttempt &
   CallPreparation & {
     readonly call: CallState
-    /** Of all calls of the turn, by path. */
+    /** The keys of all calls of the turn, by path. */
     readonly keys: ReadonlyMap<string, string>
   }
-export type CallableCall = Extract<PendingCall, { readonly is: 'callable' }>
+export type CallableCall = Extract<PendingCall, { readonly type: 'callable' }>
 
 export function isCallableCall(item: PendingCall): item is CallableCall {
-  return item.is === 'callable'
+  return item.type === 'callable'
 }
 
-/** `changed` is a person's replacement for the model's input. */
+/** `changed`: a person's replacement for the model's input. */
 export async function prepareCall(
   { life, task, signal }: ActiveAttempt,
   call: CallState,
@@ -40,7 +40,7 @@ export async function prepareCall(
   const { request } = call
   const input = changed ?? call.input ?? request.input
   const refused = (refusal: string): CallPreparation => ({
-    is: 'refused',
+    type: 'refused',
     key: call.key ?? digest(input),
     input,
     refusal,
@@ -49,16 +49,16 @@ export async function prepareCall(
   const tool =
     task.tools.find(({ name }) => name === request.tool) ?? task.tools.find(({ was }) => was?.includes(request.tool))
   if (!tool) {
-    const there = task.tools.map((candidate) => candidate.name).join(', ')
-    return refused(`there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}`)
+    const names = task.tools.map((candidate) => candidate.name).join(', ')
+    return refused(`there is no tool ${request.tool}; available tools: ${names === '' ? 'none' : names}`)
   }
-  if (tool.provider?.executed) return refused(`${tool.name} is executed by the provider of the model; it isn't called`)
-  // a copy: a tool that changes what it was given must not change what the run remembers
+  if (tool.provider?.executed) return refused(`${tool.name} is executed by the provider of the model; don't call it`)
+  // a copy, so that a tool that mutates its input doesn't change the state
   const parsed = await unlessAborted(parseValue(tool.schema, JSON.parse(JSON.stringify(input)) as Json), signal)
   if (!parsed.ok) return refused(`the input of ${tool.name} is not valid: ${parsed.reason}`)
   try {
     const key = call.key ?? keyFromTool(tool, parsed.value) ?? digest(input)
-    return { is: 'callable', key, input, tool, parsed: parsed.value }
+    return { type: 'callable', key, input, tool, parsed: parsed.value }
   } catch (error) {
     warnOfMistake(life, error, `key of tool ${tool.name} at ${call.path}`)
     return refused(`the input of ${tool.name} has no key: ${redact(messageOf(error))}`)
@@ -68,12 +68,12 @@ export async function prepareCall(
 function keyFromTool(tool: Tool, parsed: unknown): string | undefined {
   const key: unknown = tool.key(parsed as never)
   if (key === undefined || typeof key === 'string') return key
-  throw new TypeError(`key() gave ${describe(key)}, not a text`)
+  throw new TypeError(`key() returned ${describe(key)}, not a string`)
 }
 
-/** How many calls of the same tool and key the attempt made before this one. */
+/** How many calls of the same tool and key precede this one in the attempt. */
 export function pendingOccurrence({ attempt, call, key, keys, ...item }: PendingCall): number {
-  const tool = item.is === 'callable' ? item.tool : undefined
+  const tool = item.type === 'callable' ? item.tool : undefined
   return callOccurrence(
     attempt,
     call,

@@ -1,5 +1,5 @@
-// Another process took the run over while a `once` call was made here, and asks what became of it: nobody but this
-// process knows. It may not write to the journal any more, but it can answer that question, like anybody.
+// Reports the outcome of a `once` call after another process took the run over. Only this process knows the outcome.
+// It may no longer write to the journal, but it can answer the question that the new owner asks about the call.
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState, type ToolOutcome } from '../../journal/state/state.ts'
 import { describeOwner, sameOwner } from '../../stores/owner.ts'
@@ -9,20 +9,20 @@ import type { Life } from '../life.ts'
 import { answerQuestion } from '../inbox/send-message.ts'
 import { readRun } from '../read/read-run.ts'
 
-/** For how long the question is looked for, and how often. */
+/** How long and how often to look for the question. */
 const lookForMs = 10_000
 const pollIntervalMs = 500
 
 /**
- * For a life that has lost its lease, and given it up. Resolves when it was looked once for questions about calls that
- * have ended: who took the run over has usually asked by then. The rest is seen to while the process lives.
+ * Call it after the lease was lost. Resolves after one look for questions about finished calls, since the new owner has
+ * usually asked by then; continues in the background for the rest.
  */
 export async function reportAfterTakeover({ engine: own, state, unwritten }: Life): Promise<void> {
   const engine = { ...own, store: patientStore(own.store, { limitMs: shortWaitMs, clock: own.world }) }
   for (const [path, known] of unwritten) {
     // undefined while the call still runs
     const ended = await Promise.race([known, Promise.resolve(undefined)])
-    // whoever answers first is right; and what else goes wrong leaves the question to people
+    // on any error the question is left to people; another answer may also have come first
     if (ended && (await answerDoubt(engine, state, path, ended).catch(() => true))) continue
     void keepLooking(engine, state, path, known).catch(() => undefined)
   }
@@ -44,14 +44,14 @@ async function keepLooking(
     await world.sleep(pollIntervalMs, new AbortController().signal)
 }
 
-/** True when there is nothing left to do: it is answered, or nobody will ask any more. */
+/** True when there is nothing left to do: the question is answered, or will not be asked. */
 async function answerDoubt(
   engine: Engine,
   { run }: RunState,
   path: string,
   outcome: ToolOutcome | undefined,
 ): Promise<boolean> {
-  // whether a call that threw has done its work is for a person to say
+  // only a person can tell whether a call that threw has done its work
   if (!outcome || !('result' in outcome)) return true
   const { state } = await readRun(engine.store, run)
   const { owner } = engine.world

@@ -1,8 +1,7 @@
-// A run's entries as they come, in whatever process they are written: first those that exist, then those that a hint
-// announces. In the process that executes the run, what its models say comes in between, in an order that never depends
-// on timing: after all entries before the call, and complete before the entry that records the reply. A suspension or
-// a failure among the entries may be history; that the run rests now is what the iterator returns, and whoever wants it
-// is told when history is over.
+// Follows a run: yields its existing entries, then new entries as they are written, by whatever process. In the process
+// that executes the run, deltas of its models come in between, in an order that doesn't depend on timing: after all
+// entries before the call, and complete before the entry that records the reply. A suspension or a failure among the
+// entries may be history; how the run rests now is what the iterator returns. `marked` tells where history ends.
 import { createNotifier, type Notifier } from '../../base/notifier.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { statusAfter } from '../../journal/table/entry-table.ts'
@@ -13,34 +12,25 @@ import { readEntries } from '../read/read-run.ts'
 export interface FollowOptions {
   /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
-  /**
-   * Settles when this process is done with the run. If it fails, that is not in the journal, and following fails with
-   * it.
-   */
+  /** Settles when this process is done with the run. If it rejects, following rejects too: the journal has no record. */
   readonly until?: Promise<unknown> | undefined
   /** Also yield a `CaughtUpEvent`, once, when all entries so far were delivered and the run is in progress. */
   readonly marked?: boolean | undefined
 }
 
-/** How the run rests: nothing comes before somebody resumes it, if that can be done. */
+/** How the run rests. No entries follow, unless the run is resumed. */
 export type RestStatus = 'suspended' | 'completed' | 'failed' | 'cancelled'
 
-/** Returns undefined when somebody stopped following or closed the store: more may come. */
+/** Returns undefined when the caller stopped following or the store was closed: the run may have more entries. */
 export type EventIterator<Event> = AsyncIterableIterator<Event, RestStatus | undefined>
 
-/**
- * Ends when everything is read and nobody is executing or about to execute the run. Returning early stops the wait at
- * once.
- */
+/** Ends when all entries are read and the run is neither running nor queued. Returning early stops the wait at once. */
 export function follow(engine: Engine, run: string, options?: FollowOptions): EventIterator<Entry> {
   // without listeners, there are only entries
   return createFollower({ ...engine, listeners: undefined }, run, options) as EventIterator<Entry>
 }
 
-/**
- * The same, with what models say from now on. Listening begins with the call, not with the first event that is
- * requested.
- */
+/** Like `follow`, with deltas from now on. Listening starts with this call, not with the first `next()`. */
 export function followLive(engine: Engine, run: string, options?: FollowOptions): EventIterator<RunEvent> {
   return createFollower(engine, run, options) as EventIterator<RunEvent>
 }
@@ -89,30 +79,30 @@ async function* followEvents(
   using news = watchEntries(engine, run, following)
   let { marked } = following
   let seq = after
-  let status: RunStatus | undefined
+  let latest: RunStatus | undefined
   try {
     for (;;) {
       const ended = news.take()
       if (ended === 'closed') return undefined
-      // checked before the entries are read, so that they include all that led to it
-      const known = status ?? (await store.row(run))?.status
+      // read before the entries, so that these include the one that led to this status
+      const known = latest ?? (await store.row(run))?.status
       for await (const { entry } of readEntries(store, run, seq)) {
         if (listener) yield* listener.before(entry)
         if (signal.aborted) return undefined
         seq = entry.seq
-        status = statusAfter(entry) ?? status
+        latest = statusAfter(entry) ?? latest
         yield entry
       }
-      const now = status ?? known
+      const status = latest ?? known
       if (signal.aborted) return undefined
-      if (now !== 'running' && now !== 'queued') return now
+      if (status !== 'running' && status !== 'queued') return status
       if (marked) yield { type: 'caught-up', entry: seq }
       marked = false
       do {
         if (listener) yield* listener.deltas(seq)
         if (ended) throw ended.error
-        if (!news.isThere()) await waitKeepingAlive(changes)
-      } while (!news.isThere())
+        if (!news.isPending()) await waitKeepingAlive(changes)
+      } while (!news.isPending())
     }
   } finally {
     listener?.stop()
@@ -128,12 +118,12 @@ async function waitKeepingAlive(changes: Notifier): Promise<void> {
 }
 
 interface EntryWatch extends Disposable {
-  /** Whether there may be entries to read, or nothing more to wait for. */
-  isThere(): boolean
-  /** Marks it as taken, and says whether more will come. */
+  /** There may be entries to read, or nothing more to wait for. */
+  isPending(): boolean
+  /** Clears `isPending`, and returns why no more entries will come, if so. */
   take(): FollowEnd | undefined
 }
-/** closed: somebody stopped following, or closed the store. */
+/** `closed`: the caller stopped following, or the store was closed. */
 type FollowEnd = 'closed' | { readonly error: unknown }
 
 function watchEntries({ store }: Engine, run: string, { until, changes, signal }: FollowContext): EntryWatch {
@@ -153,14 +143,14 @@ function watchEntries({ store }: Engine, run: string, { until, changes, signal }
   signal.addEventListener('abort', unwatch, { once: true })
   if (signal.aborted) unwatch()
   const hints = store.watch(run, watching.signal)
-  const hear = async (): Promise<void> => {
+  const receiveHints = async (): Promise<void> => {
     for await (const _ of hints) look()
   }
-  hear().then(() => end('closed'), failed)
-  // how it went well is in the journal; if the run is under way again by then, somebody else has resumed it
+  receiveHints().then(() => end('closed'), failed)
+  // a success is in the journal; the run may also be running again, resumed by another process
   until?.then(look, failed)
   return {
-    isThere: () => hinted,
+    isPending: () => hinted,
     take() {
       hinted = false
       return ended

@@ -1,24 +1,20 @@
-// What models say, while they say it, for listeners in the process that executes the run. None of it is journaled. What
-// a model has said of its current reply is kept once, until the reply is recorded; a listener only has a position in
-// it. So no listener can delay a model call, a slow one gets in one piece what came in many, and a late one gets it
-// from the beginning.
+// Streams model replies to listeners in the process that executes the run. Deltas are not journaled. The pieces of the
+// current reply are kept once, until the reply is recorded; each listener only has a cursor. So no listener delays a
+// model call, a slow listener gets several pieces joined into one, and a late listener gets the reply from its start.
 import type { Entry, ReplyPart } from '../../journal/entries.ts'
 import type { ModelListener } from '../../models/call-model.ts'
 
-/**
- * What a listener gets besides the entries. It has no number and is not in the journal: the entry of its path is what
- * counts.
- */
+/** A piece of a reply that is being streamed. It isn't in the journal and has no number: the entry of its path counts. */
 export type Delta =
   | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }
-  /** Forget all deltas of this path: that try failed, and none of it will be in the journal. */
+  /** Discard all deltas of this path: that try failed, and nothing of it will be journaled. */
   | { readonly type: 'text.reset'; readonly path: string }
 
-/** What there was when following began has been given. What comes from here on is new. */
+/** All events that existed when following began were delivered. Events after this one are new. */
 export interface CaughtUpEvent {
   readonly type: 'caught-up'
-  /** The last entry that was given. */
+  /** The last entry that was delivered. */
   readonly entry: number
 }
 
@@ -27,140 +23,139 @@ export type RunEvent = Entry | Delta
 /** The listeners of one run. */
 export interface Listeners {
   /**
-   * For one model call. `after`: the last entry before it, which every listener gets first. Dispose it when the call is
-   * recorded or over.
+   * Receives the reply of one model call. `after`: the last entry before the call, which every listener gets first.
+   * Dispose it when the reply is recorded or the call has failed.
    */
-  speaker(path: string, after: number): ModelListener & Disposable
+  streamReply(path: string, after: number): ModelListener & Disposable
   /** Call it with entries that are on disk. */
   appended(entries: readonly Entry[]): void
   /**
-   * `wake` is called when there may be something to hear. `again`: the listener may already have got the beginning of
-   * something, so it is told to forget that first.
+   * `wake` is called when there may be new deltas. `again`: the caller may already have received the start of a reply
+   * elsewhere, so each reply begins with a reset.
    */
   listen(wake: () => void, again: boolean): Listener
 }
 
 export interface Listener {
-  /** What there is for a listener that has all entries up to this one. */
+  /** The new deltas for a listener that has all entries up to `seq`. */
   deltas(seq: number): Generator<Delta>
-  /** What a listener must still get before this entry: the rest of the reply that it records. */
+  /** The deltas that a listener must get before this entry: the rest of the reply that it records. */
   before(entry: Entry): Generator<Delta>
   stop(): void
 }
 
-interface ModelSpeech {
+interface StreamedReply {
   readonly after: number
-  said: { readonly kind: DeltaKind; readonly text: string }[]
+  pieces: { readonly type: DeltaType; readonly text: string }[]
 }
-type DeltaKind = 'text' | 'reasoning'
+type DeltaType = 'text' | 'reasoning'
 
-/** How far a listener is with what is said at one path: how many pieces, and how many characters of each kind. */
+/** How much of the reply at one path a listener has received: pieces, and characters of each type. */
 interface DeltaCursor {
-  readonly speech: ModelSpeech | undefined
+  readonly reply: StreamedReply | undefined
   next: number
-  heard: { [K in DeltaKind]: number }
-  /** What was sent is void, and the listener doesn't know yet. */
+  received: { [K in DeltaType]: number }
+  /** The deltas sent so far are void; the listener gets a reset next. */
   void: boolean
 }
 
 interface ListenerState {
-  readonly places: Map<string, DeltaCursor>
-  /** The first entry that was appended since it started to listen. */
+  readonly cursors: Map<string, DeltaCursor>
+  /** The first entry appended since listening started. */
   since: number | undefined
   wake(): void
 }
 
 export function createListeners(): Listeners {
   const members = new Set<ListenerState>()
-  const speeches = new Map<string, ModelSpeech>()
+  const replies = new Map<string, StreamedReply>()
 
-  function reset(path: string, speech: ModelSpeech): void {
-    if (speech.said.length === 0) return
-    speech.said = []
+  function reset(path: string, reply: StreamedReply): void {
+    if (reply.pieces.length === 0) return
+    reply.pieces = []
     for (const member of members) {
-      const place = member.places.get(path)
-      if (!place) continue
-      place.void ||= place.next > 0
-      place.next = 0
+      const cursor = member.cursors.get(path)
+      if (!cursor) continue
+      cursor.void ||= cursor.next > 0
+      cursor.next = 0
       member.wake()
     }
   }
 
   return {
-    speaker(path, after) {
-      const speech: ModelSpeech = { after, said: [] }
-      speeches.set(path, speech)
+    streamReply(path, after) {
+      const reply: StreamedReply = { after, pieces: [] }
+      replies.set(path, reply)
       return {
         listening: () => members.size > 0,
-        onDelta(kind, text) {
-          speech.said.push({ kind, text })
+        onDelta(type, text) {
+          reply.pieces.push({ type, text })
           for (const member of members) member.wake()
         },
-        reset: () => reset(path, speech),
+        reset: () => reset(path, reply),
         [Symbol.dispose]() {
-          // recorded ones are gone already
-          if (speeches.get(path) !== speech) return
-          reset(path, speech)
-          speeches.delete(path)
+          // a recorded reply is already gone
+          if (replies.get(path) !== reply) return
+          reset(path, reply)
+          replies.delete(path)
         },
       }
     },
 
     appended(entries) {
       for (const member of members) member.since ??= entries[0]?.seq
-      for (const { type, path } of entries) if (type === 'model.replied' && path !== undefined) speeches.delete(path)
+      for (const { type, path } of entries) if (type === 'model.replied' && path !== undefined) replies.delete(path)
     },
 
     listen(wake, again) {
-      const member: ListenerState = { places: new Map(), since: undefined, wake }
+      const member: ListenerState = { cursors: new Map(), since: undefined, wake }
       members.add(member)
-      return createListener(member, speeches, { again, stop: () => void members.delete(member) })
+      return createListener(member, replies, { again, stop: () => void members.delete(member) })
     },
   }
 }
 
 function createListener(
   member: ListenerState,
-  speeches: ReadonlyMap<string, ModelSpeech>,
+  replies: ReadonlyMap<string, StreamedReply>,
   { again, stop }: { readonly again: boolean; readonly stop: () => void },
 ): Listener {
-  const { places } = member
-  /** Those whose entry this listener has, although whoever appended it may not know yet that it is on disk. */
-  const recorded = new WeakSet<ModelSpeech>()
+  const { cursors } = member
+  /** Replies whose entry this listener has, although `appended` may not have been called with it yet. */
+  const recorded = new WeakSet<StreamedReply>()
 
   function* resets(): Generator<Delta> {
-    for (const [path, place] of places) {
-      if (!place.void) continue
-      place.void = false
-      place.heard = { text: 0, reasoning: 0 }
+    for (const [path, cursor] of cursors) {
+      if (!cursor.void) continue
+      cursor.void = false
+      cursor.received = { text: 0, reasoning: 0 }
       yield { type: 'text.reset', path }
     }
   }
 
-  function* begin(path: string, speech?: ModelSpeech): Generator<Delta, DeltaCursor> {
-    const place: DeltaCursor = { speech, next: 0, heard: { text: 0, reasoning: 0 }, void: false }
-    places.set(path, place)
+  function* begin(path: string, reply?: StreamedReply): Generator<Delta, DeltaCursor> {
+    const cursor: DeltaCursor = { reply, next: 0, received: { text: 0, reasoning: 0 }, void: false }
+    cursors.set(path, cursor)
     if (again) yield { type: 'text.reset', path }
-    return place
+    return cursor
   }
 
   return {
     *deltas(seq) {
       yield* resets()
-      for (const [path, speech] of speeches) {
-        if (speech.after > seq || speech.said.length === 0 || recorded.has(speech)) continue
-        const known = places.get(path)
-        const place = known?.speech === speech ? known : yield* begin(path, speech)
-        // only what is there by now: a model that speaks without a pause must not keep the entries and the others
-        // waiting
-        const end = speech.said.length
-        while (!place.void && place.next < end) {
-          const { kind } = speech.said[place.next] as ModelSpeech['said'][number]
+      for (const [path, reply] of replies) {
+        if (reply.after > seq || reply.pieces.length === 0 || recorded.has(reply)) continue
+        const known = cursors.get(path)
+        const cursor = known?.reply === reply ? known : yield* begin(path, reply)
+        // stop at the pieces that exist now: a model that never pauses must not hold up entries and other replies
+        const end = reply.pieces.length
+        while (!cursor.void && cursor.next < end) {
+          const { type } = reply.pieces[cursor.next] as StreamedReply['pieces'][number]
           let text = ''
-          for (; speech.said[place.next]?.kind === kind && place.next < end; place.next++)
-            text += speech.said[place.next]?.text
-          place.heard[kind] += text.length
-          yield { type: `${kind}.delta`, path, text }
+          for (; reply.pieces[cursor.next]?.type === type && cursor.next < end; cursor.next++)
+            text += reply.pieces[cursor.next]?.text
+          cursor.received[type] += text.length
+          yield { type: `${type}.delta`, path, text }
         }
       }
     },
@@ -169,16 +164,16 @@ function createListener(
       yield* resets()
       const { type, path, seq } = entry
       if (type !== 'model.replied' || path === undefined) return
-      const speech = speeches.get(path)
-      const isItsRecord = speech !== undefined && seq > speech.after
-      if (isItsRecord) recorded.add(speech)
-      const lives = isItsRecord || (member.since !== undefined && seq >= member.since)
-      const place = places.get(path) ?? (lives ? yield* begin(path) : undefined)
-      places.delete(path)
-      if (!place) return
-      for (const kind of ['reasoning', 'text'] as const) {
-        const text = replyTextOfKind(entry.parts, kind).slice(place.heard[kind])
-        if (text !== '') yield { type: `${kind}.delta`, path, text }
+      const reply = replies.get(path)
+      const isItsRecord = reply !== undefined && seq > reply.after
+      if (isItsRecord) recorded.add(reply)
+      const isLive = isItsRecord || (member.since !== undefined && seq >= member.since)
+      const cursor = cursors.get(path) ?? (isLive ? yield* begin(path) : undefined)
+      cursors.delete(path)
+      if (!cursor) return
+      for (const part of ['reasoning', 'text'] as const) {
+        const text = replyTextOfType(entry.parts, part).slice(cursor.received[part])
+        if (text !== '') yield { type: `${part}.delta`, path, text }
       }
     },
 
@@ -186,6 +181,6 @@ function createListener(
   }
 }
 
-function replyTextOfKind(parts: readonly ReplyPart[], kind: DeltaKind): string {
-  return parts.map((part) => (part.type === kind ? part.text : '')).join('')
+function replyTextOfType(parts: readonly ReplyPart[], type: DeltaType): string {
+  return parts.map((part) => (part.type === type ? part.text : '')).join('')
 }

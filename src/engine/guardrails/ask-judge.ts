@@ -1,4 +1,4 @@
-// A guardrail that is a sentence: the agent's model judges by it.
+// A guardrail written as a sentence: the agent's model judges the answer by it.
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { PinnedRequest } from '../../journal/entries.ts'
@@ -14,7 +14,7 @@ export type JudgeVerdict =
   | { readonly accepted: true; readonly raw?: string }
   | { readonly accepted: false; readonly reason: string }
 
-/** An attempt within the turn that gave the answer, so that its verdict is read back after a crash. */
+/** The judge is an attempt nested in the turn of the answer, so that its verdict is read back after a crash. */
 export async function askJudge(
   work: ActiveAttempt,
   sentence: string,
@@ -38,8 +38,8 @@ export async function askJudge(
   }
   const judging = life.state.attempts.get(path) as AttemptState
   if (judging.turns.length === 0) await takeTurn({ ...work, attempt: judging })
-  const said = judging.turns.at(-1)
-  const verdict = readVerdict(said ? replyText(said.reply) : '')
+  const turn = judging.turns.at(-1)
+  const verdict = readVerdict(turn ? replyText(turn.reply) : '')
   if (verdict) return verdict
   throw new RepriseError(
     'OUTPUT_REFUSED',

@@ -1,4 +1,4 @@
-// Has a person approve a result before it is kept.
+// Has a person approve a task's result before it becomes the output (`humanInput`).
 import type { NewEntry, Question, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { parseValue } from '../../schema/parse-value.ts'
@@ -9,7 +9,7 @@ import type { Verdict } from './verdict.ts'
 
 export type TaskResult = Pick<StoredOutput, 'raw' | 'structured'>
 
-/** Accepted as it is, unless the task has a person approve it. A run that changes nothing outside asks nobody. */
+/** Accepts the result, unless the task has `humanInput`. A run with `effects: 'never'` asks no one. */
 export async function reviewByPerson(
   work: ActiveAttempt,
   result: TaskResult,
@@ -19,7 +19,7 @@ export async function reviewByPerson(
   return asks ? askPerson(work, result, entries) : { status: 'accepted', ...result, entries }
 }
 
-/** Asks a person to approve, and acts on the answer. Any number of rounds: each revision is an attempt of its own. */
+/** Asks a person and acts on the answer. Rounds are unlimited; each revision is an attempt of its own. */
 async function askPerson(work: ActiveAttempt, result: TaskResult, entries: readonly NewEntry[]): Promise<Verdict> {
   const { life, task, attempt, signal } = work
   const find = () =>
@@ -47,7 +47,7 @@ async function askPerson(work: ActiveAttempt, result: TaskResult, entries: reado
     case 'replace': {
       const replaced = await replacementResult(task, answer.output)
       if (replaced.ok) return { status: 'accepted', ...replaced.result, entries: pending }
-      await life.append([await questionFor(work, result, `What you gave does not fit: ${replaced.reason}. `)])
+      await life.append([await questionFor(work, result, `Your replacement does not fit: ${replaced.reason}. `)])
       return askPerson(work, result, [])
     }
     default:
@@ -77,7 +77,7 @@ async function questionFor(
   return { type: 'question.asked', path: attempt.path, question }
 }
 
-/** What a person gives in place of a result must be of its kind. A function without a schema may return anything. */
+/** Checks a person's replacement like a result. A function task without a schema accepts any value. */
 async function replacementResult(
   task: TaskDefinition,
   output: Json,
@@ -85,7 +85,7 @@ async function replacementResult(
   if (!task.schema) {
     if (typeof output === 'string') return { ok: true, result: { raw: output, structured: false } }
     if (task.code) return { ok: true, result: { raw: JSON.stringify(output), structured: true } }
-    return { ok: false, reason: 'the output is a text' }
+    return { ok: false, reason: 'the output must be a text' }
   }
   const parsed = await parseValue(task.schema, output)
   if (!parsed.ok) return { ok: false, reason: parsed.reason }

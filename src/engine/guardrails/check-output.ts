@@ -1,4 +1,5 @@
-// Judges a model's final answer. Without a schema any text will do; with one, the JSON in it must fit the schema.
+// Checks a model's final answer. Without a schema, any text that isn't empty is accepted; with a schema, the JSON in
+// the answer must fit it.
 import { messageOf } from '../../base/errors.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../../journal/json.ts'
 import { parseValue } from '../../schema/parse-value.ts'
@@ -8,7 +9,7 @@ export type OutputCheck =
   | { readonly accepted: true; readonly raw: string }
   | { readonly accepted: false; readonly reason: string }
 
-/** `raw` of an accepted structured answer is its JSON alone, as it was before the schema's transforms. */
+/** `raw` of an accepted structured answer is only its JSON, before the schema's transforms. */
 export async function checkOutput(
   task: Pick<TaskDefinition, 'schema'>,
   text: string,
@@ -35,7 +36,7 @@ type JsonSearch =
   | { readonly ok: true; readonly raw: string; readonly value: Json }
   | { readonly ok: false; readonly reason: string }
 
-/** The whole text, or the one block of JSON that models like to wrap in a fence or a sentence. */
+/** Finds JSON that is the whole text, or that the model wrapped in a code fence or a sentence. */
 function findJson(text: string): JsonSearch {
   const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1]
   const braced = /[{[][\s\S]*[}\]]/.exec(text)?.[0]

@@ -1,5 +1,5 @@
-// What comes between a model's final answer and a task's output: the schema, guardrails in order, and a person. Each
-// may send the answer back. A guardrail is asked for its verdict until that is in the journal, and never after.
+// Judges a model's final answer before it becomes the task's output: by the schema, the guardrails in order, and a
+// person. Each may send the answer back. A guardrail whose verdict is in the journal is not asked again.
 import { defined } from '../../base/defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -22,7 +22,7 @@ export async function judgeOutput(work: ActiveAttempt, text: string, finish: str
   let entries: NewEntry[] = []
   for (const [index, guardrail] of task.guardrails.entries()) {
     const known = attempt.accepted[index]
-    // a model must judge what is kept
+    // a model's verdict refers to the answer as recorded, so record what earlier guardrails made of it
     if (!known && 'sentence' in guardrail && entries.length > 0) {
       await life.append(entries)
       entries = []

@@ -1,5 +1,5 @@
-// Puts an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes
-// from.
+// Calls `onQuestion`, so that the caller of a run can answer an open question at once. The first answer counts, from
+// wherever it comes.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { askingTask } from '../../journal/state/open-questions.ts'
@@ -9,15 +9,12 @@ import type { Life } from '../life.ts'
 import { answerMessage, drainInbox, post } from './inbox.ts'
 import { checkAnswer } from './questions.ts'
 
-/**
- * How often a caller is asked about one call: a function that returns an input that doesn't fit would return it
- * forever.
- */
+/** How often `onQuestion` is asked about one call: otherwise a function that returns an invalid input would loop. */
 const callLimit = 5
 
 /**
- * Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit;
- * CALLBACK_FAILED.
+ * Asks each question once per process; without an answer, it stays open. ANSWER_INVALID when the answer does not fit;
+ * CALLBACK_FAILED when `onQuestion` throws.
  */
 export async function askOnQuestion(life: Life, question: Question, signal: AbortSignal = life.signal): Promise<void> {
   const { onQuestion } = life.options

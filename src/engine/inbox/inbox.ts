@@ -1,6 +1,6 @@
-// What people leave for a run that another process may be executing: answers, edits, cancellation, to be continued. The
-// holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used
-// twice.
+// The inbox of a run: messages from processes that don't hold its lease (answers, edits, cancellations, requeues). The
+// holder records each message in the journal and removes it from the inbox in one append, so that no message is lost or
+// used twice.
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { entryProblem } from '../../journal/check/check-entry.ts'
@@ -17,30 +17,24 @@ import { moveOf, type Move } from '../read/moved.ts'
 import { runNotFoundError } from '../read/run-not-found.ts'
 
 export type InboxMessage =
-  /**
-   * `about` is a digest of the question: a journal that was rolled back by hand may ask another one under the same id.
-   */
-  | { readonly kind: 'answer'; readonly question: string; readonly about: string; readonly answer: Answer }
+  /** `about`: a digest of the question, since a journal that was rolled back by hand may reuse the question's id. */
+  | { readonly type: 'answer'; readonly question: string; readonly about: string; readonly answer: Answer }
   | {
-      readonly kind: 'edit'
+      readonly type: 'edit'
       readonly task: string
       readonly raw: string
       readonly structured: boolean
       readonly by?: string
     }
-  | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
-  | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
-  /** To be continued by a worker, although nothing else asks for that. */
-  /** `move`: the one that it undoes. */
-  | { readonly kind: 'requeue'; readonly by?: string; readonly move?: Move }
+  | { readonly type: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
+  | { readonly type: 'cancel'; readonly by?: string; readonly reason?: string }
+  /** Has a worker continue a parked run. `move`: the move to another store that it undoes. */
+  | { readonly type: 'requeue'; readonly by?: string; readonly move?: Move }
 
-/**
- * Returns the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an
- * answer already.
- */
+/** Returns the message's id. RUN_ENDED; QUESTION_ANSWERED when another answer was posted first. */
 export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
-  const answers = message.kind === 'answer'
-  const id = answers ? answerId(message) : `${message.kind}:${engine.world.newRunId()}`
+  const answers = message.type === 'answer'
+  const id = answers ? answerId(message) : `${message.type}:${engine.world.newRunId()}`
   const at = engine.world.now().toISOString()
   const posted = await engine.store.post(run, { id, at, body: JSON.stringify(message) })
   if (posted === 'ended') throw await runEndedError(engine, run, 'task' in message ? message.task : undefined)
@@ -48,20 +42,20 @@ export async function post(engine: Engine, run: string, message: InboxMessage): 
   return id
 }
 
-type AnswerMessage = Extract<InboxMessage, { readonly kind: 'answer' }>
+type AnswerMessage = Extract<InboxMessage, { readonly type: 'answer' }>
 
 export function answerMessage(question: Question, answer: Answer): AnswerMessage {
-  return { kind: 'answer', question: question.id, about: questionDigest(question), answer }
+  return { type: 'answer', question: question.id, about: questionDigest(question), answer }
 }
 
-/** That of its question, so that the first answer wins whoever posts it. */
+/** Derived from the question, so that the store keeps only the first answer. */
 function answerId({ question, about }: AnswerMessage): string {
   return `answer:${question}:${about}`
 }
 
 /**
- * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): replacing the output of the
- * task that is being executed would invalidate its work.
+ * Records the messages in the inbox. Edits are only recorded between two tasks (`edits: true`): replacing the output of
+ * a task while it is executed would invalidate its work.
  */
 export function drainInbox(hold: Hold, { edits, move }: DrainOptions): Promise<DrainResult> {
   return hold.inbox(() => drainNow(hold, edits, move))
@@ -69,13 +63,13 @@ export function drainInbox(hold: Hold, { edits, move }: DrainOptions): Promise<D
 
 interface DrainOptions {
   readonly edits: boolean
-  /** Of the root, where it was moved to another store. */
+  /** The root's move to another store, if it was moved. */
   readonly move?: Move | undefined
 }
 
 export interface DrainResult {
   readonly recorded: boolean
-  /** There are edits in the inbox that wait for their moment. */
+  /** Edits were left in the inbox. */
   readonly editsWait: boolean
 }
 
@@ -86,18 +80,18 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
     throw error
   })
   const messages = inbox.map((message) => ({ id: message.id, content: parseMessage(message) }))
-  const cancel = move ? undefined : messages.find(({ content }) => content?.kind === 'cancel')
-  // nothing follows a cancellation, and a sender who was told that their message was in time can read why it had no
-  // effect
+  const cancel = move ? undefined : messages.find(({ content }) => content?.type === 'cancel')
+  // a cancellation is the last entry, so everything else in the inbox is recorded or refused before it: a message that
+  // was accepted must leave a trace
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
   const editsWait = now.length < messages.length
   if (editsWait) hold.mail.set()
   if (now.length === 0) return { recorded: false, editsWait }
   const others = now.filter((message) => message !== cancel)
   const entries = others.map(({ id, content }) =>
-    move && content?.kind !== 'requeue'
+    move && content?.type !== 'requeue'
       ? refusedEntry(id, `the run was moved to ${move.to}`)
-      : cancel && (isEdit(content) || content?.kind === 'cancel')
+      : cancel && (isEdit(content) || content?.type === 'cancel')
         ? refusedEntry(id, 'the run was cancelled first')
         : checkedEntry(hold.state, id, content),
   )
@@ -107,7 +101,7 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
   return { recorded: true, editsWait }
 }
 
-/** Cancels a run with the one that it works for. What is in its inbox would wait for ever, and is refused. */
+/** Cancels a child run with its parent, and refuses the messages in its inbox. */
 export async function cancelWithInbox(hold: Hold): Promise<void> {
   const inbox = await hold.engine.store.inbox(hold.state.run)
   const unread = inbox.map(({ id }) => refusedEntry(id, 'the run was cancelled first'))
@@ -118,7 +112,7 @@ export async function cancelWithInbox(hold: Hold): Promise<void> {
 }
 
 function isEdit(content: InboxMessage | undefined): boolean {
-  return content?.kind === 'edit' || content?.kind === 'invalidate'
+  return content?.type === 'edit' || content?.type === 'invalidate'
 }
 
 export function runCancelledError(run: string): RepriseError {
@@ -128,7 +122,7 @@ export function runCancelledError(run: string): RepriseError {
   })
 }
 
-/** `task`: the one that somebody wanted to change. */
+/** `task`: the task to be edited or invalidated, if any. */
 export async function runEndedError({ store }: Engine, run: string, task?: string): Promise<RepriseError> {
   const row = await store.row(run)
   if (!row) return runNotFoundError(store, run)
@@ -138,10 +132,7 @@ export async function runEndedError({ store }: Engine, run: string, task?: strin
   })
 }
 
-/**
- * Anybody with write access to the store can leave anything: what isn't a valid entry or answer must not get into the
- * journal.
- */
+/** Messages are not trusted: anyone with write access to the store can post, so what isn't valid becomes a refusal. */
 function checkedEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
   try {
     const entry = messageToEntry(state, id, message)
@@ -153,7 +144,7 @@ function checkedEntry(state: RunState, id: string, message: InboxMessage | undef
 }
 
 function messageToEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
-  switch (message?.kind) {
+  switch (message?.type) {
     case 'answer': {
       const asked = state.questions.get(message.question)
       if (!asked || asked.answer || asked.withdrawn || questionDigest(asked.question) !== message.about) {
@@ -167,25 +158,25 @@ function messageToEntry(state: RunState, id: string, message: InboxMessage | und
       }
     }
     case 'edit': {
-      const { kind: _, task, ...rest } = message
+      const { type: _, task, ...rest } = message
       return { ...rest, type: 'task.edited', path: task }
     }
     case 'invalidate': {
-      const { kind: _, task, ...rest } = message
+      const { type: _, task, ...rest } = message
       return { ...rest, type: 'task.invalidated', path: task }
     }
     case 'cancel': {
-      const { kind: _, ...rest } = message
+      const { type: _, ...rest } = message
       return { ...rest, type: 'run.cancelled' }
     }
     case 'requeue': {
-      const { kind: _, move, ...rest } = message
+      const { type: _, move, ...rest } = message
       if (!isParked(state)) return refusedEntry(id, 'the run has been continued meanwhile')
       if (!isDeepStrictEqual(move, moveOf(state))) return refusedEntry(id, 'the run has been moved meanwhile')
       return { ...rest, type: 'run.requeued' }
     }
     default:
-      return refusedEntry(id, 'this version of Reprise does not know this kind of message')
+      return refusedEntry(id, 'this version of Reprise does not know this type of message')
   }
 }
 
@@ -197,9 +188,8 @@ function questionDigest(question: Question): string {
   return digest(question as unknown as Json)
 }
 
-/** Whether the message has a worker continue a parked run. */
 export function isRequeue(message: Message): boolean {
-  return parseMessage(message)?.kind === 'requeue'
+  return parseMessage(message)?.type === 'requeue'
 }
 
 function parseMessage(message: Message): InboxMessage | undefined {

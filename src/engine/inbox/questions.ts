@@ -1,5 +1,5 @@
-// What only a person can decide: the words of a question, and whether an answer fits it. Answers are checked before
-// they are posted, so that a run never gets one that it cannot use.
+// Questions that only a person can decide: their texts, their decisions, and the check of an answer. Answers are
+// checked before they are posted, so that a run never receives an answer that it cannot use.
 import { RepriseError } from '../../base/errors.ts'
 import type { Answer, OnceCall, Question } from '../../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../../journal/json.ts'
@@ -14,7 +14,7 @@ export interface DecisionForm {
   readonly may?: readonly string[]
 }
 
-/** The decisions that each kind of question takes, with the fields that each must and may have. */
+/** The decisions that each type of question accepts, with their required and optional fields. */
 export const decisions: { readonly [K in Question['kind']]: { readonly [decision: string]: DecisionForm } } = {
   result: {
     approve: { must: [] },
@@ -32,10 +32,10 @@ export const decisions: { readonly [K in Question['kind']]: { readonly [decision
   limit: { raise: { must: ['to'] }, fail: { must: ['reason'] } },
 }
 
-/** ANSWER_INVALID when it does not fit, with the decisions that do. Returns the answer as JSON. */
+/** Returns the answer as JSON. ANSWER_INVALID when it does not fit, with the decisions that do. */
 export function checkAnswer(question: Question, answer: unknown): Answer {
   const json = strictJson(answer, 'answer')
-  if (!json.ok) throw answerInvalid(question, `${json.path} is ${json.found}, which JSON does not carry`)
+  if (!json.ok) throw answerInvalid(question, `${json.path} is ${json.found}, which is not valid JSON`)
   if (typeof json.value !== 'object' || json.value === null)
     throw answerInvalid(question, `it is ${describe(answer)}, not an object`)
   const value = json.value as { [key: string]: Json }
@@ -64,12 +64,12 @@ export function checkAnswer(question: Question, answer: unknown): Answer {
   return value as unknown as Answer
 }
 
-/** What is wrong with a budget, if anything is. */
+/** Why a budget is invalid, if it is. */
 export function limitProblem(limit: unknown): string | undefined {
   if (typeof limit !== 'object' || limit === null || Array.isArray(limit)) return `is ${describe(limit)}, not an object`
   const names = ['tokens', 'cost', 'seconds']
   const entries = Object.entries(limit)
-  if (entries.length === 0) return `says nothing; give ${names.join(', ')}`
+  if (entries.length === 0) return `is empty; give ${names.join(', ')}`
   for (const [name, value] of entries) {
     if (!names.includes(name)) return `has ${JSON.stringify(name)}; there are ${names.join(', ')}`
     if (typeof value !== 'number' || !(value > 0 && Number.isFinite(value)))
@@ -78,20 +78,18 @@ export function limitProblem(limit: unknown): string | undefined {
   return undefined
 }
 
-/** QUESTION_NOT_FOUND for what cannot be a question's id. */
+/** QUESTION_NOT_FOUND when `id` is not a string. */
 export function checkQuestionId(id: unknown): asserts id is string {
   if (typeof id === 'string') return
   throw new RepriseError('QUESTION_NOT_FOUND', `the question is ${describe(id)}; give its id, such as "q1"`)
 }
 
-/**
- * The question of this id. QUESTION_NOT_FOUND names those that are `open`; QUESTION_ANSWERED when it has its answer.
- */
+/** The question with this id. QUESTION_NOT_FOUND names the `open` questions; QUESTION_ANSWERED. */
 export function openQuestion(state: RunState, id: string, open: readonly Question[]): Question {
   const asked = state.questions.get(id)
   if (!asked) {
-    const there = open.length > 0 ? `open are ${open.map((question) => question.id).join(', ')}` : 'none is open'
-    throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${there}`, {
+    const openIds = open.length > 0 ? `open are ${open.map((question) => question.id).join(', ')}` : 'none is open'
+    throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${openIds}`, {
       runId: state.run,
       next: { act: 'show', runId: state.run },
     })
@@ -110,12 +108,12 @@ export function openQuestion(state: RunState, id: string, open: readonly Questio
 export function alreadyAnswered(run: string, id: string): RepriseError {
   return new RepriseError(
     'QUESTION_ANSWERED',
-    `question ${id} of run ${run} was answered before: the first answer counts, this one came late`,
+    `question ${id} of run ${run} already has an answer, and the first answer counts`,
     { runId: run, next: { act: 'show', runId: run } },
   )
 }
 
-/** How to answer. */
+/** The next step that answers a question. */
 export function answerStep(runId: string, { id, kind }: Question): NextStep<'answer'> {
   return { act: 'answer', runId, question: id, decisions: Object.keys(decisions[kind]) }
 }
@@ -134,7 +132,7 @@ export function doubtQuestionText(
   )
 }
 
-/** `lost`, in words: where the call may have been recorded. */
+/** `lost`: a sentence about missing entries that may have recorded the call. */
 export function callQuestionText(tool: string, input: Json, earlier: readonly OnceCall[], lost?: string): string {
   const may = `May ${tool}(${canonicalJson(input)}) be called?`
   const asked = lost === undefined ? may : `${may} ${lost}`
@@ -150,14 +148,14 @@ export function callQuestionText(tool: string, input: Json, earlier: readonly On
   )
 }
 
-/** Undefined when every call of the task is recorded. */
+/** A sentence about missing entries that may have recorded calls of the task. Undefined if none are missing. */
 export function lostEntriesText(state: RunState, name: string): string | undefined {
   const { lost = [], lostBefore } = state.tasks.get(name) ?? {}
-  const words = (entries: readonly number[], of: string): string =>
-    `Entries of ${of} are missing (${rangesOf(entries)}), in which this call may have been recorded: check whether it was made.`
+  const words = (entries: readonly number[], source: string): string =>
+    `Entries of ${source} are missing (${rangesOf(entries)}), in which this call may have been recorded: check whether it was made.`
   if (lost.length > 0) return words(lost, `the journal of run ${state.run}`)
   if (!lostBefore || state.effects === 'again') return undefined
-  return words(lostBefore.entries, `run ${lostBefore.run}, which this run was made from,`)
+  return words(lostBefore.entries, `run ${lostBefore.run}, from which this run was forked,`)
 }
 
 function describeOutcome(call: OnceCall): string {

@@ -1,5 +1,5 @@
-// What people do to a run from outside: answer, edit, invalidate, cancel. Each is checked against the journal, posted
-// to the inbox, and, when nobody holds the run, recorded at once.
+// Sends a message to a run: answer, edit, invalidate, cancel, requeue. Each is checked against the journal and posted to
+// the inbox. If the lease is free, the sender takes it and records the message at once; otherwise the holder records it.
 import { RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
@@ -21,8 +21,8 @@ import { readStateIfExists, readRun } from '../read/read-run.ts'
 import { rootRunId } from '../../journal/paths.ts'
 
 /**
- * `crew` is left out where only the store is available. The answer to a question of a task that is a crew goes to that
- * crew's run.
+ * Answers a question of the run or of a child run. Without `crew`, for callers that only have the store, the run may
+ * belong to any crew.
  */
 export async function answerQuestion(
   engine: Engine,
@@ -42,10 +42,7 @@ export async function answerQuestion(
   await deliverMessage(engine, state, answerMessage(question, checkAnswer(question, answer)), crew)
 }
 
-/**
- * By its id, wherever it is asked: in the run itself or in that of one of its tasks. QUESTION_NOT_FOUND,
- * QUESTION_ANSWERED.
- */
+/** Finds a question of the run or of a child run by its id. QUESTION_NOT_FOUND, QUESTION_ANSWERED. */
 export async function findQuestion(store: Store, run: string, id: string): Promise<Question> {
   const { state } = await readRun(store, run)
   const child = childQuestion(state, id)
@@ -57,15 +54,15 @@ function openQuestionsIn(store: Store, state: RunState): Promise<Question[]> {
   return openTreeQuestions(state, (run) => readStateIfExists(store, run))
 }
 
-/** For callers that have not read the run yet. */
+/** Sends a message to a run that the caller hasn't read. */
 export async function sendMessage(engine: Engine, run: string, message: InboxMessage, crew?: string): Promise<void> {
   await deliverMessage(engine, (await readRun(engine.store, run)).state, message, crew)
 }
 
-/** Somebody waits for it. */
+/** A caller is waiting, so an outage of the store is reported soon. */
 const brief = { limitMs: shortWaitMs }
 
-/** Posts, and records it at once when nobody holds the run; otherwise its holder does so before its next step. */
+/** Posts the message, and records it at once if the lease is free. Otherwise the holder does so before its next step. */
 async function deliverMessage(
   engine: Engine,
   state: RunState,
@@ -73,56 +70,56 @@ async function deliverMessage(
   crew: string | undefined,
 ): Promise<void> {
   checkReadable(state, crew)
-  const move = message.kind === 'requeue' ? undefined : await findMove(engine.store, state)
+  const move = message.type === 'requeue' ? undefined : await findMove(engine.store, state)
   if (move) throw runMoved(rootRunId(state.run), move)
-  // a process that was killed right after the cancellation did not get to them: cancelling again does the rest
-  if (message.kind === 'cancel' && state.status === 'cancelled')
-    await withBriefLease(engine, state.run, (unit) => cancelChildren(engine, unit, state))
+  // if a process was killed after cancelling the run but before its children, cancelling again does the rest
+  if (message.type === 'cancel' && state.status === 'cancelled')
+    await withBriefLease(engine, state.run, (tree) => cancelChildren(engine, tree, state))
   const posted = await post(engine, state.run, message)
   await recordMessages(engine, state.run, posted)
 }
 
 /**
- * A message posted while the lease was held could not be recorded by its sender, who relies on the holder: to be called
- * by a holder that has given it back, if there may be one for the run or those that work for it. Whether there was one.
+ * Records messages that arrived while the caller was releasing the lease: their senders saw it held, and rely on the
+ * holder. Returns whether there were any for the run or its child runs.
  */
 export async function recordLateMessages(engine: Engine, run: string): Promise<boolean> {
   try {
     const found = await runsWithMessages(engine.store, rootRunId(run))
     if (found.length === 0) return false
-    await withBriefLease(engine, run, (unit) => recordTree(engine, unit))
+    await withBriefLease(engine, run, (tree) => recordTree(engine, tree))
     return true
   } catch {
-    // whoever takes the run up next reads its inbox
+    // the next holder reads the inbox
     return false
   }
 }
 
 /**
- * Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came after
- * the run's end.
+ * Takes the lease, if it is free, only to record the inbox. RUN_ENDED when the message `posted` arrived after the run
+ * had ended.
  */
 export async function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
-  const left = await withBriefLease(engine, run, (unit) => recordInbox(engine, unit, run, posted))
+  const left = await withBriefLease(engine, run, (tree) => recordInbox(engine, tree, run, posted))
   if (left > 0) await recordLateMessages(engine, run)
 }
 
-/** Records what waits for runs that work for this one and aren't in progress. */
-export function recordChildMessages({ engine, tree: unit }: Hold): Promise<void> {
-  return unit.exclusively(async () => {
-    const found = (await runsWithMessages(engine.store, unit.lease.run)).filter((run) => !unit.isExecuting(run))
-    for (const run of found) await recordInbox(engine, unit, run)
-    // another of its runs may be the one that waited for this
-    if (found.length > 0) unit.noteMessages(found.length)
+/** Records the messages of child runs that aren't being executed. */
+export function recordChildMessages({ engine, tree }: Hold): Promise<void> {
+  return tree.exclusively(async () => {
+    const found = (await runsWithMessages(engine.store, tree.lease.run)).filter((run) => !tree.isExecuting(run))
+    for (const run of found) await recordInbox(engine, tree, run)
+    // another run of the tree may have been waiting for one of these messages
+    if (found.length > 0) tree.noteMessages(found.length)
   })
 }
 
-/** Records what waits for a run and its child runs, none of which is in progress. */
-export async function recordTree(engine: Engine, unit: LeasedTree): Promise<void> {
-  for (const run of await runsWithMessages(engine.store, unit.lease.run)) await recordInbox(engine, unit, run)
+/** Records the messages of a root and its child runs, none of which is being executed. */
+export async function recordTree(engine: Engine, tree: LeasedTree): Promise<void> {
+  for (const run of await runsWithMessages(engine.store, tree.lease.run)) await recordInbox(engine, tree, run)
 }
 
-/** Of a root and the runs that work for it, those that have something in their inbox and still take it. */
+/** The runs of a tree that have messages and have not ended. */
 async function runsWithMessages(store: Store, root: string): Promise<string[]> {
   const found: string[] = []
   for await (const { run, status } of allRows(store, { root }))
@@ -130,35 +127,35 @@ async function runsWithMessages(store: Store, root: string): Promise<string[]> {
   return found
 }
 
-async function recordInbox(engine: Engine, unit: LeasedTree, run: string, posted?: string): Promise<void> {
+async function recordInbox(engine: Engine, tree: LeasedTree, run: string, posted?: string): Promise<void> {
   const { store } = engine
-  const hold = openHold(engine, unit, await readRun(store, run), brief)
+  const hold = openHold(engine, tree, await readRun(store, run), brief)
   try {
     const over = isEnded(hold.state.status)
-    // a message that is still in the inbox came too late; one that isn't was recorded by somebody else
+    // a message that is still in the inbox came too late; otherwise the holder has recorded it
     if (over && (await store.inbox(run)).some(({ id }) => id === posted)) throw await runEndedError(engine, run)
     if (over) return
     const move = await findMove(store, hold.state)
-    if (!move && !unit.isExecuting(unit.lease.run)) await wakeRoot(engine, unit, run)
+    if (!move && !tree.isExecuting(tree.lease.run)) await wakeRoot(engine, tree, run)
     await drainInbox(hold, { edits: true, move })
-    if (hold.state.status === 'cancelled') await cancelChildren(engine, unit, hold.state)
+    if (hold.state.status === 'cancelled') await cancelChildren(engine, tree, hold.state)
   } finally {
     await hold.release()
   }
 }
 
 /**
- * The run at the top continues when something was recorded below it: its own journal says so, before the message leaves
- * the inbox, which wakes it until then.
+ * Makes a suspended root ready because a message for a child is about to be recorded. Written before the message leaves
+ * the inbox, because until then the message itself makes the root ready.
  */
-async function wakeRoot(engine: Engine, unit: LeasedTree, child: string): Promise<void> {
-  const root = openHold(engine, unit, await readRun(engine.store, unit.lease.run), brief)
+async function wakeRoot(engine: Engine, tree: LeasedTree, child: string): Promise<void> {
+  const root = openHold(engine, tree, await readRun(engine.store, tree.lease.run), brief)
   if (root.state.status === 'suspended' && !root.state.woken) await root.append([{ type: 'run.woken', child }])
   await root.release()
 }
 
-/** Short work under a lease that nobody has; how many messages wait when it is given back, 0 where somebody has it. */
-async function withBriefLease(engine: Engine, run: string, work: (unit: LeasedTree) => Promise<void>): Promise<number> {
+/** Calls `work` under the lease, unless it is held. Returns how many messages wait when the lease is released. */
+async function withBriefLease(engine: Engine, run: string, work: (tree: LeasedTree) => Promise<void>): Promise<number> {
   const { store, world } = engine
   const root = rootRunId(run)
   let left = 0
@@ -171,11 +168,11 @@ async function withBriefLease(engine: Engine, run: string, work: (unit: LeasedTr
     }
     try {
       const lease = await requestLease(world, () => store.acquire(run, world.owner, world.leaseMs))
-      const unit = openLeasedTree(engine, lease)
+      const tree = openLeasedTree(engine, lease)
       try {
-        await work(unit)
+        await work(tree)
       } finally {
-        left = await unit.release()
+        left = await tree.release()
       }
     } catch (error) {
       if (!RepriseError.isInstance(error) || error.code !== 'RUN_HELD') throw error

@@ -1,7 +1,6 @@
-// What a whole run may take: tokens, money and time. A budget is checked before each model call. When it is used up, a
-// question is asked, and the run continues from where it is when a person or a resume raises it. What the runs of its
-// tasks have taken counts while they are in progress, also while they wait: they stop where they are, and the run whose
-// budget it is asks the question.
+// The budget of a run: tokens, money and time. It is checked before each model call. When it is used up, the run asks a
+// question, and continues where it stopped when a person or a resume raises the budget. Child runs count towards it,
+// also while they are running or waiting; they stop where they are, and the run that has the budget asks the question.
 import { RepriseError } from '../../base/errors.ts'
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type QuestionState, type RunState } from '../../journal/state/state.ts'
@@ -15,10 +14,10 @@ import type { Life } from '../life.ts'
 import { costOfRun } from '../plan/estimate.ts'
 import { readStateIfExists } from '../read/read-run.ts'
 
-/** Thrown where a model was about to be called. */
+/** Thrown instead of calling a model. */
 export class LimitReached extends Error {
   readonly limit: Limit
-  /** The run whose budget it is, and what it has taken with the runs of its tasks. */
+  /** The run that has the budget, and what it has spent together with its child runs. */
   readonly run: string
   readonly spent: Usage
 
@@ -31,8 +30,8 @@ export class LimitReached extends Error {
 }
 
 /**
- * Rejects with LimitReached when the run, or one that it works for, has used up what it may take. Calls that are
- * already in progress may exceed it.
+ * Rejects with LimitReached when the budget of the run or one of its parents is used up. Calls that are already in
+ * progress may exceed it.
  */
 export async function checkBudget(life: Life): Promise<void> {
   const { state, crew, engine } = life
@@ -46,14 +45,14 @@ export async function checkBudget(life: Life): Promise<void> {
   await life.parent?.checkBudget()
 }
 
-/** Its own first, which includes what its finished children have taken. */
+/** The states of a run and its unfinished child runs, its own first. Finished child runs are included in `spent`. */
 export async function treeStates(store: Store, state: RunState, within: Life['childRuns']): Promise<RunState[]> {
   const under = await Promise.all(
     unfinishedCrews(state).map(async ({ child: run }) => {
       const read = within.has(run) ? undefined : await readStateIfExists(store, run)
-      // it may have been resumed meanwhile
+      // resumed by this process meanwhile
       const child = within.get(run) ?? read
-      // one that was never created, or was deleted, has taken nothing
+      // never created, or deleted
       if (!child) return []
       within.set(run, child)
       return treeStates(store, child, within)
@@ -62,7 +61,7 @@ export async function treeStates(store: Store, state: RunState, within: Life['ch
   return [state, ...under.flat()]
 }
 
-/** Up to now: while its children work, a run writes nothing. */
+/** Includes the time since the last entry: a run writes none while its child runs are executed. */
 function activeMs({ state, elapsedMs }: Life): number {
   return state.activeMs + elapsedMs()
 }
@@ -81,15 +80,14 @@ async function describeExceeded(
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
   const paid = costs.reduce(addCost, 0)
-  // a limit in money may come from an answer; in a crew or a resume, it would have been refused before anything was
-  // spent
+  // only a cost limit from an answer gets here: in a crew or a resume it is refused before anything is spent
   if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
   return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
 }
 
-/** Asks a person to raise the limit, unless that question is already open. True when it was raised at once. */
+/** Asks a person to raise the limit, unless that question is already open. True if `onQuestion` raised it at once. */
 export async function askToRaise(life: Life, path: string, reached: LimitReached): Promise<boolean> {
-  // a trial of a backtest asks nobody
+  // a trial of a backtest asks no questions
   if (life.state.effects === 'never')
     throw new RepriseError('TASK_FAILED', `it has used ${reached.message}`, { runId: life.state.run })
   await life.queue.budget(() => askForLimit(life, path, reached))
@@ -100,7 +98,7 @@ export async function askToRaise(life: Life, path: string, reached: LimitReached
 
 async function askForLimit(life: Life, path: string, reached: LimitReached): Promise<void> {
   if (openLimitQuestion(life.state) || isFailingAtLimit(life.state)) return
-  // a resume raises the budget of the run that it is called for, not those of the runs within it
+  // a resume cannot raise the budget of a child run
   const orResume = life.parent ? '' : '; or resume it with a higher budget'
   const question: Question = {
     id: life.questionId(),
@@ -117,13 +115,13 @@ function openLimitQuestion(state: RunState): Question | undefined {
   return [...state.unanswered].find(({ question }) => question.kind === 'limit')?.question
 }
 
-/** Why a person wants the run to end at its limit. */
+/** The reason of a person who let the run fail at its limit. */
 export function limitFailureReason(state: RunState): string | undefined {
   const answer = lastLimitQuestion(state)?.answer
   return answer?.decision === 'fail' ? answer.reason : undefined
 }
 
-/** Whether a person wants that, and it has not ended yet: one that is resumed after such an end asks again. */
+/** Whether the run is about to fail at its limit. If it is resumed after that failure, the question is asked again. */
 function isFailingAtLimit(state: RunState): boolean {
   const path = lastLimitQuestion(state)?.question.path ?? ''
   return limitFailureReason(state) !== undefined && state.attempts.get(path)?.status === 'open'

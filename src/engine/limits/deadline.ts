@@ -1,5 +1,5 @@
-// Waits with an end. A deadline's signal aborts when a time is up; unlike AbortSignal.timeout it keeps the process
-// alive until then: what it guards may be a promise that nothing else waits for.
+// Timeouts. Unlike AbortSignal.timeout, a deadline keeps the process alive until it ends, because the promise that it
+// guards may be the only thing left to wait for.
 
 export interface Deadline extends Disposable {
   /** Aborts with `outer`, or when the time is up. */
@@ -7,10 +7,7 @@ export interface Deadline extends Disposable {
   readonly over: boolean
 }
 
-/**
- * Without seconds, only `outer` counts. `lostMs` is time that does not count, as far as it is known by now: that in
- * which the store was away.
- */
+/** Without `seconds`, only `outer` counts. `lostMs` returns the time so far that doesn't count: outages of the store. */
 export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs: () => number = () => 0): Deadline {
   if (seconds === undefined) return { signal: outer, over: false, [Symbol.dispose]: () => {} }
   const controller = new AbortController()
@@ -18,7 +15,7 @@ export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs
   const ring = (): void => {
     const more = lostMs() - lost
     lost += more
-    // not too often while an outage lasts
+    // at least 100 ms, since the lost time keeps growing during an outage
     if (more > 0) timer = setTimeout(ring, Math.max(more, 100))
     else controller.abort(new Error(`the time of ${seconds} s is up`))
   }
@@ -32,11 +29,9 @@ export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs
   }
 }
 
-/**
- * Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not handle signals.
- */
+/** Rejects with the signal's reason as soon as it aborts, so that user code need not handle signals. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  // what has settled by then counts
+  // a promise that has already settled wins
   if (signal.aborted) return Promise.race([promise, Promise.reject(signal.reason as Error)])
   const { promise: first, resolve, reject } = Promise.withResolvers<T>()
   const onAbort = (): void => reject(signal.reason)

@@ -1,4 +1,4 @@
-// Requests per minute, counted in this process.
+// Limits of requests per minute (`maxRpm`), counted per process.
 import type { TaskDefinition, World } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { isTimeUp, TimeUp } from './slice.ts'
@@ -6,8 +6,8 @@ import { isTimeUp, TimeUp } from './slice.ts'
 const requests = new WeakMap<object, number[]>()
 
 /**
- * Waits until the agent, the crew and the crews it works for may make another request. TimeUp when that would take
- * longer than there is time.
+ * Waits until the agent, the crew and the crews of its parent runs may make another request. Rejects with TimeUp when
+ * the wait would outlast the slice.
  */
 export async function waitForTurn(
   { agent }: TaskDefinition,
@@ -20,16 +20,16 @@ export async function waitForTurn(
     if (maxRpm !== undefined) await takeSlot(tasks, maxRpm, world, signal, isTooLong)
 }
 
-/** Allows so many requests in any sixty seconds. TimeUp when the next one would have to wait too long. */
+/** Takes one of `perMinute` slots in any 60 seconds. Rejects with TimeUp when the wait would be too long. */
 export async function takeSlot(
-  of: object,
+  owner: object,
   perMinute: number,
   world: Pick<World, 'monotonic' | 'sleep'>,
   signal: AbortSignal,
   isTooLong: (ms: number) => boolean = () => false,
 ): Promise<void> {
-  const taken = requests.get(of) ?? []
-  requests.set(of, taken)
+  const taken = requests.get(owner) ?? []
+  requests.set(owner, taken)
   for (;;) {
     const now = world.monotonic()
     while (taken[0] !== undefined && taken[0] <= now - 60_000) taken.shift()

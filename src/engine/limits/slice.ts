@@ -1,34 +1,34 @@
-// The time that a process has for a run. It is looked at between two steps, never within one: what is being paid for is
-// recorded first. And only after a step: however short the slices are, each gets the run further.
+// The time slice that a process has for a run. It ends between two steps, never within one, so that a paid step is
+// always recorded; and only after a step of this slice, so that even the shortest slices make progress.
 import type { NewEntry } from '../../journal/entries.ts'
 import { isStep } from '../../journal/table/entry-table.ts'
 import type { World } from '../definition.ts'
 
-/** In ms since 1970, or whenever the signal aborts. */
+/** A time in ms since 1970, or when the signal aborts. */
 export type Until = number | AbortSignal
 
-/** Of a run and the runs that work for it. */
+/** Shared by a run and its child runs. */
 export interface Slice {
   readonly until: Until | undefined
-  /** A step was recorded in this life. */
+  /** A step was recorded in this slice. */
   stepped: boolean
-  /** Somebody has found that the time is up: nothing more is begun. */
+  /** The time is up: no further step starts. */
   over: boolean
 }
 
-/** Thrown between two steps. The run waits for a worker. */
+/** Thrown between two steps. The run is then queued for a worker. */
 export class TimeUp extends Error {}
 
 export function newSlice(until: Until | undefined): Slice {
   return { until, stepped: false, over: false }
 }
 
-/** To be told of everything that is recorded. */
+/** Call it with all recorded entries. */
 export function noteSteps(slice: Slice, entries: readonly NewEntry[]): void {
   slice.stepped ||= entries.some(isStep)
 }
 
-/** Whether to stop here, or would be after `ms` of waiting. Once it is, nobody who shares the slice begins anything. */
+/** Whether the time is up now, or would be after waiting `ms`. Once true, it stays true for all runs of the slice. */
 export function isTimeUp(slice: Slice, world: Pick<World, 'now'>, ms = 0): boolean {
   slice.over ||= slice.stepped && slice.until !== undefined && isPast(slice.until, world, ms)
   return slice.over

@@ -30,7 +30,7 @@ export async function askModel(work: ActiveAttempt): Promise<void> {
   await life.held()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations
-  using listener = life.engine.listeners?.speaker(path, life.state.seq)
+  using listener = life.engine.listeners?.streamReply(path, life.state.seq)
   // who listens hears a model after the entries before it
   if (listener?.listening()) await life.ready()
   try {

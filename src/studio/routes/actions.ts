@@ -123,7 +123,7 @@ export const actionRoutes: Routes<
       const row = await readRow(context, param('run'))
       const known = context.crews.get(row.crew)
       if (known) await known.crew.run(row.run).cancel(defined({ by }))
-      else await sendMessage(context.engine, row.run, { kind: 'cancel', ...defined({ by }) })
+      else await sendMessage(context.engine, row.run, { type: 'cancel', ...defined({ by }) })
       return { runId: row.run }
     },
   },

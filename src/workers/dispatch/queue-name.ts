@@ -4,7 +4,7 @@ import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
 /** Omitted in names. Raise it with the journal format until the first release, since older formats are not served. */
-const firstFormat = 3
+const firstFormat = 4
 
 /**
  * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, which nearly every queue allows. In other

@@ -274,7 +274,7 @@ describe('a tool changed between two lives:', () => {
     assert.equal(question?.kind, 'call')
     assert.match(
       question?.text ?? '',
-      /The answer to q1 cannot be used: there is no tool post; there is pay\. May post/,
+      /The answer to q1 cannot be used: there is no tool post; available tools: pay\. May post/,
     )
     const before = stage.posted.length
     await stage
@@ -296,7 +296,7 @@ describe('a tool changed between two lives:', () => {
     assert.equal(renamedTool.status, 'suspended')
     assert.match(
       renamedTool.questions[0]?.text ?? '',
-      /The answer to q1 cannot be used: there is no tool post; there is pay/,
+      /The answer to q1 cannot be used: there is no tool post; available tools: pay/,
     )
     const code = stage.code({ postName: 'pay', was: 'post', approval: true })
     await code.run('r').answer(renamedTool.questions[0]?.id ?? '', { decision: 'approve' })

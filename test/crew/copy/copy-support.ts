@@ -57,11 +57,11 @@ export async function everyKind(store: Store): Promise<void> {
   await crew.kickoff({ id: 'told' })
   await store.post(
     'told',
-    message('edit:1', JSON.stringify({ kind: 'edit', task: 'plan', raw: 'x', structured: false })),
+    message('edit:1', JSON.stringify({ type: 'edit', task: 'plan', raw: 'x', structured: false })),
   )
   await store.post('told/settle#1', message('odd'))
   await crew.enqueue({ id: 'queued and told' })
-  await store.post('queued and told', message('cancel:1', JSON.stringify({ kind: 'cancel' })))
+  await store.post('queued and told', message('cancel:1', JSON.stringify({ type: 'cancel' })))
   await crew.kickoff({ id: 'long' })
   await lengthen(store, 'long', 210)
   await lengthen(store, 'long/settle#1', 210)

@@ -170,7 +170,7 @@ test('a requeue sent before the move does not undo it', async () => {
   const { from } = copyPlaces(source, target)
   const { to } = { to: target.url }
   for (const [index, move] of [undefined, { to }, { to: 'sqlite:elsewhere.db', arrived: true }].entries()) {
-    await source.post('c', message(`requeue:${index}`, JSON.stringify({ kind: 'requeue', move })))
+    await source.post('c', message(`requeue:${index}`, JSON.stringify({ type: 'requeue', move })))
     await recordMessages(from, 'c')
     assert.equal((await crew.run('c').view()).status, 'stopped')
   }
@@ -181,7 +181,7 @@ test('a copy records waiting messages first, and passes on a message that arrive
   const source = newStore()
   const target = newStore()
   await everyKind(source)
-  const late = message('edit:late', JSON.stringify({ kind: 'edit', task: 'plan', raw: 'late', structured: false }))
+  const late = message('edit:late', JSON.stringify({ type: 'edit', task: 'plan', raw: 'late', structured: false }))
   const slow: Store = {
     ...target,
     async create(row, ...rest) {

@@ -33,7 +33,7 @@ async function readyRun(store: Store, id: string): Promise<void> {
   await store.post(id, edit)
 }
 
-const edit = message('edit:1', JSON.stringify({ kind: 'edit', task: 'plan', raw: 'x', structured: false }))
+const edit = message('edit:1', JSON.stringify({ type: 'edit', task: 'plan', raw: 'x', structured: false }))
 
 /**
  * Whether the target has the run's first entries byte for byte. The entries that park the run are only in the source.

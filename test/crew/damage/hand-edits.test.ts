@@ -209,11 +209,11 @@ test('a malformed message written into the inbox by hand is refused, and the run
   const { crew } = stage
   await crew.kickoff({ id: 'r', through: 'a' })
   const messages = [
-    { kind: 'edit', task: 'b', raw: 5, structured: true, type: 'run.completed' },
-    { kind: 'edit', task: null, raw: 'x', structured: false },
-    { kind: 'invalidate', task: 'b', by: {} },
-    { kind: 'answer', question: 'q1', answer: 5 },
-    { kind: 'constructor' },
+    { type: 'edit', task: 'b', raw: 5, structured: true, path: 'a' },
+    { type: 'edit', task: null, raw: 'x', structured: false },
+    { type: 'invalidate', task: 'b', by: {} },
+    { type: 'answer', question: 'q1', answer: 5 },
+    { type: 'constructor' },
     null,
     5,
   ]

@@ -290,8 +290,8 @@ describe('a run that', () => {
 test('model text never arrives before the entries that precede its call', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
-  using speaker = listeners.speaker('note#1/1', 2)
-  speaker.onDelta('text', 'Once')
+  using live = listeners.streamReply('note#1/1', 2)
+  live.onDelta('text', 'Once')
   assert.deepEqual([...listener.deltas(1)], [])
   assert.deepEqual([...listener.deltas(2)].map(shown), ['Once'])
 })
@@ -299,15 +299,15 @@ test('model text never arrives before the entries that precede its call', () => 
 test('a failed second try that was not received is not retracted', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
-  using speaker = listeners.speaker('note#1/1', 2)
+  using live = listeners.streamReply('note#1/1', 2)
   const heard: string[] = []
   const hear = (): void => void heard.push(...[...listener.deltas(2)].map(shown))
-  speaker.onDelta('text', 'Once')
+  live.onDelta('text', 'Once')
   hear()
-  speaker.reset()
+  live.reset()
   hear()
-  speaker.onDelta('text', 'Twice')
-  speaker.reset()
+  live.onDelta('text', 'Twice')
+  live.reset()
   hear()
   assert.deepEqual(heard, ['Once', '(reset)'])
 })
@@ -315,12 +315,12 @@ test('a failed second try that was not received is not retracted', () => {
 test('a model that streams without a pause does not delay other entries', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
-  using speaker = listeners.speaker('note#1/1', 2)
-  speaker.onDelta('text', 'Once')
+  using live = listeners.streamReply('note#1/1', 2)
+  live.onDelta('text', 'Once')
   let passes = 0
   for (const _ of listener.deltas(2)) {
     passes++
-    speaker.onDelta('text', ' and again')
+    live.onDelta('text', ' and again')
   }
   assert.equal(passes, 1)
 })
@@ -354,8 +354,8 @@ test('an unknown option of events is refused with the likeliest known one', asyn
 test('streamed text is kept only until it is recorded, however slow a listener is', () => {
   const listeners = createListeners()
   const listener = listeners.listen(() => {}, false)
-  using speaker = listeners.speaker('note#1/1', 2)
-  speaker.onDelta('text', 'Once ')
+  using live = listeners.streamReply('note#1/1', 2)
+  live.onDelta('text', 'Once ')
   const reply = replyOf('Once more.')
   listeners.appended([reply])
   assert.deepEqual([...listener.deltas(2)], [])
@@ -367,10 +367,10 @@ describe('a reply read from the store before its append returns', () => {
   test('is received once by a listener who has its beginning', () => {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
-    using speaker = listeners.speaker('note#1/1', 2)
-    speaker.onDelta('text', 'Once ')
+    using live = listeners.streamReply('note#1/1', 2)
+    live.onDelta('text', 'Once ')
     const heard = [...listener.deltas(2)].map(shown)
-    speaker.onDelta('text', 'more.')
+    live.onDelta('text', 'more.')
     heard.push(...[...listener.before(replyOf('Once more.'))].map(shown))
     heard.push(...[...listener.deltas(3)].map(shown))
     assert.deepEqual(heard, ['Once ', 'more.'])
@@ -379,8 +379,8 @@ describe('a reply read from the store before its append returns', () => {
   test('is received once, before its entry, by a listener who has nothing of it', () => {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
-    using speaker = listeners.speaker('note#1/1', 2)
-    speaker.onDelta('text', 'Once more.')
+    using live = listeners.streamReply('note#1/1', 2)
+    live.onDelta('text', 'Once more.')
     assert.deepEqual([...listener.before(replyOf('Once more.'))].map(shown), ['Once more.'])
     assert.deepEqual([...listener.deltas(3)].map(shown), [])
   })
@@ -388,8 +388,8 @@ describe('a reply read from the store before its append returns', () => {
   test('does not hide the text of the same call when it is made again', () => {
     const listeners = createListeners()
     const listener = listeners.listen(() => {}, false)
-    using speaker = listeners.speaker('note#1/1', 4)
-    speaker.onDelta('text', 'Again.')
+    using live = listeners.streamReply('note#1/1', 4)
+    live.onDelta('text', 'Again.')
     // an earlier entry, whose task a person undid by hand
     assert.deepEqual([...listener.before(replyOf('Once more.'))].map(shown), [])
     assert.deepEqual([...listener.deltas(4)].map(shown), ['Again.'])

@@ -118,7 +118,7 @@ test('an unread message to a cancelled crew does not keep a worker busy', async 
   await store.post('r/mid#1/deep#1', {
     id: 'm',
     at: new Date().toISOString(),
-    body: '{"kind":"invalidate","task":"sum"}',
+    body: '{"type":"invalidate","task":"sum"}',
   })
   await mid.run('r/mid#1').cancel()
   assert.deepEqual(await store.inbox('r/mid#1/deep#1'), [])
@@ -140,7 +140,7 @@ test('a message during the cancellation of a crew does not make its run ready', 
   const crew = new Crew({ name: 'top', tasks: [new Task({ name: 'mid', crew: mid })], store, logger: quiet })
   await crew.kickoff({ id: 'r' })
   const deep = 'r/mid#1/deep#1'
-  const late = { id: 'm', at: new Date().toISOString(), body: '{"kind":"invalidate","task":"sum"}' }
+  const late = { id: 'm', at: new Date().toISOString(), body: '{"type":"invalidate","task":"sum"}' }
   const racing: Store = {
     ...store,
     async inbox(run) {

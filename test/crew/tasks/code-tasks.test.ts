@@ -272,7 +272,7 @@ describe('a function task with a human review', () => {
         return { decision: 'replace', output: asked.length === 1 ? 'b' : { order: ['b'] } }
       },
     })
-    assert.match(asked[1] ?? '', /^What you gave does not fit: /)
+    assert.match(asked[1] ?? '', /^Your replacement does not fit: /)
     assert.deepEqual(result.task('rank').output, { order: ['b'] })
   })
 

@@ -300,7 +300,7 @@ describe('a task with a human review', () => {
     await crew.kickoff({ id: 'r' })
     await crew.run('r').answer('q1', { decision: 'replace', output: { sum: 'two' } })
     const again = await crew.resume('r')
-    assert.match(again.questions[0]?.text ?? '', /What you gave does not fit: sum/)
+    assert.match(again.questions[0]?.text ?? '', /Your replacement does not fit: sum/)
     await crew.run('r').answer('q2', { decision: 'replace', output: { sum: 2 } })
     assert.deepEqual((await crew.resume('r')).output, { sum: 2 })
     const failing = noting({ task: { humanInput: true } })
