@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Question } from 'reprise'
 import type { Entry } from '../../src/journal/entries.ts'
 import { taskInPath } from '../../src/journal/paths.ts'
-import { opening, shownOf } from '../../src/engine/model/conversation.ts'
+import { openingText, visibleConversation } from '../../src/engine/model/conversation.ts'
 import { openQuestions } from '../../src/journal/state/open-questions.ts'
 import { replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
@@ -421,7 +421,7 @@ function repliesIn({ state }: Journal): string[] {
     const behind = asked.slice(covered.length)
     return [
       ...covered.map((_, index) => stepName(first, corrections, index + 1)),
-      ...behind.map((_, index) => stepName(opening(shownOf(state, attempt)), corrections, index + 1)),
+      ...behind.map((_, index) => stepName(openingText(visibleConversation(state, attempt)), corrections, index + 1)),
     ]
   })
 }

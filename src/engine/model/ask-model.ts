@@ -1,6 +1,5 @@
-// One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told
-// about the steps so far, the inbox is read, and budget and rate are checked: this is where a run can stop without
-// losing anything that was paid for.
+// One model call of an attempt, from its recorded conversation to its recorded reply. Before the call, step callbacks
+// are called, the inbox is read, and time, budget and rate are checked: here a run can stop without losing a paid step.
 import { defined } from '../../base/defined.ts'
 import { turnPath } from '../../journal/paths.ts'
 import type { SentRequest } from '../../journal/state/state.ts'
@@ -19,7 +18,7 @@ import { callOnStep } from '../run/call-back.ts'
 import { conversation } from './conversation.ts'
 import { lastTurn } from './engine-prompts.ts'
 
-/** TimeUp and LimitReached before anything is sent; MODEL_FAILED, which is recorded. */
+/** Rejects with TimeUp or LimitReached before anything is sent, and with MODEL_FAILED after recording it. */
 export async function askModel(work: ActiveAttempt): Promise<void> {
   const { life, task, attempt, signal } = work
   checkTime(life)
@@ -31,7 +30,7 @@ export async function askModel(work: ActiveAttempt): Promise<void> {
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations
   using listener = life.engine.listeners?.streamReply(path, life.state.seq)
-  // who listens hears a model after the entries before it
+  // listeners get the earlier entries before the first delta, so these must be on disk
   if (listener?.listening()) await life.ready()
   try {
     const request = await requestOf(work, last, listener)
@@ -63,12 +62,12 @@ async function requestOf(
   const { store, world } = life.engine
   const messages = conversation(life.state, attempt)
   const before = attempt.turns.at(-1)
-  // a provider that is not done must find its own words last
-  const hurries = last && before !== undefined && !before.reply.paused
+  // a paused reply must stay the last message, so that the provider can continue it
+  const addsLastTurn = last && before !== undefined && !before.reply.paused
   return {
     model: modelFor(task, request),
     instructions: request.instructions,
-    messages: hurries ? [...messages, { role: 'user', text: lastTurn }] : messages,
+    messages: addsLastTurn ? [...messages, { role: 'user', text: lastTurn }] : messages,
     files: await readFiles(store, life.state.run, messages),
     tools: toolsFor(work),
     toolChoice: last ? 'none' : 'auto',
@@ -84,7 +83,7 @@ async function requestOf(
   }
 }
 
-/** In a run that must change nothing outside, without those that the provider executes and that do more than read. */
+/** With `effects: 'never'`, leaves out tools that the provider executes and that do more than read. */
 function toolsFor(work: ActiveAttempt): ModelRequest['tools'] {
   const { life, task, attempt } = work
   const tools = attempt.request.tools.map((tool) => restoreArgs(tool, task.tools))
@@ -98,7 +97,7 @@ function toolsFor(work: ActiveAttempt): ModelRequest['tools'] {
   })
 }
 
-/** A provider says with every reply which parts of the request it cannot do. */
+/** Providers repeat their warnings about unsupported settings with every reply. */
 function warnOnce({ life, task }: ActiveAttempt, warning: string): void {
   const words = `task ${task.name}: ${warning}`
   if (life.warned.has(words)) return
@@ -106,9 +105,7 @@ function warnOnce({ life, task }: ActiveAttempt, warning: string): void {
   life.crew.logger.warn(words)
 }
 
-/**
- * The code's own model, or, where the code has changed and the attempt continues as it was, the one that was pinned.
- */
+/** The model of the code, or the pinned model if the code has changed since the attempt was started. */
 function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['agent']['model'] {
   const { model } = task.agent
   if (modelName(model) === request.model) return model
@@ -116,7 +113,7 @@ function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['a
     checkModel(request.model)
     return request.model
   } catch {
-    // a model object that only the old code had
+    // the pinned name belongs to a model object of the old code
     return model
   }
 }

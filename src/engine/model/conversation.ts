@@ -1,5 +1,5 @@
-// The messages of an attempt, made only from its pinned request, its recorded turns and its recorded summaries: the
-// same in every process.
+// The messages of an attempt, derived only from its pinned request, its recorded turns and its recorded summaries, so
+// that every process sends the same messages.
 import { defined } from '../../base/defined.ts'
 import type {
   AttemptState,
@@ -15,42 +15,42 @@ import { renderText } from '../../journal/pinned.ts'
 import { clip } from '../../text/clip.ts'
 import { summaryMessage } from './engine-prompts.ts'
 
-/** One turn with all its results, or what was said to the model when an answer was sent back. Never split. */
+/** One turn with all its tool results, or the message that sent an answer back. Never split. */
 export interface Piece {
   readonly turn?: TurnState
   readonly messages: readonly ChatMessage[]
 }
 
-/** What a model is shown: the first message, a summary of what is covered, and the rest as it was. */
-export interface Shown {
+/** The conversation as the model sees it: the first message, a summary of the covered pieces, and the other pieces. */
+export interface VisibleConversation {
   readonly first: string
-  /** What the first message refers to. */
+  /** The files of the first message. */
   readonly files: AttemptState['request']['files']
   readonly summary?: SummaryState
   readonly covered: readonly Piece[]
   readonly rest: readonly Piece[]
 }
 
-/** What the model is sent. */
+/** The messages that are sent to the model. */
 export function conversation(state: RunState, attempt: AttemptState): ChatMessage[] {
-  const shown = shownOf(state, attempt)
-  const [next, ...others] = shown.rest.flatMap((piece) => piece.messages)
-  const text = opening(shown)
-  // some servers refuse two messages of the user in a row
-  if (shown.summary && next?.role === 'user') return [opened(`${text}\n\n${next.text}`, shown), ...others]
-  return [opened(text, shown), ...(next ? [next] : []), ...others]
+  const visible = visibleConversation(state, attempt)
+  const [next, ...others] = visible.rest.flatMap((piece) => piece.messages)
+  const text = openingText(visible)
+  // some servers refuse two consecutive user messages
+  if (visible.summary && next?.role === 'user') return [firstMessage(`${text}\n\n${next.text}`, visible), ...others]
+  return [firstMessage(text, visible), ...(next ? [next] : []), ...others]
 }
 
-/** Everything that was said, whatever part of it the model was shown. */
+/** All messages, including those that a summary replaces for the model. */
 export function wholeConversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const whole = wholeOf(state, attempt)
-  return [opened(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
+  return [firstMessage(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
 }
 
 /**
- * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which
- * entry of the new run holds a text. Undefined where no model was asked, where it is no longer known, and where it is
- * longer than an entry takes beside the output: it is for people to look at, and the run of the task still has it.
+ * The conversation that made the output of a task, for a run that inherits the output. `places`: the entry of the new
+ * run that holds a text. Undefined if no model was called, or if the conversation is not known or too long for an entry
+ * that also holds the output: it is only for people to read, and the original run still has it.
  */
 export function conversationFor(
   state: RunState,
@@ -62,7 +62,7 @@ export function conversationFor(
   return whole && lengthUpTo(limit, [task.output, whole.first, ...whole.rest]) < limit ? whole : undefined
 }
 
-/** Characters of JSON, counted until there are so many: all of them may be more than a string can have. */
+/** The length of the values as JSON, counted up to `limit`: the whole may be longer than a string can be. */
 function lengthUpTo(limit: number, values: readonly unknown[]): number {
   // the other fields of an entry
   let length = 10_000
@@ -83,7 +83,7 @@ function wholeFor(state: RunState, task: TaskState, places: ReadonlyMap<string, 
   return { first: movePinned(message, state, places), ...defined({ files }), rest }
 }
 
-/** The same text in the other run. Texts that none of its entries holds are written out. */
+/** Translates references to outputs into those of the other run. Texts that none of its entries holds are inlined. */
 function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyMap<string, number>): PinnedText {
   return pieces.map((piece) => {
     if (typeof piece === 'string') return piece
@@ -93,32 +93,32 @@ function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyM
   })
 }
 
-/** What was said to make a task's output, in whatever run that was; or what was said in this one so far. */
+/** The conversation that made a task's output, in whatever run; without an output, the conversation so far. */
 export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}
-    return first ? [opened(renderText(first, state.outputs), { files }), ...(rest ?? [])] : []
+    return first ? [firstMessage(renderText(first, state.outputs), { files }), ...(rest ?? [])] : []
   }
   const attempt = state.attempts.get(task.attempts.at(-1) ?? '')
   return attempt?.pinned ? wholeConversation(state, attempt) : []
 }
 
-function opened(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
+function firstMessage(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
   return { role: 'user', text, ...defined({ files }) }
 }
 
-/** The newest summary covers what the older ones did. One whose last turn was removed by hand is ignored. */
-export function shownOf(state: RunState, attempt: AttemptState): Shown {
+/** The newest summary includes the older ones. A summary whose last turn was removed by hand is ignored. */
+export function visibleConversation(state: RunState, attempt: AttemptState): VisibleConversation {
   const { first, files, pieces, summary } = wholeOf(state, attempt)
   const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
   if (!summary || last < 0) return { first, files, covered: [], rest: pieces }
   return { first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
 }
 
-/** The first message, with what replaces the pieces that are no longer shown. */
-export function opening({ first, summary, covered }: Shown): string {
+/** The text of the first message, with the summary that replaces the covered pieces. */
+export function openingText({ first, summary, covered }: VisibleConversation): string {
   if (!summary) return first
-  const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(didSomething)
+  const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(mustBeRemembered)
   return `${first}\n\n${summaryMessage(summary.text, calls.map(callLine))}`
 }
 
@@ -129,7 +129,7 @@ interface Whole {
   readonly summary: SummaryState | undefined
 }
 
-/** An attempt that continues another one begins with all of that one's messages, and with why it was sent back. */
+/** An attempt that continues another begins with its messages and the reason why its answer was sent back. */
 function wholeOf(state: RunState, attempt: AttemptState): Whole {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   const before: Whole =
@@ -145,21 +145,18 @@ function addPiece(whole: Whole, piece: Piece): Whole {
 }
 
 function turnMessages(turn: TurnState): ChatMessage[] {
-  const said: ChatMessage = { role: 'assistant', parts: turn.reply.parts }
-  if (turn.calls.length === 0) return [said]
+  const reply: ChatMessage = { role: 'assistant', parts: turn.reply.parts }
+  if (turn.calls.length === 0) return [reply]
   const results = turn.calls.map((call) => ({
     id: call.request.id,
     tool: call.request.tool,
     outcome: call.outcome ?? { error: 'this call was not made' },
   }))
-  return [said, { role: 'tool', results }]
+  return [reply, { role: 'tool', results }]
 }
 
-/**
- * Calls that a model must not forget, whatever its summary says: those that may have changed something, and what people
- * decided.
- */
-function didSomething({ effect, source }: CallState): boolean {
+/** Calls that are listed besides the summary: those that may have changed something, and those that people decided. */
+function mustBeRemembered({ effect, source }: CallState): boolean {
   return effect === 'once' || effect === 'idempotent' || (source !== undefined && source !== 'cached')
 }
 

@@ -1,5 +1,5 @@
-// What an attempt is pinned to. Outputs of earlier tasks in its first message are referred to by their entry and a
-// digest, so that a run of many tasks does not write each output again for every task that follows.
+// Pins an attempt to its request. Outputs of earlier tasks in the first message are stored as references (entry and
+// digest), so that a run with many tasks does not store each output again for every later task.
 import { defined } from '../../base/defined.ts'
 import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
@@ -23,12 +23,12 @@ export function pinRequest(task: TaskDefinition, state: RunState, now: Date): Pi
   }
 }
 
-/** At their end, so that what does not change with the day comes first: providers cache by it. */
+/** Appends the date. At the end, because providers cache by prefix. */
 export function dated(instructions: string, { dateWords }: AgentDefinition, now: Date): string {
   return dateWords ? `${instructions}\n\n${dateWords(now)}` : instructions
 }
 
-/** By name, so that their order in the code does not matter. */
+/** Sorted by name, so that their order in the code does not matter. */
 export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] {
   return tools
     .map(({ name, description, schema, provider, options }) => ({

@@ -1,62 +1,60 @@
-// Conversations that outgrow the model's window. The older part is summarised by the agent's own model, in an attempt
-// within the last turn that the summary covers (`note#1/7/summary#1`), and the summary is journaled before it is used:
-// so every later process sends the same shortened conversation, and none pays for the summary again. It changes nothing
-// that was recorded.
+// Summarises conversations that outgrow the model's context window. The agent's own model summarises the older part, in
+// an attempt within the last turn that the summary covers (`note#1/7/summary#1`). The summary is journaled before it is
+// used, so that every later process sends the same shortened conversation and none pays for the summary again. Recorded
+// turns stay as they are.
 import type { PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import { replyText, type AttemptState, type TurnState } from '../../journal/state/state.ts'
 import { isModelFailure } from '../../models/model-failure.ts'
-import { opening, shownOf, type Piece, type Shown } from './conversation.ts'
+import { openingText, visibleConversation, type Piece, type VisibleConversation } from './conversation.ts'
 import type { ActiveAttempt } from '../life.ts'
 import { failTask } from '../task/fail-task.ts'
 import { askModel } from './ask-model.ts'
 import { summariseInstructions, summariseMessage } from './engine-prompts.ts'
 import { transcript } from './transcript.ts'
 
-/** Where a process that died had started to summarise. */
-export function begunSummary({ life, attempt }: ActiveAttempt): TurnState | undefined {
-  const { rest } = shownOf(life.state, attempt)
+/** The last turn of a summary that was started but not recorded, since its process died. */
+export function unfinishedSummary({ life, attempt }: ActiveAttempt): TurnState | undefined {
+  const { rest } = visibleConversation(life.state, attempt)
   return rest.findLast(({ turn }) => turn && life.state.attempts.has(summaryPath(turn, 1)))?.turn
 }
 
-/** The turn up to which the conversation must be summarised to leave room for more, when it is longer than `limit`. */
-export function overflowing({ life, attempt }: ActiveAttempt, limit: number): TurnState | undefined {
-  const { rest, fixed, summaryTokens, scale } = measure(shownOf(life.state, attempt), attempt)
-  // when the task's texts alone fill the window, that must not lead to a summary in every turn
+/** If the conversation is longer than `limit`, the last turn to summarise, so that half of the room becomes free. */
+export function lastTurnOverLimit({ life, attempt }: ActiveAttempt, limit: number): TurnState | undefined {
+  const { rest, fixed, summaryTokens, scale } = measure(visibleConversation(life.state, attempt), attempt)
+  // at least a quarter: otherwise long task texts would cause a summary in every turn
   const room = Math.max(limit - fixed * scale, limit / 4)
   const grown = (summaryTokens + sum(rest.map(sizeOf))) * scale
   return grown > room ? lastNotKept(rest, room / 2 / scale) : undefined
 }
 
-/**
- * The turn up to which to summarise a conversation that the provider calls too long, if there is anything to summarise.
- */
-export function tooMuch({ life, attempt }: ActiveAttempt): TurnState | undefined {
-  const { rest } = shownOf(life.state, attempt)
+/** The last turn to summarise when the provider refuses the conversation as too long. */
+export function lastTurnToShorten({ life, attempt }: ActiveAttempt): TurnState | undefined {
+  const { rest } = visibleConversation(life.state, attempt)
   return lastNotKept(rest, sum(rest.map(sizeOf)) / 4)
 }
 
-/** Keeps as many of the newest pieces whole as fit. */
+/** Keeps as many of the newest pieces as fit into `tokens`. */
 function lastNotKept(pieces: readonly Piece[], tokens: number): TurnState | undefined {
   let kept = 0
   return pieces.findLast((piece) => {
     kept += sizeOf(piece)
-    // the result of a provider's own call may come in the next turn, and belongs to it
+    // don't separate a paused reply from the next turn, which may hold the result of a provider's call
     return kept > tokens && piece.turn !== undefined && !piece.turn.reply.paused
   })?.turn
 }
 
-interface Measured extends Shown {
-  /** Tokens of what no summary can shorten. */
+interface MeasuredConversation extends VisibleConversation {
+  /** Tokens that no summary can shorten: instructions, tools, the first message. */
   readonly fixed: number
-  /** Tokens of the summary so far. */
+  /** Tokens of the current summary. */
   readonly summaryTokens: number
-  /** How many times more tokens the provider counts than are estimated here. */
+  /** Tokens counted by the provider per token estimated here. */
   readonly scale: number
 }
 
-/** Of one summary. Each try is given half of what the previous one was given. */
+/** Tries per summary. Each try gets half as much of the conversation as the previous one. */
 const mostTries = 6
 
 export async function summarise(work: ActiveAttempt, through: TurnState): Promise<void> {
@@ -68,10 +66,10 @@ export async function summarise(work: ActiveAttempt, through: TurnState): Promis
       if (summary.turns.length === 0) await askModel({ ...work, attempt: summary })
     } catch (error) {
       if (!isModelFailure(error) || !error.tooLong || number === mostTries) throw error
-      await begin(work, through, number + 1)
+      await startSummary(work, through, number + 1)
       continue
     }
-    const text = textOf(summary)
+    const text = summaryText(summary)
     if (text !== '') {
       await life.append([{ type: 'context.summarised', path: attempt.path, through: through.path, summary: text }])
       return
@@ -82,31 +80,31 @@ export async function summarise(work: ActiveAttempt, through: TurnState): Promis
   }
 }
 
-/** The newest one, unless it failed. */
+/** The newest attempt, or a new one if it failed. */
 async function currentSummary(work: ActiveAttempt, through: TurnState): Promise<AttemptState> {
   const { attempts } = work.life.state
   let number = 0
   while (attempts.has(summaryPath(through, number + 1))) number += 1
   const newest = attempts.get(summaryPath(through, number))
-  if (newest && (newest.turns.length === 0 || textOf(newest) !== '' || number === mostTries)) return newest
-  return begin(work, through, number + 1)
+  if (newest && (newest.turns.length === 0 || summaryText(newest) !== '' || number === mostTries)) return newest
+  return startSummary(work, through, number + 1)
 }
 
-function textOf({ turns }: AttemptState): string {
+function summaryText({ turns }: AttemptState): string {
   const last = turns.at(-1)
   return last ? replyText(last.reply).trim() : ''
 }
 
-async function begin(
+async function startSummary(
   { life, task, attempt }: ActiveAttempt,
   through: TurnState,
   number: number,
 ): Promise<AttemptState> {
   const path = summaryPath(through, number)
-  const shown = measure(shownOf(life.state, attempt), attempt)
-  const { first, summary, rest, scale } = shown
-  const total = (shown.fixed + shown.summaryTokens + sum(rest.map(sizeOf))) * scale
-  // what does not fit as it is does not fit as a transcript either
+  const measured = measure(visibleConversation(life.state, attempt), attempt)
+  const { first, summary, rest, scale } = measured
+  const total = (measured.fixed + measured.summaryTokens + sum(rest.map(sizeOf))) * scale
+  // the transcript must be shorter than the conversation that didn't fit
   const budget =
     (task.agent.contextTokens === undefined ? total / 2 : task.agent.contextTokens * 0.75) / 2 ** (number - 1)
   const covered = rest.slice(0, rest.findIndex(({ turn }) => turn === through) + 1)
@@ -120,7 +118,7 @@ async function begin(
     instructions: summariseInstructions(words),
     message: [summariseMessage(texts.task, summary?.text, texts.done)],
     tools: [],
-    // those of the conversation that continues, whatever the code says now
+    // as pinned, even if the code has changed
     model: attempt.request.model,
     settings: attempt.request.settings,
   }
@@ -135,24 +133,24 @@ function summaryPath(turn: TurnState, number: number): string {
 
 const charactersPerToken = 4
 
-/** An estimate, until the provider has counted: then its number for the last turn shows how far off the estimate is. */
-function measure(shown: Shown, { request }: AttemptState): Measured {
-  const { first, summary, rest } = shown
+/** Estimates tokens, corrected by the provider's own count for the last turn, if there is one. */
+function measure(visible: VisibleConversation, { request }: AttemptState): MeasuredConversation {
+  const { first, summary, rest } = visible
   const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', first])
-  const summaryTokens = summary ? tokensIn(opening(shown)) - tokensIn(first) : 0
+  const summaryTokens = summary ? tokensIn(openingText(visible)) - tokensIn(first) : 0
   const index = rest.findLastIndex(({ turn }) => turn !== undefined)
   const last = rest[index]?.turn
-  // a turn from before the summary was sent more than is sent now
-  if (!last || (summary && summary.seq > last.reply.seq)) return { ...shown, fixed, summaryTokens, scale: 1 }
-  const seen = fixed + summaryTokens + sum(rest.slice(0, index).map(sizeOf))
-  return { ...shown, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / seen) }
+  // the count of a turn before the summary refers to a longer conversation
+  if (!last || (summary && summary.seq > last.reply.seq)) return { ...visible, fixed, summaryTokens, scale: 1 }
+  const sent = fixed + summaryTokens + sum(rest.slice(0, index).map(sizeOf))
+  return { ...visible, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / sent) }
 }
 
 function sizeOf({ messages }: Piece): number {
   return tokensIn(messages)
 }
 
-/** Of files, providers count what is on them and not how long they are. */
+/** Leaves out the bytes of files: providers count their content, not their length. */
 function tokensIn(value: unknown): number {
   const text = JSON.stringify(value, (key, member: unknown) => (key === 'base64' ? '' : member))
   return text.length / charactersPerToken

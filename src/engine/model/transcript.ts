@@ -1,11 +1,11 @@
-// What an agent has said, done and been told, as a text for the model that summarises it.
+// A conversation as text, for the model that summarises it.
 import type { ChatMessage } from '../../journal/entries.ts'
 import type { ToolOutcome } from '../../journal/state/state.ts'
 import { clip, longestThatFits } from '../../text/clip.ts'
 
 type Line = readonly [label: string, text: string]
 
-/** The task and the messages after it, in about so many characters; the longest texts lose their middle. */
+/** The task and the messages after it, in about `characters` characters. The longest texts lose their middle. */
 export function transcript(
   task: string,
   messages: readonly ChatMessage[],
@@ -36,7 +36,7 @@ function linesOf(message: ChatMessage): Line[] {
             return [[`${part.tool} ${part.failed ? 'failed' : 'returned'}:`, JSON.stringify(part.result)]]
           case 'file':
             return part.thought ? [] : [['The agent made a file:', part.mediaType]]
-          // its thoughts show in what it did, and half of them are encrypted
+          // reasoning is partly encrypted, and its results show in the other parts
           case 'reasoning':
           case 'source':
           case 'custom':
@@ -44,17 +44,17 @@ function linesOf(message: ChatMessage): Line[] {
         }
       })
     case 'tool':
-      return message.results.map(({ tool, outcome }): Line => [`${tool} ${verb(outcome)}`, wordsOf(outcome)])
+      return message.results.map(({ tool, outcome }): Line => [`${tool} ${outcomeVerb(outcome)}`, outcomeText(outcome)])
   }
 }
 
-function verb(outcome: ToolOutcome): string {
+function outcomeVerb(outcome: ToolOutcome): string {
   if ('result' in outcome) return 'returned:'
   if ('error' in outcome) return 'failed:'
   return 'denied' in outcome ? 'was not called, a person denied it:' : 'was called, its result cannot be read:'
 }
 
-function wordsOf(outcome: ToolOutcome): string {
+function outcomeText(outcome: ToolOutcome): string {
   const [value] = Object.values(outcome) as unknown[]
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
