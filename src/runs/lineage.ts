@@ -2,7 +2,7 @@
 // related to the runs made from that one. People write rows too (copied files, imported runs), so no walk relies on
 // them to end: no run is entered twice, and a lineage over the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
-import { isMadeFrom } from '../engine/read/incarnation.ts'
+import { isForkedFrom } from '../engine/read/incarnation.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { rowStatus, ifReadable, type RunSummary } from './summary.ts'
@@ -69,7 +69,7 @@ async function readDescendants(store: Store, row: RunRow, limit: number): Promis
   // grows while it is walked
   for (const { row: parent, shown } of waiting) {
     for await (const child of allRows(store, { forkedFrom: parent.run, crew: parent.crew })) {
-      if (met.has(child.run) || !isMadeFrom(child, parent)) continue
+      if (met.has(child.run) || !isForkedFrom(child, parent)) continue
       if (met.size > limit) {
         shown.children.reverse()
         return { found, cut: true }
@@ -87,13 +87,13 @@ async function readDescendants(store: Store, row: RunRow, limit: number): Promis
 /** Undefined if it was deleted. */
 async function findSource(store: Store, row: RunRow): Promise<RunRow | undefined> {
   const parent = row.forkedFrom === undefined ? undefined : await store.row(row.forkedFrom)
-  return parent && isMadeFrom(row, parent) ? parent : undefined
+  return parent && isForkedFrom(row, parent) ? parent : undefined
 }
 
 /** Filters rows by their parent: the run that has this id now, or, if there is none, any deleted run that had it. */
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
   const parent = runId === undefined ? undefined : await ifReadable(() => store.row(runId))
-  return (row) => parent === undefined || isMadeFrom(row, parent)
+  return (row) => parent === undefined || isForkedFrom(row, parent)
 }
 
 async function relatedRun(store: Store, row: RunRow): Promise<RelatedRun> {

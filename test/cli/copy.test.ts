@@ -82,7 +82,7 @@ test('copy reports which runs it copied, found or skipped, and its exit code ref
   assert.equal(resumed.code, 1)
   assert.match(
     resumed.stderr,
-    /run stopped was moved to file:\S+there, and continues only there; if that copy was deleted, take it back with: npx reprise requeue stopped --store sqlite:runs\.db/,
+    /run stopped was moved to file:\S+there and continues only there; if that copy was deleted, take it back with: npx reprise requeue stopped --store sqlite:runs\.db/,
   )
 
   await folder.reprise('run', '--store', from, '--id', 'b', ...inputs)
@@ -92,7 +92,7 @@ test('copy reports which runs it copied, found or skipped, and its exit code ref
   assert.equal((await folder.reprise('requeue', 'stopped', '--store', from)).code, 0)
   const refused = await folder.reprise('copy', from, 'file:there')
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /not copied: file:\S+ has a run stopped already, so it could continue in both stores/)
+  assert.match(refused.stderr, /not copied: file:\S+ already has a run stopped, so it could continue in both stores/)
 
   await withStores(folder, [from], async (store) => {
     await store.acquire('stopped', elsewhere('box'), 600_000)

@@ -188,7 +188,7 @@ const cases: readonly Case[] = [
       'export r r.jsonl --store file:a',
       'import r.jsonl --store file:b',
     ],
-    says: /^error: \S+ has a run r already, .*; import it under another id with: npx reprise import r\.jsonl --store file:b --as r-copy$/,
+    says: /^error: \S+ already has a run r, .*; import it under another id with: npx reprise import r\.jsonl --store file:b --as r-copy$/,
     prints: /^r-copy\n$/,
   },
   {

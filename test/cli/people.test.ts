@@ -240,7 +240,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
     assert.equal((await answer('q1', '--decision', 'run', '--by', 'ada', '--note', 'checked')).code, 0)
     const late = await answer('q1', '--decision', 'run')
     assert.equal(late.code, 1)
-    assert.match(late.stderr, /^error: .*answered before.*; look at it with: npx reprise show \S+\n$/)
+    assert.match(late.stderr, /^error: .* already has an answer, .*; look at it with: npx reprise show \S+\n$/)
     assert.equal((await folder.reprise('resume')).stdout, 'Filed: C-1\n')
   })
 

@@ -277,7 +277,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   ],
   'has a changed last entry': [
     (lines) => changed(lines, lines.length - 3, '"run.completed"', '"run.cancelled"').join('\n'),
-    /was changed: its SHA-256 is [0-9a-f]{64}, and its last line says/,
+    /was changed: its SHA-256 is [0-9a-f]{64}, but its last line says/,
   ],
   'has a changed stored value': [
     (lines) => sealed(changed(lines.slice(0, -1), lines.length - 2, '"base64":"', '"base64":"AAAA')),
@@ -286,11 +286,11 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'lacks a stored value': [(lines) => sealed(lines.slice(0, -2)), /entry 2 of .* refers to the stored value/],
   miscounts: [
     (lines) => changed(lines, lines.length - 1, '"blobs":1', '"blobs":2').join('\n'),
-    /has 1 stored values, and its last line says 2/,
+    /has 1 stored values, but its last line says 2/,
   ],
   'has a run that works for another': [
     (lines) => sealed([...lines.slice(0, -1), '{"within":"s/job#1"}']),
-    /names "s\/job#1", which does not work for run r/,
+    /names "s\/job#1", which is not a child run of run r/,
   ],
   'has a run without entries': [
     (lines) => sealed([...lines.slice(0, -1), '{"within":"r/job#1"}']),
@@ -298,7 +298,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   ],
   'has more runs than it says': [
     (lines) => sealed([...lines.slice(0, -1), '{"within":"r/job#1"}', ...lines.slice(1, -1)]),
-    /has 2 runs, and its last line says 1/,
+    /has 2 runs, but its last line says 1/,
   ],
   'continues after its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* comes after its end/],
   'has a line of its own': [

@@ -216,7 +216,7 @@ describe('a tool that the provider executes', () => {
   test('is distinguished from a tool of ours when a model calls it anyway', async () => {
     const { crew, sent } = scene({ turns: [calls('web', {}), says('Well.')], tools: web })
     assert.equal((await crew.kickoff()).raw, 'Well.')
-    assert.match(sent(1), /web is executed by the provider of the model; it isn't called/)
+    assert.match(sent(1), /web is executed by the provider of the model; don't call it/)
   })
 
   test('may leave an answer that is a picture and no text, which is asked for once', async () => {

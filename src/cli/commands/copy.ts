@@ -5,7 +5,7 @@ import { mapConcurrently, readConcurrency } from '../../crew/verbs/pool.ts'
 import { defined } from '../../base/defined.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
-import { copyPlaces, copyRun, type CopyPlaces } from '../../engine/history/copy-run.ts'
+import { copyEngines, copyRun, type CopyEngines } from '../../engine/history/copy-run.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import { rootRunId } from '../../journal/paths.ts'
@@ -86,14 +86,14 @@ async function copy({ terminal, args, options, commands }: Invocation<CopyOption
   if (source.url === target.url)
     throw new RepriseError('OPTION_INVALID', `both places are ${source.url}; give another one to copy to`)
   using progress = openCopyProgress(terminal, chosen.length, dryRun)
-  const places = copyPlaces(source, target)
+  const engines = copyEngines(source, target)
   let failure: { readonly error: unknown } | undefined
   const copied = await mapConcurrently(
     chosen,
     concurrency,
     async (row) => {
       try {
-        const run = await copyChosen(places, row, dryRun)
+        const run = await copyChosen(engines, row, dryRun)
         progress.onRun(run)
         return run
       } catch (error) {
@@ -130,12 +130,12 @@ async function openPlace(url: string): Promise<AsyncDisposable & { readonly stor
 }
 
 async function copyChosen(
-  places: CopyPlaces,
+  engines: CopyEngines,
   { run: runId, crew, status }: RunRow,
   dryRun: boolean,
 ): Promise<CopiedRun> {
   try {
-    const { row, ...copied } = await copyRun(places, runId, dryRun)
+    const { row, ...copied } = await copyRun(engines, runId, dryRun)
     return { runId, crew, status: row.status, ...copied }
   } catch (error) {
     if (!RepriseError.isInstance(error) || !aboutOneRun.has(error.code)) throw error

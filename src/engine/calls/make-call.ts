@@ -139,9 +139,7 @@ async function withResultForModel(
     return sent === undefined ? outcome : { ...outcome, sent: readModelResult(sent) }
   } catch (error) {
     // the call was made, so its result must not be lost
-    life.crew.logger.warn(
-      `tool ${tool.name}: its result is sent to the model unchanged: ${redact(messageOf(error))}`,
-    )
+    life.crew.logger.warn(`tool ${tool.name}: its result is sent to the model unchanged: ${redact(messageOf(error))}`)
     return outcome
   }
 }

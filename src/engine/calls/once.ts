@@ -136,7 +136,8 @@ function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outc
 export function belongsTo(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
   const sentBack = carriedAttempts(state, attempt.path)
-  return (call) => rootAttempt(call.attempt) === root && !attemptsOnPath(call.attempt).some((path) => sentBack.has(path))
+  return (call) =>
+    rootAttempt(call.attempt) === root && !attemptsOnPath(call.attempt).some((path) => sentBack.has(path))
 }
 
 /** The attempts whose conversations this attempt and its enclosing attempts continue. */

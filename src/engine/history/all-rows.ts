@@ -1,11 +1,11 @@
-// Every row that a filter finds, newest first, page by page: runs that are created or deleted meanwhile cause no other
-// run to be skipped.
+// Lists all rows that match a filter, newest first, page by page. Runs created or deleted meanwhile do not cause other
+// runs to be skipped.
 import { defined } from '../../base/defined.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 
 const pageSize = 100
 
-/** `first`: how many are read at first, where they are likely to be enough. */
+/** `first`: the size of the first page, for callers that probably need few rows. */
 export async function* allRows(store: Store, filter: RunFilter, first: number = pageSize): AsyncGenerator<RunRow> {
   let before: string | undefined
   let limit = first

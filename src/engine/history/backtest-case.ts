@@ -1,7 +1,6 @@
-// One task, with today's code, over what it was given in earlier runs. Each case is a separate run, under the crew name
-// `<crew>/backtest`: it inherits the stored context, executes the task, and changes nothing outside: tools that may
-// change something are not called, and the results of equal calls are taken from the record. The earlier runs are only
-// read.
+// Backtests execute one task with today's code over its context in earlier runs. Each trial is a run of its own, under
+// the crew name `<crew>/backtest`: it inherits the stored context, executes the task, and has no effects: tools that may
+// change something are not called, but return the recorded results of equal calls. The earlier runs are only read.
 import { defined } from '../../base/defined.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
@@ -22,20 +21,20 @@ import { readRun } from '../read/read-run.ts'
 import { allRows } from './all-rows.ts'
 import { backtestName } from './backtest-name.ts'
 
-/** A run in which the task has an output, and everything that it was given is stored. */
+/** Earlier runs that have an output of the task and its whole context. */
 export interface StoredCases {
   readonly runs: readonly string[]
   /** Runs that were skipped, and why. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
 }
 
-/** The reason of a trial of which nothing else is to be said. */
+/** The reason of a trial without changes. */
 export const unchanged = 'nothing has changed'
 
-/** How many runs are examined for each case that is requested. */
-const lookedAt = 10
+/** How many runs are examined per requested case. */
+const runsPerCase = 10
 
-/** The newest runs that made an output of the task, or those that are named. No journal is kept in memory. */
+/** Finds cases in the newest runs, or in the named runs. Journals are not kept in memory. */
 export async function storedCases(
   engine: Engine,
   crew: CrewDefinition,
@@ -46,19 +45,19 @@ export async function storedCases(
   const named = typeof wanted !== 'number'
   const runs: string[] = []
   const passed: { runId: string; reason: string }[] = []
-  const met = new Set<string>()
-  let looked = 0
+  const origins = new Set<string>()
+  let examined = 0
   for await (const candidate of named ? wanted : newest(store, crew.name)) {
-    if (!named && (runs.length >= wanted || looked++ >= wanted * lookedAt)) break
+    if (!named && (runs.length >= wanted || examined++ >= wanted * runsPerCase)) break
     const found = await readCase(store, candidate, crew, task).catch((error: unknown) => {
       if (named) throw error
       return messageOf(error)
     })
     if (typeof found === 'string') passed.push({ runId: candidate, reason: found })
-    else if (met.has(found.state.run))
+    else if (origins.has(found.state.run))
       passed.push({ runId: candidate, reason: `its ${task.name} is that of run ${found.state.run}` })
     else {
-      met.add(found.state.run)
+      origins.add(found.state.run)
       runs.push(found.state.run)
     }
   }
@@ -77,16 +76,15 @@ export interface StoredCase {
 }
 
 /**
- * The case of a run: that of the run which made its output, while that one exists. Otherwise a sentence that says why
- * there is none: with an output that was made from something other than what the run has, old and new could not be
- * compared.
+ * The case of a run; if the run inherited the output, that of the run which made it, if it still exists. Returns a
+ * sentence if there is no case: without the context from which the output was made, old and new cannot be compared.
  */
 export async function readCase(
   store: Store,
   run: string,
   crew: CrewDefinition,
   task: TaskDefinition,
-  /** Of the run that is looked for. */
+  /** The incarnation that the run must have. */
   incarnation?: string,
 ): Promise<StoredCase | string> {
   const { state: stored } = await readRun(store, run)
@@ -95,21 +93,21 @@ export async function readCase(
   const state = withTaskChanges(stored, changes)
   const known = state.tasks.get(task.name)
   if (!known?.output) return `it has no output of ${task.name}`
-  if (incarnation !== undefined && state.incarnation !== incarnation) return `run ${run} was deleted and made anew`
+  if (incarnation !== undefined && state.incarnation !== incarnation) return `run ${run} was deleted and created again`
   if (known.from && known.from.incarnation !== state.incarnation) {
     const origin = await readCase(store, known.from.run, crew, task, known.from.incarnation).catch(() => undefined)
     if (typeof origin === 'object') return origin
   }
-  const missing = task.context.find((name) => !isThere(state, name))
+  const missing = task.context.find((name) => !isTaskDone(state, name))
   if (missing !== undefined) return `it has no output of ${missing}`
   const given = task.context.filter((name) => state.tasks.get(name)?.output).map((name) => `context:${name}`)
   const { fields, reasons } = outputChange(known.output, task, state.inputs, runOutputs(state))
   const foreign = fields.some((field) => field.startsWith('input:') || given.includes(field))
-  if (foreign) return `its ${task.name} was made from something else, in a run that is gone`
+  if (foreign) return `its ${task.name} was made from other inputs, in a run that was deleted`
   return { state, output: known.output, changes: reasons }
 }
 
-/** Executes the task on one stored case, under its own id: continued when it was started, read back when it is done. */
+/** Executes one trial under its id. A trial that was started is continued; a finished trial is read back. */
 export async function backtestCase(
   engine: Engine,
   crew: CrewDefinition,
@@ -118,7 +116,7 @@ export async function backtestCase(
   { id: run, trials, ...options }: ExecuteOptions & { readonly id: string; readonly trials: number },
 ): Promise<RunState> {
   const given = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
-  // it was executed then, so it is executed now, whatever its condition says
+  // the task was executed in the earlier run, so its condition does not count
   const trial: CrewDefinition = {
     ...crew,
     name: backtestName(crew.name),
@@ -151,14 +149,14 @@ export async function backtestCase(
   return continued ? executeRun(continued, trial, options) : state
 }
 
-/** The recorded results of the task's calls, including those of its crew: the trial gets them instead of calling. */
+/** The recorded results of the task's calls and of its child runs, which the trial uses instead of calling. */
 function recordedCalls(state: RunState, task: string): OnceCall[] {
   const own = onceCalls(state, task, (call) => call.effect !== 'read' && call.outcome !== undefined).map(toOnceCall)
   const inherited = state.inheritedCalls.filter((call) => call.task.startsWith(`${task}/`))
   return [...own, ...inherited, ...(state.tasks.get(task)?.childCalls ?? [])]
 }
 
-function isThere(state: RunState, name: string): boolean {
+function isTaskDone(state: RunState, name: string): boolean {
   const task = state.tasks.get(name)
   return task !== undefined && isDone(task)
 }

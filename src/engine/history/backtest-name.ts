@@ -1,11 +1,11 @@
-// The name under which the trials of a crew's backtests are kept.
+// The crew name of backtest trials. Trials are never the latest run of the crew itself, and `reuse` doesn't find their
+// outputs.
 
-/** Runs of a crew with this name are never the latest of the crew itself, nor is what they made found by `reuse`. */
 export function backtestName(crew: string): string {
   return `${crew}/backtest`
 }
 
-/** Whether runs of this crew are the trials of another's backtests: no crew's own name has a slash. */
+/** Whether this is the crew name of trials. Names of other crews contain no slash. */
 export function isBacktest(crew: string): boolean {
   return crew.endsWith(backtestName(''))
 }

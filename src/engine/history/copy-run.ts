@@ -7,8 +7,8 @@
 //                                                 3  the child runs, then the run itself in one write
 //   4  note that it has arrived
 //
-// Killed before 2, nothing has changed. From 2 on the run no longer continues in the source; the next copy to the same
-// target repeats 3 as a whole. From 4 on it belongs to the target: if it is deleted there, no copy makes it again.
+// Killed before 2, nothing has changed. After 2 the run no longer continues in the source; the next copy to the same
+// target repeats 3 as a whole. After 4 it belongs to the target: if it is deleted there, a copy does not recreate it.
 import { RepriseError } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -26,7 +26,7 @@ import { realWorld } from '../world.ts'
 import { exportRun } from './export-run.ts'
 import { compareImport, prepareImport, writeImport, type PreparedTree } from './import-run.ts'
 
-/** `present`: it is there already, or was moved there before. `held`: a process executes it in the source. */
+/** `present`: the target has it, or it was moved there before. `held`: a process is executing it in the source. */
 export type CopyOutcome = 'copied' | 'present' | 'held'
 
 export interface CopiedRun {
@@ -40,17 +40,17 @@ export interface CopiedRun {
   readonly bytes: number
 }
 
-/** Where runs are copied from and to. */
-export interface CopyPlaces {
+/** The engines on the source and on the target. */
+export interface CopyEngines {
   readonly from: Engine
   readonly to: Engine
 }
 
-export function copyPlaces(from: Store, to: Store): CopyPlaces {
+export function copyEngines(from: Store, to: Store): CopyEngines {
   const world = realWorld()
-  // a process takes over its own leases, and this one may be executing runs
+  // an owner of its own: a process may take over its own leases, and this process may be executing runs
   const owner = { ...world.owner, instance: crypto.randomUUID(), label: 'a copy' }
-  // a server that is away for a moment should not end what has taken an hour
+  // patient, so that a short outage does not end a copy that has taken an hour
   const engineOn = (store: Store): Engine => ({
     store: patientStore(store, { limitMs: 60_000 }),
     world: { ...world, owner },
@@ -59,11 +59,11 @@ export function copyPlaces(from: Store, to: Store): CopyPlaces {
 }
 
 /**
- * RUN_EXISTS when the target has another run of this id, or one that may continue in both; RUN_MOVED when it was moved
- * to another store. JOURNAL_DAMAGED and BLOB_MISSING when it is not whole in the source; RUN_NOT_FOUND. Nothing is
- * written by then.
+ * RUN_EXISTS when the target has another run with this id, or when the run could continue in both stores; RUN_MOVED when
+ * it was moved to another store; JOURNAL_DAMAGED and BLOB_MISSING when the source lacks parts of it; RUN_NOT_FOUND. With
+ * each of these errors, nothing was written.
  */
-export async function copyRun({ from, to }: CopyPlaces, run: RunId, dryRun: boolean): Promise<CopiedRun> {
+export async function copyRun({ from, to }: CopyEngines, run: RunId, dryRun: boolean): Promise<CopiedRun> {
   const { store, world } = from
   const row = await store.row(run)
   if (!row) throw runNotFoundError(store, run)
@@ -75,35 +75,35 @@ export async function copyRun({ from, to }: CopyPlaces, run: RunId, dryRun: bool
   }
   const lease = await requestLease(world, () => store.acquire(run, world.owner, world.leaseMs)).catch(unlessHeld)
   if (!lease) return held
-  const unit = openLeasedTree(from, lease)
+  const tree = openLeasedTree(from, lease)
   let left = 0
   try {
-    return await move({ from, to }, unit, row)
+    return await moveRun({ from, to }, tree, row)
   } finally {
-    left = await unit.release()
-    // the sender of a message that came too late finds in the journal that the run was moved
+    left = await tree.release()
+    // refuses late messages, so that their senders learn that the run was moved
     if (left > 0) await recordLateMessages(from, run)
   }
 }
 
 const nothing = { runs: 0, entries: 0, bytes: 0 } as const
 
-async function move({ from, to }: CopyPlaces, unit: LeasedTree, row: RunRow): Promise<CopiedRun> {
+async function moveRun({ from, to }: CopyEngines, leased: LeasedTree, row: RunRow): Promise<CopiedRun> {
   const { store } = from
   const { run } = row
-  await recordTree(from, unit)
+  await recordTree(from, leased)
   const read = await readMovable(store, run)
   // its messages may have cancelled it
   if (isEnded(read.state.status)) return copyEnded({ from, to }, row, false)
   const found = await inspect({ from, to }, read)
   if (found.outcome === 'present') return counted(row, found)
-  const hold = openHold(from, unit, read)
+  const hold = openHold(from, leased, read)
   const parked = { type: 'run.suspended', reason: 'moved', to: to.store.url } as const
   try {
     if (!moveOf(read.state)) await hold.append([parked])
-    // a process that was paused may have lost the lease to another copy
+    // this process may have been paused, and another copy may have taken the lease
     await hold.ready()
-    // child runs that a copy left there which was cut off, and not repeated before the run was taken back
+    // removes child runs left by a copy that was cut off before the run was taken back
     if (!(await to.store.row(run))) await to.store.delete(run)
     await writeImport(to, found.tree)
     await hold.append([{ ...parked, arrived: true }])
@@ -115,7 +115,7 @@ async function move({ from, to }: CopyPlaces, unit: LeasedTree, row: RunRow): Pr
 }
 
 interface Movable extends LoadedRun {
-  /** The last entry of the run before it was parked here. */
+  /** The last entry before the run was parked in the source. */
   readonly last: number | undefined
 }
 
@@ -127,18 +127,18 @@ async function readMovable(store: Store, run: RunId): Promise<Movable> {
   return { ...read, last: moveOf(read.state) ? last : undefined }
 }
 
-type Found =
+type Inspection =
   | { readonly outcome: 'present' }
   | { readonly outcome: 'copied'; readonly tree: PreparedTree; readonly bytes: number }
 
-/** What there is to copy. Refuses what cannot be copied, before anything is written. */
-async function inspect({ from, to }: CopyPlaces, { state, last }: Movable): Promise<Found> {
+/** Reads what is to be copied, and refuses runs that cannot be copied, before anything is written. */
+async function inspect({ from, to }: CopyEngines, { state, last }: Movable): Promise<Inspection> {
   const { run } = state
   const moved = moveOf(state)
   if (moved && moved.to !== to.store.url) throw runMoved(run, moved)
   if (moved?.arrived) return { outcome: 'present' }
   if (!moved && (await to.store.row(run))) {
-    const words = `${to.store.url} has a run ${run} already, so it could continue in both stores; delete one of the two`
+    const words = `${to.store.url} already has a run ${run}, so it could continue in both stores; delete one of the two`
     throw new RepriseError('RUN_EXISTS', words, { runId: run })
   }
   const prepared = await prepare({ from, to }, run, last)
@@ -147,7 +147,7 @@ async function inspect({ from, to }: CopyPlaces, { state, last }: Movable): Prom
 }
 
 /** Reads and checks the export. */
-async function prepare({ from, to }: CopyPlaces, run: RunId, last?: number) {
+async function prepare({ from, to }: CopyEngines, run: RunId, last?: number) {
   let bytes = 0
   async function* text(): AsyncGenerator<string> {
     for await (const line of exportRun(from.store, run, undefined, last)) {
@@ -159,7 +159,7 @@ async function prepare({ from, to }: CopyPlaces, run: RunId, last?: number) {
   return { tree, bytes }
 }
 
-async function copyEnded({ from, to }: CopyPlaces, row: RunRow, dryRun: boolean): Promise<CopiedRun> {
+async function copyEnded({ from, to }: CopyEngines, row: RunRow, dryRun: boolean): Promise<CopiedRun> {
   const { tree, bytes } = await prepare({ from, to }, row.run)
   const standings = await Promise.all(tree.map((one) => compareImport(to.store, one)))
   if (!standings.includes('absent')) return counted(row, { outcome: 'present' })
@@ -167,12 +167,12 @@ async function copyEnded({ from, to }: CopyPlaces, row: RunRow, dryRun: boolean)
   return counted(row, { outcome: 'copied', tree, bytes })
 }
 
-/** Messages that came too late for the export. */
+/** Passes on messages that arrived after the export. */
 async function passMessages(from: Store, to: Store, run: RunId): Promise<void> {
   for (const message of await from.inbox(run)) await to.post(run, message)
 }
 
-function counted(row: RunRow, found: Found): CopiedRun {
+function counted(row: RunRow, found: Inspection): CopiedRun {
   if (found.outcome === 'present') return { row, outcome: 'present', ...nothing }
   const { tree, bytes, outcome } = found
   const entries = tree.reduce((sum, { lines }) => sum + lines.length, 0)

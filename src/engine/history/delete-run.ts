@@ -1,5 +1,5 @@
-// Taking a run out of a store. A run and the runs that work for it are one record: they go as a whole or stay as a
-// whole. The runs that were made from it carry copies of all that they inherited, so deleting it breaks none of them.
+// Deletes runs. A run tree is deleted as a whole or not at all. Forks hold copies of everything that they inherited, so
+// deleting their parent breaks none of them.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -9,24 +9,24 @@ import { runNotFoundError } from '../read/run-not-found.ts'
 import { allRows } from './all-rows.ts'
 
 /**
- * RUN_HELD while somebody executes it, or one that works for it; RUN_NOT_FOUND. A damaged run can be deleted too.
- * RUN_NEEDED for one that works for another: what it did would be done again.
+ * RUN_HELD while a process holds the tree; RUN_NOT_FOUND; RUN_NEEDED for a child run, because its parent would execute
+ * it again. Damaged runs can be deleted too.
  */
 export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const { store } = engine
   const root = rootRunId(run)
   if (root !== run && (await runExists(store, root))) {
-    const words = `run ${run} works for run ${root} and goes with it`
+    const words = `run ${run} is part of run ${root} and is deleted with it`
     throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { act: 'delete', runId: root } })
   }
-  const unit = await runTreeRows(store, root)
-  if (unit.every((row) => !isInTreeOf(row.run, run)) && !(await runExists(store, run)))
+  const tree = await runTreeRows(store, root)
+  if (tree.every((row) => !isInTreeOf(row.run, run)) && !(await runExists(store, run)))
     throw runNotFoundError(store, run)
   await remove(engine, run)
 }
 
 async function remove(engine: Engine, run: string): Promise<void> {
-  // the answer of a person that is being recorded keeps nobody waiting for long
+  // waits for brief work of this process on the run, such as recording an answer
   const free = await reserveRunInTurn(engine, run)
   try {
     await engine.store.delete(run)
@@ -35,7 +35,7 @@ async function remove(engine: Engine, run: string): Promise<void> {
   }
 }
 
-/** False when somebody executes it. */
+/** False if a process holds the run. */
 export async function deleteIfFree(engine: Engine, run: string): Promise<boolean> {
   try {
     await remove(engine, run)
@@ -46,7 +46,7 @@ export async function deleteIfFree(engine: Engine, run: string): Promise<boolean
   }
 }
 
-/** A run that works for no other, and those that work for it. */
+/** The rows of a root and its child runs. */
 export async function runTreeRows(store: Store, root: string): Promise<RunRow[]> {
   return Array.fromAsync(allRows(store, { root }))
 }

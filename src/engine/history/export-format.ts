@@ -1,12 +1,11 @@
-// A run, with its child runs, as one text, to be kept, sent and read back elsewhere. Every line is a JSON
-// object:
+// The export format: a run with its child runs as one text. Every line is a JSON object:
 //   {"format":"reprise.run","version":3,"run":…,"crew":…,"exportedAt":…}
 //   the lines of the journal, byte for byte: each names the hash of the one before
 //   {"blob":hash,"base64":…} for each value that they refer to
-//   {"message":{id,at,body}} for each message that waits for it
+//   {"message":{id,at,body}} for each message in its inbox
 //   {"within":id} for each child run, followed by its lines, values and messages in the same way
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
-// The row, the outputs and the time that the run is due are folded again on import. A lease is never included.
+// An import folds the row, the outputs and the due time from the lines. Leases are not exported.
 import { RepriseError } from '../../base/errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -35,13 +34,13 @@ export interface Chain {
   /** JOURNAL_DAMAGED when the entry does not follow the previous one. */
   next(entry: Entry, bytes: Uint8Array): void
   /**
-   * How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that, or when more are
-   * noted.
+   * Returns the number of entries. JOURNAL_DAMAGED when an entry was changed and no later entry records the change, or
+   * when `noted` is a later entry.
    */
   end(noted?: LastEntryNote): number
 }
 
-/** Follows the hashes from entry to entry. A person's change that a resume has recorded is part of the run. */
+/** Checks the hash chain entry by entry. Changes by hand that a resume has recorded are accepted. */
 export function followChain(name: string, advice: string): Chain {
   const changed = new Set<number>()
   let last = 0

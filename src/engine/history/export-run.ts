@@ -1,6 +1,5 @@
-// Writes a run, with its child runs, as text. It is read and written line by line, so that a long run is never
-// in memory as a whole. What is appended while it is read is left out, so that even a run in progress gives a journal
-// that was true at one moment.
+// Exports a run with its child runs as text, line by line, so that a long run is never in memory as a whole. Entries
+// appended meanwhile are left out, so that the export of a run in progress is its state at one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
@@ -25,12 +24,12 @@ import { runNotFoundError } from '../read/run-not-found.ts'
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const advice = 'replay the run, and export what that gives'
+const advice = 'replay the run, and export the new run'
 
 /**
- * Yields lines, each with its newline. Entries of the run itself after `last` are left out. RUN_NOT_FOUND.
- * JOURNAL_DAMAGED for a run that no store would take: a person removed entries from its journal, or changed one and
- * nobody has resumed it since. BLOB_MISSING.
+ * Yields lines, each with its newline. Entries of the root after `last` are left out. RUN_NOT_FOUND; BLOB_MISSING;
+ * JOURNAL_DAMAGED when entries were removed by hand, or changed by hand without a resume since: no store would import
+ * such a journal.
  */
 export async function* exportRun(
   store: Store,
@@ -44,13 +43,13 @@ export async function* exportRun(
   checkFormat(row)
   const { crew } = row
   const header: ExportHeader = { format: exportFormat, version: exportVersion, run, crew, exportedAt: at.toISOString() }
-  // grows during the loop: its entries name the runs that work for it
-  const unit = [run]
-  for (const one of unit) {
+  // grows during the loop, since entries name child runs
+  const tree = [run]
+  for (const one of tree) {
     // a child run that was never created, or was deleted, is skipped
     if (one !== run && !(await store.row(one))) continue
     yield hashed(JSON.stringify(one === run ? header : { within: one }))
-    for await (const line of linesOf(store, one, count, unit, one === run ? last : Infinity)) yield hashed(line)
+    for await (const line of runLines(store, one, count, tree, one === run ? last : Infinity)) yield hashed(line)
     count.runs += 1
   }
   const trailer: ExportTrailer = { ...count, sha256: hash.digest('hex') }
@@ -62,17 +61,17 @@ export async function* exportRun(
   }
 }
 
-/** The entries, stored values and messages of one run. They are counted, and its child runs are added to `unit`. */
-async function* linesOf(
+/** The entries, stored values and messages of one run. Counts them, and adds its child runs to `tree`. */
+async function* runLines(
   store: Store,
   run: string,
   count: { entries: number; blobs: number },
-  unit: string[],
+  tree: string[],
   last: number,
 ): AsyncGenerator<string> {
   const { createdAt, status } = await rowFor(store, run)
   const chain = followChain(`run ${run}`, advice)
-  // before the lines: what is appended while they are read must not look lost
+  // read before the lines, so that entries appended meanwhile don't look lost
   const noted = await store.lastNoted(run)
   const blobs = new Set<string>()
   const files = new Set<string>()
@@ -83,32 +82,32 @@ async function* linesOf(
     if (entry.seq > last) continue
     entries += 1
     for (const blob of blobReferences(text)) blobs.add(blob)
-    if (entry.type === 'run.created') for (const file of await filesOf(store, run, bytes)) files.add(file)
+    if (entry.type === 'run.created') for (const file of await inputFiles(store, run, bytes)) files.add(file)
     const child = childStartedBy(run, entry)
-    if (child !== undefined) unit.push(child)
+    if (child !== undefined) tree.push(child)
     yield text
   }
   chain.end(noted)
-  const stillThere = async (): Promise<void> => {
-    // deleted while it was read, or even created again: there may have been more
+  const checkExists = async (): Promise<void> => {
+    // if the run was deleted meanwhile, or even created again, lines may be missing
     if ((await store.row(run))?.createdAt !== createdAt) throw runNotFoundError(store, run)
   }
   if (entries === 0) throw runNotFoundError(store, run)
-  await stillThere()
+  await checkExists()
   // grows during the loop: a stored value may refer to others
   for (const blob of blobs) {
     const buffer = await readBlob(store, run, blob)
     for (const inner of blobReferences(buffer.toString())) blobs.add(inner)
     yield JSON.stringify({ blob, base64: buffer.toString('base64') })
   }
-  // the bytes of a file are not searched: they may contain anything
+  // references in the bytes of a file are not followed: they may contain anything
   for (const blob of files.difference(blobs)) {
     blobs.add(blob)
     yield JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') })
   }
-  // messages that are in the inbox now are in none of the lines above
+  // messages that are still in the inbox are not recorded in the lines above
   if (!isEnded(status)) for (const message of await store.inbox(run)) yield JSON.stringify({ message })
-  await stillThere()
+  await checkExists()
   count.entries += entries
   count.blobs += blobs.size
 }
@@ -119,8 +118,8 @@ async function rowFor(store: Store, run: string): Promise<RunRow> {
   return row
 }
 
-/** The files among the inputs of a run, by its first line. */
-async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
+/** The files among the inputs of a run, from its first line. */
+async function inputFiles(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
   const entry = await decodeEntry(bytes, (hash) => store.blob(run, hash), `the first entry of run ${run}`)
   if (entry.type !== 'run.created') return []
   return filesIn([entry.inputs, entry.given ?? {}]).map(({ hash }) => hash)
@@ -137,9 +136,7 @@ async function readBlob(store: Store, run: string, hash: string): Promise<Buffer
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }
 
-/**
- * Writes under a temporary name first: the file exists whole or not at all, readable by its owner only. STORE_FAILED.
- */
+/** Writes a temporary file first, so that the file is whole or missing. Only its owner can read it. STORE_FAILED. */
 export async function exportRunToFile(store: Store, run: string, path: string, at?: Date): Promise<void> {
   try {
     await writeDurably(path, inPieces(exportRun(store, run, at)))
@@ -165,7 +162,7 @@ function readLine(bytes: Uint8Array, where: string): { text: string; entry: Entr
     const entry = JSON.parse(text) as Entry | null
     if (typeof entry === 'object' && entry !== null && !text.includes('\n')) return { text, entry }
   } catch {
-    // Reported below.
+    // reported below
   }
   throw damaged(`${where} is not a line of JSON`, 'restore the journal from a copy')
 }

@@ -1,7 +1,7 @@
-// Puts an exported run, with its child runs, into a store. A journal is imported unchanged; the row, the time it is due
-// and its outputs are folded from it, and unrecorded messages are posted again. The child runs come
-// first, then the run itself in one write: until then there is no run. A run that has not ended is parked by one more
-// entry, since it may continue where it comes from; `copy` parks it there instead.
+// Imports an exported run with its child runs. The journal is stored unchanged; the row, the due time and the outputs
+// are folded from it, and unrecorded messages are posted again. Crash-safe: children are written first (invisible without
+// their root), then the root in one write. A run that has not ended is parked by one more entry, since it may continue
+// in the store from which it was exported; `copy` parks it there instead.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'
@@ -27,7 +27,7 @@ import { outputKeys, listingRow } from '../read/row.ts'
 import { checkNewRunId } from '../read/run-id.ts'
 
 export interface ImportOptions {
-  /** A new id, in place of the one that the run had where it was exported. */
+  /** A new id for the run. Default: its id in the export. */
   readonly as?: string | undefined
 }
 
@@ -44,8 +44,8 @@ export interface ImportedRun {
 }
 
 /**
- * Takes the text of `exportRun`, in whatever pieces. Nothing is written before all of it was checked. JOURNAL_DAMAGED
- * says what is wrong with it; RUN_EXISTS when the store has a run with that id and another journal.
+ * Imports the text of `exportRun`, in pieces of any size. Nothing is written before all of it is checked.
+ * JOURNAL_DAMAGED names the first fault; RUN_EXISTS when the store has a run with that id and another journal.
  */
 export function importRun(
   engine: Engine,
@@ -55,13 +55,13 @@ export function importRun(
   return importNamed(engine, chunks, options, 'the exported run')
 }
 
-/** STORE_FAILED when the file cannot be read; else as `importRun`. */
+/** Like `importRun`. STORE_FAILED when the file cannot be read. */
 export async function importRunFromFile(
   engine: Engine,
   path: string,
   options: ImportOptions = {},
 ): Promise<ImportedRun> {
-  // before the file is opened: if it is missing and nobody reads it, its error would end the process
+  // checked before the stream is opened: the unhandled error of a missing file would end the process
   checkOptions(options)
   try {
     const chunks = createReadStream(path, 'utf8') as AsyncIterable<string>
@@ -79,7 +79,7 @@ async function importNamed(
 ): Promise<ImportedRun> {
   checkOptions(options)
   const tree = await prepareImport(engine, chunks, name, { as: options.as, park: true })
-  const existed = await isThere(engine.store, tree)
+  const existed = await isImported(engine.store, tree)
   await writeImport(engine, tree)
   const { run: runId, crew, status } = tree[0].row
   const entries = tree.reduce((sum, { lines }) => sum + lines.length, 0)
@@ -91,21 +91,21 @@ function checkOptions(options: ImportOptions): void {
   if (options.as !== undefined) checkNewRunId(options.as)
 }
 
-/** A run that is to be written, checked and folded. */
+/** A run to be imported, checked and folded. */
 export interface PreparedRun extends ExportedRun {
   readonly row: RunRow
   readonly due: Batch['due']
-  /** The entry that parks it, after its lines. */
+  /** The entry after its lines that parks it, if any. */
   readonly parked: readonly Line[]
   readonly outputs: readonly OutputKey[]
-  /** The token of its last entry, where a process was executing it. */
+  /** The token of its last entry if it was running, else 0. */
   readonly token: number
 }
 
 /** The root first. */
 export type PreparedTree = readonly [PreparedRun, ...PreparedRun[]]
 
-/** Reads all of the text and writes nothing. JOURNAL_DAMAGED, OPTION_INVALID. */
+/** Reads and checks the whole text. Writes nothing. JOURNAL_DAMAGED, OPTION_INVALID. */
 export async function prepareImport(
   engine: Engine,
   chunks: AsyncIterable<string> | Iterable<string>,
@@ -121,22 +121,22 @@ export async function prepareImport(
   return prepared
 }
 
-/** Whether the store has all of it, just like that. RUN_EXISTS when it has other runs of these ids. */
-async function isThere(store: Store, tree: PreparedTree): Promise<boolean> {
+/** Whether the store already has exactly these runs. RUN_EXISTS when it has other runs with these ids. */
+async function isImported(store: Store, tree: PreparedTree): Promise<boolean> {
   const next = { act: 'import', as: `${tree[0].row.run}-copy` } as const
   let isWhole = true
   for (const one of tree) {
     const standing = await compareImport(store, one, next)
-    if (standing === 'longer') throw runExists(store, one.row.run, one.lines.length + 1, next)
+    if (standing === 'longer') throw runExistsError(store, one.row.run, one.lines.length + 1, next)
     isWhole &&= standing === 'same'
   }
   return isWhole
 }
 
-/** How the journal of a run in a store relates to that of an import: as an import leaves it, or longer. */
+/** The journal in the store compared with the import: missing, as an import would leave it, or with more entries. */
 export type Standing = 'absent' | 'same' | 'longer'
 
-/** RUN_EXISTS when the store has a run of that id with other entries. */
+/** RUN_EXISTS when the store has a run with that id and other entries. */
 export async function compareImport(
   store: Store,
   { row: { run }, lines, parked }: PreparedRun,
@@ -151,13 +151,13 @@ export async function compareImport(
     else if (Buffer.compare(line.bytes, bytes) === 0) same += 1
     else break
   }
-  if (same < lines.length) throw runExists(store, run, same + 1, next)
-  // the entry with which it was parked here is not in the file
+  if (same < lines.length) throw runExistsError(store, run, same + 1, next)
+  // an earlier import may have added the entry that parks the run
   const isParked = more.length === 1 && parked.length === 1 && isParking(more[0] as Uint8Array)
   return more.length === 0 || isParked ? 'same' : 'longer'
 }
 
-/** Runs that are there already stay as they are. RUN_EXISTS, before anything is written, when they are others. */
+/** Writes the runs that the store does not have. RUN_EXISTS, before anything is written, when it has other runs. */
 export async function writeImport({ store, world }: Engine, tree: PreparedTree): Promise<void> {
   const known = await Promise.all(tree.map((one) => compareImport(store, one)))
   let lease: Lease | undefined
@@ -165,7 +165,7 @@ export async function writeImport({ store, world }: Engine, tree: PreparedTree):
     if (known[index] !== 'absent') continue
     const { row, lines, parked, outputs, blobs, due } = one
     const batch = { lines: [...lines, ...parked], row, outputs, blobs, ...defined({ due }) }
-    // no worker claims the run before its messages are there
+    // leased, so that no worker claims the run before its messages are posted
     const asked = index === 0 ? { owner: world.owner, ttlMs: world.leaseMs } : undefined
     const made = await store.create(row, batch, asked)
     lease = made.lease
@@ -176,8 +176,8 @@ export async function writeImport({ store, world }: Engine, tree: PreparedTree):
 }
 
 /**
- * An entry under the token of the one before counts the time between them as work. So the next holder here must not be
- * given the token of the last entry; tokens that are far away are never met.
+ * The time between two entries with the same token counts as work. So the next holder must not get the token of the
+ * last imported entry. Tokens that are much higher are never reached.
  */
 async function passTokens(store: Store, given: Lease, last: number): Promise<Lease> {
   let lease = given
@@ -188,7 +188,7 @@ async function passTokens(store: Store, given: Lease, last: number): Promise<Lea
   return lease
 }
 
-/** What a store keeps about the run, under its name there. */
+/** Folds the row, the due time and the outputs of a run, under its id in the store. */
 async function prepareRun(
   { world }: Engine,
   exported: ExportedRun,
@@ -206,7 +206,7 @@ async function prepareRun(
     outputs.push(...outputKeys(state, [entry]).map((key) => ({ ...key, ...completedAt(entry) })))
   }
   checkReadable(state, undefined)
-  if (state.crew === '') throw damaged(`entry 1 of ${name} does not say what run this is`, 'use another copy')
+  if (state.crew === '') throw damaged(`entry 1 of ${name} does not name its run`, 'use another copy')
   const missing = filesIn([state.inputs, state.given ?? {}]).find(({ hash }) => !stored.has(hash))
   if (missing)
     throw damaged(`${name} lacks the file ${missing.name} (${missing.hash}) of the run's inputs`, 'use another copy')
@@ -219,7 +219,7 @@ async function prepareRun(
   return { ...exported, row: listingRow(state), due, parked, outputs, messages: posted, token }
 }
 
-/** A run that has been due for long comes before others there, too. */
+/** Keeps the time since which a run is due, so that it keeps its place in the queue. */
 function dueSince(state: RunState, now: Date): Batch['due'] {
   const due = dueAt(state)
   const since = due === 'now' ? Date.parse(state.updatedAt) : Number.NaN
@@ -234,20 +234,20 @@ function parkingLine(state: RunState, lines: readonly Line[], now: Date): Line {
   return { seq: entry.seq, bytes }
 }
 
-/** The text must be whole, so a missing value is damage. */
+/** An export contains all stored values, so a missing value means damage. */
 function notWhole(error: unknown): never {
   const missing = RepriseError.isInstance(error) && error.code === 'BLOB_MISSING'
   throw missing ? new RepriseError('JOURNAL_DAMAGED', error.facts, { cause: error }) : error
 }
 
-/** When the output was made, not when it was imported: a lookup goes by its age. */
+/** The time when the output was made, not imported: `reuse` goes by its age. */
 function completedAt({ at }: Entry): { completedAt?: number } {
   const time = Date.parse(at)
   return Number.isNaN(time) ? {} : { completedAt: time }
 }
 
-function runExists(store: Store, run: string, seq: number, next: NextStep | undefined): RepriseError {
-  const words = `${store.url} has a run ${run} already, and the two differ from entry ${seq} on`
+function runExistsError(store: Store, run: string, seq: number, next: NextStep | undefined): RepriseError {
+  const words = `${store.url} already has a run ${run}, and the two differ from entry ${seq} on`
   return new RepriseError('RUN_EXISTS', words, { runId: run, next })
 }
 

@@ -1,5 +1,5 @@
-// Reads an exported run and trusts nothing in it: every line must be whole, every entry must follow the previous one,
-// every stored value must have its hash, and the last line must count and hash everything before it.
+// Reads an exported run without trusting it: every line must be whole, every entry must follow the previous one, every
+// stored value must have its hash, and the last line must have the counts and the hash of everything before it.
 import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
@@ -30,15 +30,15 @@ type JsonObject = { readonly [key: string]: unknown }
 const advice = 'export the run again, or use another copy'
 
 /**
- * The run that was exported first, then those that work for it. Takes the text in whatever pieces it comes.
- * JOURNAL_DAMAGED says what is wrong with it; `name` names it in the message.
+ * Returns the root, then its child runs. The text comes in pieces of any size. JOURNAL_DAMAGED names the first fault;
+ * `name` is the name of the text in the message.
  */
 export async function readExport(
   chunks: AsyncIterable<string> | Iterable<string>,
   name: string,
 ): Promise<[ExportedRun, ...ExportedRun[]]> {
   const hash = createHash('sha256')
-  const runs: Reading[] = []
+  const runs: PartialRun[] = []
   let header: ExportHeader | undefined
   let trailer: ExportTrailer | undefined
   for await (const { text, number, whole } of textLines(chunks)) {
@@ -49,7 +49,7 @@ export async function readExport(
     const now = runs.at(-1)
     if (!header || !now) {
       header = readHeader(value, name)
-      runs.push(reading(header.run, name))
+      runs.push(emptyRun(header.run, name))
     } else if ('seq' in value) {
       if (now.blobs.length > 0) throw damaged(`${where} is an entry after the stored values`, advice)
       const bytes = Buffer.from(text)
@@ -66,8 +66,8 @@ export async function readExport(
   if (!first) throw damaged(`${name} is empty`, advice)
   const entries = runs.reduce((sum, one) => sum + one.lines.length, 0)
   if (!trailer) throw damaged(`${name} is cut off after entry ${entries}: its last line is missing`, advice)
-  const bare = runs.find((one) => one.chain.end() === 0)
-  if (bare) throw damaged(`${name} has no entries of run ${bare.run}`, advice)
+  const empty = runs.find((one) => one.chain.end() === 0)
+  if (empty) throw damaged(`${name} has no entries of run ${empty.run}`, advice)
   checkCount(name, 'runs', trailer.runs, runs.length)
   checkCount(name, 'entries', trailer.entries, entries)
   checkCount(
@@ -78,27 +78,28 @@ export async function readExport(
   )
   const sha256 = hash.digest('hex')
   if (trailer.sha256 !== sha256) {
-    throw damaged(`${name} was changed: its SHA-256 is ${sha256}, and its last line says ${trailer.sha256}`, advice)
+    throw damaged(`${name} was changed: its SHA-256 is ${sha256}, but its last line says ${trailer.sha256}`, advice)
   }
   return [first, ...others]
 }
 
-interface Reading extends ExportedRun {
+/** A run while it is being read. */
+interface PartialRun extends ExportedRun {
   readonly lines: Line[]
   readonly blobs: Blob[]
   readonly messages: Message[]
   readonly chain: Chain
 }
 
-function reading(run: string, name: string): Reading {
+function emptyRun(run: string, name: string): PartialRun {
   return { run, lines: [], blobs: [], messages: [], chain: followChain(name, advice) }
 }
 
-function readWithin({ within }: JsonObject, root: string, runs: readonly Reading[], where: string): Reading {
+function readWithin({ within }: JsonObject, root: string, runs: readonly PartialRun[], where: string): PartialRun {
   const fits = typeof within === 'string' && within !== root && isInTreeOf(within, root)
-  if (!fits) throw damaged(`${where} names ${describe(within)}, which does not work for run ${root}`, advice)
+  if (!fits) throw damaged(`${where} names ${describe(within)}, which is not a child run of run ${root}`, advice)
   if (runs.some(({ run }) => run === within)) throw damaged(`${where} names run ${within} a second time`, advice)
-  return reading(within, `run ${within} in it`)
+  return emptyRun(within, `run ${within} in it`)
 }
 
 function readHeader(value: JsonObject, name: string): ExportHeader {
@@ -107,7 +108,7 @@ function readHeader(value: JsonObject, name: string): ExportHeader {
     throw damaged(`${name} isn't an exported run of Reprise`, 'give a file that export wrote')
   if (version !== exportVersion) throw otherFormat(name, version, exportVersion)
   const named = typeof run === 'string' && run !== '' && !/[\u0000-\u001f\u007f]/.test(run)
-  if (!named || typeof crew !== 'string') throw damaged(`line 1 of ${name} does not say which run it is`, advice)
+  if (!named || typeof crew !== 'string') throw damaged(`line 1 of ${name} does not name its run`, advice)
   return value as unknown as ExportHeader
 }
 
@@ -124,8 +125,8 @@ function readMessage({ message }: JsonObject, where: string): Message {
   throw damaged(`the message in ${where} lacks its id, time or body`, advice)
 }
 
-function checkCount(name: string, what: string, said: number, found: number): void {
-  if (said !== found) throw damaged(`${name} has ${found} ${what}, and its last line says ${said}`, advice)
+function checkCount(name: string, what: string, expected: number, found: number): void {
+  if (expected !== found) throw damaged(`${name} has ${found} ${what}, but its last line says ${expected}`, advice)
 }
 
 interface TextLine {
@@ -138,16 +139,16 @@ interface TextLine {
 
 async function* textLines(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<TextLine> {
   let number = 0
-  let begun: string[] = []
+  let unfinished: string[] = []
   for await (const chunk of chunks) {
     const parts = chunk.split('\n')
-    // joined only when the line ends: one may come in a thousand pieces
-    begun.push(parts[0] as string)
+    // joined only when the line ends, since it may come in a thousand pieces
+    unfinished.push(parts[0] as string)
     for (const part of parts.slice(1)) {
-      yield { text: begun.join(''), number: ++number, whole: true }
-      begun = [part]
+      yield { text: unfinished.join(''), number: ++number, whole: true }
+      unfinished = [part]
     }
   }
-  const rest = begun.join('')
+  const rest = unfinished.join('')
   if (rest !== '') yield { text: rest, number: ++number, whole: false }
 }

@@ -1,6 +1,6 @@
-// What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never
-// executed has no estimate, which is not the same as an estimate of zero. Neither has a function that began runs which
-// are not counted. Whether a function makes calls is not known before it is executed: only what it took says so.
+// Estimates what executing a task takes: the medians over its newest executions. A task that was never executed has no
+// estimate, which is not an estimate of zero. A function that kicked off runs which are not counted has none either.
+// Whether a function calls models is only known from its earlier executions.
 import { defined } from '../../base/defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
@@ -12,30 +12,27 @@ import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { tasksNamed } from '../run/waits-for.ts'
 
-/** Enough for a median that one odd run does not move. */
+/** Enough that one unusual run does not move the median. */
 const enoughSamples = 5
-/** Each is a journal to read: a plan must not take longer than what it plans. */
-const mostRuns = 20
+/** Each run is a journal to read, and a plan must not take longer than its run. */
+const maxRuns = 20
 
-/**
- * The plan, with an estimate for each task that it executes and that was executed before. `atHand` is a run that was
- * read already.
- */
+/** Adds an estimate to each task that is executed and was executed before. `loaded`: a run that was already read. */
 export async function withEstimates(
   engine: Engine,
   crew: CrewDefinition,
   plan: readonly PlannedTask[],
-  atHand?: RunState,
+  loaded?: RunState,
 ): Promise<PlannedTask[]> {
-  const samples = await collectSamples(engine, crew, executedTasks(plan), atHand)
+  const samples = await collectSamples(engine, crew, executedTasks(plan), loaded)
   return Promise.all(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
       const [task] = tasksNamed(crew, [planned.task])
       if (planned.action !== 'execute' || earlier.length === 0) return planned
       if (earlier.some(({ counted }) => !counted)) return { ...planned, uncounted: true }
-      // what the same calls would cost with the model that the task has now
-      // which model of a crew an inherited output was made by is not known
+      // priced as if made with the task's current model. Inherited outputs of a nested crew don't say which of its
+      // models made them
       const model = task?.child ? '' : modelName(task?.agent.model)
       const now = (call: PricedCall): PricedCall => (call.own ? { ...call, model } : call)
       const costs = await Promise.all(earlier.map(({ calls }) => costOfCalls(calls.map(now), crew.prices)))
@@ -49,7 +46,7 @@ export async function withEstimates(
   )
 }
 
-/** A function may take nothing; of a task for an agent, an execution without a call is none. */
+/** A function or a nested crew may call no model. An agent task without a call was not really executed. */
 function mayTakeNothing(task: TaskDefinition | undefined): boolean {
   return task?.code !== undefined || task?.child !== undefined
 }
@@ -57,11 +54,11 @@ function mayTakeNothing(task: TaskDefinition | undefined): boolean {
 /** One execution of a task. */
 interface TaskSample {
   readonly calls: readonly PricedCall[]
-  /** Whether all that it took is known. */
+  /** False if it kicked off runs whose usage is not known. */
   readonly counted: boolean
 }
 
-/** What a task has cost in this run, including everything done for it; undefined when a model's price is not known. */
+/** What a task has cost in this run, including its coworkers and child runs. Undefined if a price is not known. */
 export async function costOfTask(
   state: RunState,
   task: string,
@@ -71,15 +68,15 @@ export async function costOfTask(
   return found ? costOfCalls(modelCalls(state, found), prices) : 0
 }
 
-/** What a whole run has spent, in dollars; undefined when a model's price is not known. */
+/** What a whole run has spent, in dollars. Undefined if a price is not known. */
 export async function costOfRun({ spending }: RunState, prices: Prices | undefined): Promise<number | undefined> {
   return costOfSpending(spending.values(), prices)
 }
 
-/** `at` is left out for what it would cost now. */
+/** Without `at`, today's prices count. */
 export type PricedCall = Omit<ModelCalls, 'at'> & { readonly at?: string }
 
-/** What calls cost together; undefined when the price of a model is not known. */
+/** The total cost of calls. Undefined if a price is not known. */
 export async function costOfCalls(
   calls: readonly PricedCall[],
   prices: Prices | undefined,
@@ -100,22 +97,22 @@ function executedTasks(plan: readonly PlannedTask[]): string[] {
   return plan.filter((planned) => planned.action === 'execute').map((planned) => planned.task)
 }
 
-/** By task, its newest executions. */
+/** The newest executions of each task. */
 async function collectSamples(
   { store }: Engine,
   crew: CrewDefinition,
   tasks: readonly string[],
-  atHand: RunState | undefined,
+  loaded: RunState | undefined,
 ): Promise<Map<string, TaskSample[]>> {
-  // an inherited output says what making it took, wherever that was: counted once, by where it was made
+  // several runs may have inherited one output: counted once, by its origin
   const samples = new Map<string, Map<string, TaskSample>>(tasks.map((task) => [task, new Map()]))
-  const { rows } = await store.list({ crew: crew.name }, { limit: mostRuns })
+  const { rows } = await store.list({ crew: crew.name }, { limit: maxRuns })
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.size >= enoughSamples)) break
-    // one that cannot be read, or was just deleted, must not prevent planning
+    // a run that cannot be read, or was just deleted, must not prevent planning
     const state =
-      atHand?.run === run
-        ? atHand
+      loaded?.run === run
+        ? loaded
         : await readRun(store, run).then(
             (read) => read.state,
             () => undefined,
@@ -130,7 +127,7 @@ async function collectSamples(
       const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
       const inherited = usage.calls === 0 ? [] : [{ model: '', usage, own: true }]
-      // the run that made it knows more: its calls, each with its model
+      // only the run that made the output knows its calls with their models
       executions.set(origin, {
         calls: made.from ? inherited : modelCalls(state, made).map(asNewCall),
         counted: uncounted === undefined,
@@ -140,17 +137,18 @@ async function collectSamples(
   return new Map([...samples].map(([task, executions]) => [task, [...executions.values()]]))
 }
 
-/** Field by field; a detail that only some reported is the median of those. */
+/** The median of each field, over the usages that report it. */
 function medianUsage(usages: readonly Usage[]): Usage {
-  const of = (field: keyof Usage): number | undefined => rounded(median(usages.flatMap((usage) => usage[field] ?? [])))
+  const medianOf = (field: keyof Usage): number | undefined =>
+    rounded(median(usages.flatMap((usage) => usage[field] ?? [])))
   const details = (['cacheRead', 'cacheWrite', 'reasoning'] as const).flatMap((field) => {
-    const value = of(field)
+    const value = medianOf(field)
     return value === undefined ? [] : [[field, value] as const]
   })
   return {
-    calls: of('calls') ?? 0,
-    input: of('input') ?? 0,
-    output: of('output') ?? 0,
+    calls: medianOf('calls') ?? 0,
+    input: medianOf('input') ?? 0,
+    output: medianOf('output') ?? 0,
     ...Object.fromEntries(details),
   }
 }

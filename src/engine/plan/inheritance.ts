@@ -1,5 +1,5 @@
-// An output that makes it unnecessary to execute a task, searched for when the task's turn comes and everything that it
-// is given is known: the one that its parent offered, or, in a run that reuses outputs, one of any run of the crew.
+// Finds a stored output that a task can inherit instead of being executed. Searched when the task's turn comes and its
+// context is known: first the output that the parent run offered, then, with `reuse`, an output of any run of the crew.
 import { defined } from '../../base/defined.ts'
 import { isHandEdited } from '../../journal/state/hand-edits.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
@@ -14,7 +14,7 @@ import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { outputChange, schemaMismatch } from './stale-tasks.ts'
 
-/** The entry that completes the task without executing it. None for a task that was started: it continues. */
+/** The entry that completes the task without executing it, if any. A started task continues instead. */
 export async function inheritanceEntry(
   { engine, state, crew }: Life,
   task: TaskDefinition,
@@ -31,12 +31,12 @@ export interface ReusableOutput {
   readonly from: OutputPlace
   readonly output: StoredOutput
   readonly conversation?: Conversation | undefined
-  /** It is the one that the run was made with. */
+  /** It was offered when the run was forked. */
   readonly offered: boolean
   readonly reasons: string[]
 }
 
-/** `outputs` are those known so far. */
+/** `outputs`: the outputs known so far. */
 export async function findStoredOutput(
   engine: Engine,
   crew: CrewDefinition,
@@ -66,21 +66,21 @@ export interface TaskInputs {
   readonly outputs: Outputs
 }
 
-/** The newest output of the task, in any run of the crew, that was made from the same and is not older than allowed. */
+/** The newest output of the task in any run of the crew, with an equal fingerprint and not older than allowed. */
 export async function findReusable(
   { store }: Pick<Engine, 'store'>,
   crew: string,
   task: TaskDefinition,
   given: TaskInputs,
   { maxAgeSeconds }: { readonly maxAgeSeconds?: number },
-  /** Those of the run that would inherit it. */
+  /** The outputs of the run that would inherit it. */
   outputs: RunState['outputs'] = new Map(),
 ): Promise<Pick<ReusableOutput, 'from' | 'output' | 'conversation'> | undefined> {
   const since = maxAgeSeconds === undefined ? undefined : (await store.now()) - maxAgeSeconds * 1000
   const key = digest(task.fingerprint(given.inputs, given.outputs))
   const found = await store.findOutput(crew, task.name, key, since)
   if (!found) return undefined
-  // the run may have been deleted a moment ago, or changed by hand since its output was noted
+  // the run may have been deleted meanwhile, or changed by hand since its output was indexed
   const read = await readRun(store, found.run).catch(() => undefined)
   const made = read?.state.tasks.get(task.name)
   if (!read || isHandEdited(read.state) || read.state.handEdited || made?.seq !== found.seq) return undefined

@@ -1,11 +1,7 @@
-// The plan of a new run that is made from an old one: for each task, inherit its stored output, execute it, or put a
-// person's value in its place; and why. Outputs are found by the task's name, never by its position. Which of them are
-// executed:
-// - `from` and everything after it, or, with `only: 'descendants'`, just what depends on it;
-// - what depends on a person's value, and what has no output that could be inherited;
-// - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
-// A task that is executed only because of another one is offered its old output, which it keeps if the other's turns
-// out equal.
+// Plans a fork: for each task, whether the new run inherits its stored output, executes it, or uses a person's value
+// instead; and why. Outputs are found by the task's name, never by its position. `planTask` has the rules as a table. A
+// task that is executed only because of another task gets its old output as an offer: it keeps that output if the other
+// task's new output turns out equal. Planning writes nothing.
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
@@ -21,15 +17,15 @@ import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { outputPlace } from '../read/incarnation.ts'
 import { outputChange, schemaMismatch } from './stale-tasks.ts'
 
-/** What happens to restored outputs that were made from other inputs, texts or code. */
+/** What to do with outdated outputs: those made from other inputs, texts or code. */
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
 export type StalePolicy = (typeof stalePolicies)[number]
 
-/** What of its parent a new run tries again. */
+/** What a fork tries again. */
 export const retryPolicies = ['failed'] as const
 export type RetryPolicy = (typeof retryPolicies)[number]
 
-/** What a new run does with the `once` calls of its parent: use their results, make them again, or ask a person. */
+/** What a fork does with the `once` calls of its parent: use their results, make them again, or ask a person. */
 export const effectsPolicies = ['reuse', 'again', 'ask'] as const
 export type EffectsPolicy = (typeof effectsPolicies)[number]
 
@@ -37,10 +33,10 @@ export interface ForkRequest {
   readonly inputs: Inputs
   readonly stale: StalePolicy
   readonly from?: TaskDefinition | undefined
-  /** Execute what failed or was skipped for that, and what depends on it. */
+  /** Execute failed tasks, tasks skipped because of them, and their dependents. */
   readonly retry?: RetryPolicy | undefined
   readonly only?: 'descendants' | undefined
-  /** By task: what a person puts in place of its output. */
+  /** By task: a person's value in place of its output. */
   readonly outputs?: ReadonlyMap<string, ReplacementOutput> | undefined
   readonly effects?: EffectsPolicy | undefined
 }
@@ -53,21 +49,21 @@ export interface ReplacementOutput {
 
 export interface ForkPlan {
   readonly tasks: readonly PlannedTask[]
-  /** The entries after `run.created`: everything that the new run needs from the old one. */
+  /** The entries after `run.created`: everything that the new run needs from its parent. */
   readonly entries: readonly NewEntry[]
 }
 
-/** OUTPUT_STALE when the policy is to refuse; OPTION_INVALID when there is nothing to retry. Nothing is written. */
+/** OUTPUT_STALE with `stale: 'refuse'`; OPTION_INVALID when there is nothing to retry. */
 export async function planFork(crew: CrewDefinition, parent: RunState, request: ForkRequest): Promise<ForkPlan> {
   if (request.retry && ![...parent.tasks.values()].some((task) => hasFailed(parent, task))) throw nothingToRetry(parent)
   const missing = new Set<string>()
-  const scene: ForkContext = {
+  const fork: ForkContext = {
     crew,
     parent,
     request,
     outputs: Object.assign(new Map<string, PlannedOutput>(), { lacks: (name: string) => missing.has(name) }),
     missing,
-    open: new Set(),
+    executed: new Set(),
     unknown: new Set(),
     touched: new Set(),
     places: new Map(),
@@ -76,19 +72,19 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
   const entries: NewEntry[] = []
   const stale: Pick<PlannedTask, 'task' | 'reasons'>[] = []
   for (const task of crew.tasks) {
-    const { planned, entry, stale: reasons = [] } = await planTask(scene, task)
+    const { planned, entry, stale: reasons = [] } = await planTask(fork, task)
     tasks.push(planned)
     if (entry) entries.push(entry)
     // the first entry is `run.created`
     const text = entryOutput(entry)
-    if (text !== undefined) scene.places.set(text, entries.length + 1)
+    if (text !== undefined) fork.places.set(text, entries.length + 1)
     if (reasons.length > 0) stale.push({ task: task.name, reasons })
   }
   if (request.stale === 'refuse' && stale.length > 0) throw staleRefusedError(parent, stale)
   return { tasks, entries }
 }
 
-/** The calls that the parent made or inherited, which the new run must know about before it makes another. */
+/** The calls that the parent made or inherited. The new run must know them before it makes a call. */
 export function inheritedCalls(parent: RunState): OnceCall[] {
   return callsToInherit(parent).map(toOnceCall)
 }
@@ -97,17 +93,17 @@ interface ForkContext {
   readonly crew: CrewDefinition
   readonly parent: RunState
   readonly request: ForkRequest
-  /** What each task planned so far will give; for one that is executed, what it gave before. */
+  /** The expected outputs of the tasks planned so far. For an executed task, its earlier output. */
   readonly outputs: Map<string, PlannedOutput> & Outputs
-  /** Tasks that gave nothing since one failed, which is assumed to happen again. */
+  /** Tasks without an output because of a failure. The plan assumes that they fail again. */
   readonly missing: Set<string>
   /** Tasks that are executed, so their output may change. */
-  readonly open: Set<string>
-  /** Those of them without even a known earlier output. */
+  readonly executed: Set<string>
+  /** Executed tasks without an earlier output. */
   readonly unknown: Set<string>
-  /** Those that the caller's request affects: what depends on one is not kept when it is stale. */
+  /** Tasks that the caller's request affects. Stale outputs of their dependents are never kept. */
   readonly touched: Set<string>
-  /** For each text of an output that the new run begins with: the entry that holds it. */
+  /** By the text of an output that the new run begins with: the entry that holds it. */
   readonly places: Map<string, number>
 }
 
@@ -116,12 +112,30 @@ type PlannedOutput = Pick<StoredOutput, 'raw' | 'structured' | 'within'>
 interface TaskPlan {
   readonly planned: PlannedTask
   readonly entry?: NewEntry | undefined
-  /** Why it is stale, although it is inherited. */
+  /** Why an inherited output is stale. */
   readonly stale?: readonly string[]
 }
 
-async function planTask(scene: ForkContext, task: TaskDefinition): Promise<TaskPlan> {
-  const { parent, request, outputs, touched } = scene
+/**
+ * Plans one task, in the order of the crew. The first row that applies counts:
+ *
+ * | the task                                                                  | action             |
+ * | ------------------------------------------------------------------------- | ------------------ |
+ * | has a value from a person                                                 | edit               |
+ * | is `from`, or comes after it and `only` is not given                      | execute            |
+ * | failed or was skipped because of a failure, with `retry`                  | execute            |
+ * | was skipped by a condition that cannot come out different (1)             | inherit the skip   |
+ * | has no output, or an output that its schema now refuses                   | execute            |
+ * | is stale, with `stale: 'rerun'` or a touched dependency (2)               | execute            |
+ * | depends on an executed task, unless `stale: 'keep'` and none is touched   | execute, offer old |
+ * | has a condition that may come out different                               | execute, offer old |
+ * | otherwise; staleness is reported, and refused with `stale: 'refuse'`      | inherit            |
+ *
+ * (1) With `stale: 'rerun'`, conditions are always asked again.
+ * (2) Rows 1 to 3 touch a task because the caller asked for them; rows 6 to 8 touch it because of its dependencies.
+ */
+async function planTask(fork: ForkContext, task: TaskDefinition): Promise<TaskPlan> {
+  const { parent, request, outputs, touched } = fork
   const given = request.outputs?.get(task.name)
   if (given) {
     outputs.set(task.name, given)
@@ -129,66 +143,64 @@ async function planTask(scene: ForkContext, task: TaskDefinition): Promise<TaskP
     const planned = { task: task.name, action: 'edit', reasons: ['its output is given'] } as const
     return { planned, entry: { type: 'task.edited', path: task.name, ...given } }
   }
-  const forced = whyForced(scene, task)
+  const forced = forcedReason(fork, task)
   if (forced !== undefined) {
     touched.add(task.name)
-    return planExecution(scene, task, [forced])
+    return planExecution(fork, task, [forced])
   }
   const stored = parent.tasks.get(task.name)
   if (request.retry && stored && (hasFailed(parent, stored) || stored.failed)) {
     touched.add(task.name)
-    return planExecution(scene, task, [whyMissing(stored, parent.run)])
+    return planExecution(fork, task, [missingReason(stored, parent.run)])
   }
   const output = stored?.status === 'completed' ? stored.output : undefined
   if (stored?.status === 'skipped' && !stored.failed && task.when && request.stale !== 'rerun') {
-    const seen = certainChanges(
-      scene,
-      stored.condition,
-      conditionChange(scene.crew, task, stored, request.inputs, outputs),
-    )
-    if (!conditionMayChange(scene, task, seen)) return inheritSkip(scene, task, stored, seen)
+    const change = conditionChange(fork.crew, task, stored, request.inputs, outputs)
+    const changes = certainChanges(fork, stored.condition, change)
+    if (!conditionMayChange(fork, task, changes)) return inheritSkip(fork, task, stored, changes)
   }
-  if (!stored || !output) return planExecution(scene, task, [whyMissing(stored, parent.run)])
-  const unfit = await schemaMismatch(task, output)
-  if (unfit !== undefined) return planExecution(scene, task, [unfit])
-  return inheritOrExecute(scene, task, stored, output)
+  if (!stored || !output) return planExecution(fork, task, [missingReason(stored, parent.run)])
+  const mismatch = await schemaMismatch(task, output)
+  if (mismatch !== undefined) return planExecution(fork, task, [mismatch])
+  return inheritOrExecute(fork, task, stored, output)
 }
 
-function inheritOrExecute(scene: ForkContext, task: TaskDefinition, stored: TaskState, output: StoredOutput): TaskPlan {
-  const { request, outputs, open, touched } = scene
-  const made = certainChanges(scene, output.fingerprint, outputChange(output, task, request.inputs, outputs))
-  const seen = certainChanges(
-    scene,
+/** The last four rows of the table above. */
+function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskState, output: StoredOutput): TaskPlan {
+  const { request, outputs, executed, touched } = fork
+  const made = certainChanges(fork, output.fingerprint, outputChange(output, task, request.inputs, outputs))
+  const decided = certainChanges(
+    fork,
     stored.condition,
-    conditionChange(scene.crew, task, stored, request.inputs, outputs),
+    conditionChange(fork.crew, task, stored, request.inputs, outputs),
   )
-  const from = outputPlace(scene.parent, stored)
-  const reached = task.context.some((name) => touched.has(name))
-  const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
-  const conversation = conversationFor(scene.parent, stored, scene.places)
+  const from = outputPlace(fork.parent, stored)
+  const dependsOnTouched = task.context.some((name) => touched.has(name))
+  const upstream = output.fingerprint ? task.context.filter((name) => executed.has(name)) : []
+  const conversation = conversationFor(fork.parent, stored, fork.places)
   const inherited = { path: task.name, from, output, ...defined({ conversation }) }
   const offer: NewEntry = { type: 'task.offered', ...inherited }
-  if ((request.stale === 'rerun' || reached) && made.fields.length > 0) {
+  if ((request.stale === 'rerun' || dependsOnTouched) && made.fields.length > 0) {
     touched.add(task.name)
-    return planExecution(scene, task, made.reasons, { fields: made.fields })
+    return planExecution(fork, task, made.reasons, { fields: made.fields })
   }
-  if (request.stale !== 'keep' || reached) {
+  if (request.stale !== 'keep' || dependsOnTouched) {
     if (upstream.length > 0) {
       touched.add(task.name)
       const why = `it depends on ${namesWords(upstream)}, which ${upstream.length > 1 ? 'are' : 'is'} executed`
-      return planExecution(scene, task, [why], { unless: upstream }, offer)
+      return planExecution(fork, task, [why], { unless: upstream }, offer)
     }
   }
-  if (task.when && conditionMayChange(scene, task, seen) && output.fingerprint) {
+  if (task.when && conditionMayChange(fork, task, decided) && output.fingerprint) {
     touched.add(task.name)
-    const unless = namesBefore(scene.crew, task).filter((name) => open.has(name))
-    const why = ['its condition is asked again, and its output kept if it holds', ...seen.reasons]
-    return planExecution(scene, task, why, { ...withFields(seen), unless }, offer)
+    const unless = namesBefore(fork.crew, task).filter((name) => executed.has(name))
+    const why = ['its condition is asked again, and its output kept if it holds', ...decided.reasons]
+    return planExecution(fork, task, why, { ...withFields(decided), unless }, offer)
   }
   outputs.set(task.name, output)
-  const reasons = [...made.reasons, ...seen.reasons]
-  const there =
-    from.incarnation === scene.parent.incarnation
+  const reasons = [...made.reasons, ...decided.reasons]
+  const origin =
+    from.incarnation === fork.parent.incarnation
       ? 'its output is there'
       : `its output is there, made by run ${from.run}`
   const maybe = upstream.map((name) => `${name} is executed and may come out different`)
@@ -197,8 +209,8 @@ function inheritOrExecute(scene: ForkContext, task: TaskDefinition, stored: Task
     planned: {
       task: task.name,
       action: 'inherit',
-      reasons: [there, ...kept, ...maybe],
-      ...withFields({ fields: [...made.fields, ...seen.fields] }),
+      reasons: [origin, ...kept, ...maybe],
+      ...withFields({ fields: [...made.fields, ...decided.fields] }),
     },
     entry: {
       type: 'task.inherited',
@@ -210,9 +222,7 @@ function inheritOrExecute(scene: ForkContext, task: TaskDefinition, stored: Task
   }
 }
 
-/**
- * What has changed whatever the tasks executed before it give; one without a known output is assumed to give the same.
- */
+/** Leaves out changes of outputs that are not known yet: the plan assumes that these come out equal. */
 function certainChanges(
   { unknown }: ForkContext,
   before: Fingerprint = {},
@@ -225,16 +235,16 @@ function certainChanges(
   return { fields: fields.filter((_, at) => certain[at]), reasons: reasons.filter((_, at) => certain[at]) }
 }
 
-/** A condition sees every output that is certain to be there, including those that the task is not given. */
+/** Whether a condition may come out different. It sees all earlier outputs, also those outside the task's context. */
 function conditionMayChange(
-  { crew, request, open, touched }: ForkContext,
+  { crew, request, executed, touched }: ForkContext,
   task: TaskDefinition,
   change: FieldChanges,
 ): boolean {
-  const seen = namesBefore(crew, task)
-  // where stale outputs are kept, so is what a condition decided, unless the caller's request affects it
-  if (request.stale === 'keep') return seen.some((name) => touched.has(name))
-  return change.fields.length > 0 || seen.some((name) => open.has(name) || touched.has(name))
+  const visible = namesBefore(crew, task)
+  // `keep` also keeps decisions of conditions, unless the caller's request affects them
+  if (request.stale === 'keep') return visible.some((name) => touched.has(name))
+  return change.fields.length > 0 || visible.some((name) => executed.has(name) || touched.has(name))
 }
 
 function namesBefore(crew: CrewDefinition, task: TaskDefinition): string[] {
@@ -250,26 +260,26 @@ function storedCondition({ condition }: TaskState): { readonly condition?: Finge
 }
 
 function planExecution(
-  scene: ForkContext,
+  fork: ForkContext,
   task: TaskDefinition,
   why: readonly string[],
   more: Pick<PlannedTask, 'fields' | 'unless'> = {},
   entry?: NewEntry,
 ): TaskPlan {
-  const { outputs, missing, open, unknown, parent } = scene
+  const { outputs, missing, executed, unknown, parent } = fork
   const before = parent.tasks.get(task.name)
-  const reasons = [...why, ...onceReasons(scene, task, before)]
-  // a task that was skipped gave nothing, and is assumed to do so again
+  const reasons = [...why, ...onceReasons(fork, task, before)]
+  // a skipped task is assumed to be skipped again
   if (before && isMissing(before)) missing.add(task.name)
   else if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
   if (!before?.output) unknown.add(task.name)
-  open.add(task.name)
+  executed.add(task.name)
   return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
 }
 
-/** What happens to a function that must not be called twice and was called in the old run. */
+/** What happens to a `once` function that the parent has called. */
 function onceReasons(
-  { parent, request, outputs, open }: ForkContext,
+  { parent, request, outputs, executed }: ForkContext,
   task: TaskDefinition,
   before?: TaskState,
 ): string[] {
@@ -281,7 +291,7 @@ function onceReasons(
   if (effects === 'ask' || !isSame || !calls.some(hasResult))
     return ['its function is once and was called before, so a person is asked first']
   const recorded = 'its function is once, so its recorded result is returned without a call'
-  return [task.context.some((name) => open.has(name)) ? `${recorded}, if it is given the same` : recorded]
+  return [task.context.some((name) => executed.has(name)) ? `${recorded}, if its context comes out equal` : recorded]
 }
 
 function hasResult({ outcome }: OnceCall): boolean {
@@ -292,12 +302,12 @@ function inheritSkip(
   { parent }: ForkContext,
   { name }: TaskDefinition,
   stored: TaskState,
-  seen: FieldChanges,
+  changes: FieldChanges,
 ): TaskPlan {
   const reason = `it was skipped in run ${parent.run}`
-  const reasons = [reason, ...seen.reasons.map((one) => `stale: ${one}`)]
+  const reasons = [reason, ...changes.reasons.map((one) => `stale: ${one}`)]
   return {
-    planned: { task: name, action: 'inherit', reasons, ...withFields(seen) },
+    planned: { task: name, action: 'inherit', reasons, ...withFields(changes) },
     entry: { type: 'task.skipped', path: name, reason, ...storedCondition(stored) },
   }
 }
@@ -307,7 +317,7 @@ function entryOutput(entry: NewEntry | undefined): string | undefined {
   return entry?.type === 'task.inherited' || entry?.type === 'task.offered' ? entry.output?.raw : undefined
 }
 
-function whyForced({ crew, request: { from, only } }: ForkContext, task: TaskDefinition): string | undefined {
+function forcedReason({ crew, request: { from, only } }: ForkContext, task: TaskDefinition): string | undefined {
   if (!from) return undefined
   if (task === from) return 'the new run starts here'
   const positions = positionsIn(crew)
@@ -315,7 +325,7 @@ function whyForced({ crew, request: { from, only } }: ForkContext, task: TaskDef
   return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 
-/** A model call that failed leaves its task as it was. */
+/** Includes a task whose model call failed and ended the run: its status does not show that. */
 function hasFailed({ error }: RunState, { name, status }: TaskState): boolean {
   return status === 'failed' || error?.task === name
 }
@@ -332,7 +342,7 @@ function nothingToRetry(parent: RunState): RepriseError {
   return new RepriseError('OPTION_INVALID', words, { runId, next })
 }
 
-function whyMissing(stored: TaskState | undefined, run: string): string {
+function missingReason(stored: TaskState | undefined, run: string): string {
   if (!stored) return `run ${run} has no such task`
   switch (stored.status) {
     case 'failed':

@@ -1,4 +1,4 @@
-// The plans of a run that is started or resumed: what is done stays, the rest is executed.
+// Plans a kickoff or a resume: outputs that exist are kept, other tasks are executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { taskNameAt } from '../../journal/state/at-path.ts'
 import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
@@ -11,7 +11,7 @@ import { openTreeQuestions, childReader } from '../task/children.ts'
 import { findReusable, findStoredOutput } from './inheritance.ts'
 import { outputChange, taskChange } from './stale-tasks.ts'
 
-/** Every task is executed, except those whose output can be reused. */
+/** Executes all tasks, except those whose output can be reused. */
 export async function planKickoff(
   engine: Engine,
   crew: CrewDefinition,
@@ -37,7 +37,7 @@ export async function planKickoff(
       const reasons = !reuse
         ? ['the run is new']
         : open.length > 0
-          ? [`whether there is an output to reuse is known when ${open.join(', ')} is done`]
+          ? [`whether an output can be reused is known when ${open.join(', ')} is done`]
           : ['no run has an output that was made from the same inputs, texts and code']
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse && open.length > 0 ? { unless: open } : {}) })
     }
@@ -45,7 +45,7 @@ export async function planKickoff(
   return plan
 }
 
-/** What a resume does with each task of its run. */
+/** Plans what a resume does with each task. */
 export async function planResume(
   engine: Engine,
   crew: CrewDefinition,
@@ -95,12 +95,13 @@ export async function planResume(
         ...more,
       })
     } else {
-      const maybe = known?.offered || state.reuse || task.when
+      const canInherit = known?.offered || state.reuse || task.when
       const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not reached it'
       const found =
         upstream.length > 0 || task.when ? undefined : await findStoredOutput(engine, crew, task, state, outputs)
       if (found) keep(found.output, found.reasons)
-      else execute({ reasons: [why], ...(maybe && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
+      else
+        execute({ reasons: [why], ...(canInherit && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
     }
   }
   return plan

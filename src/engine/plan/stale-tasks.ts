@@ -1,4 +1,4 @@
-// Whether a stored output was made from today's code, inputs and earlier outputs; and, if not, why.
+// Tells whether a stored output was made from today's code, inputs and earlier outputs; and if not, what changed.
 import type { StoredOutput } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
@@ -16,10 +16,7 @@ export interface StaleTask {
   readonly fields: readonly string[]
 }
 
-/**
- * The outputs of a run that were made from something other than what the run, and today's code, would use now; and
- * skips decided on something else.
- */
+/** The tasks of a run whose outputs or skips are outdated: made from other inputs, outputs or code than today's. */
 export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   const outputs = runOutputs(state)
   return crew.tasks.flatMap((task) => {
@@ -31,7 +28,7 @@ export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   })
 }
 
-/** What changed in what an output was made from, and in what its condition saw. */
+/** The changes in what an output was made from, and in what its condition depended on. */
 export function taskChange(
   crew: CrewDefinition,
   task: TaskDefinition,
@@ -44,7 +41,7 @@ export function taskChange(
   return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
 }
 
-/** A person's value has no fingerprint: it was made from nothing that could change. */
+/** The changes in what an output was made from. A person's value has no fingerprint, and never changes. */
 export function outputChange(
   { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
   task: TaskDefinition,
@@ -61,7 +58,7 @@ export function outputChange(
   }
 }
 
-/** An output that today's schema refuses cannot be restored as what the types promise. */
+/** Why today's schema refuses an output, if it does: such an output must not be restored. */
 export async function schemaMismatch(task: TaskDefinition, output: StoredOutput): Promise<string | undefined> {
   const { schema } = outputMaker(task, output)
   if (!schema) return undefined

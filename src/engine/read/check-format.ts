@@ -1,9 +1,9 @@
-// A journal of another format is not read: nothing about it is guessed.
+// Refuses runs of another journal format, instead of guessing what they mean.
 import { otherFormat } from '../../journal/check/check-entry.ts'
 import { journalVersion } from '../../journal/entries.ts'
 import type { RunRow } from '../../stores/store.ts'
 
-/** JOURNAL_DAMAGED for a run that a build with another format made. */
+/** JOURNAL_DAMAGED when a build with another format created the run. */
 export function checkFormat({ run, format }: RunRow): void {
   if (format !== journalVersion) throw otherFormat(`run ${run}`, format, journalVersion)
 }

@@ -1,12 +1,10 @@
-// Whether the journal still holds what an attempt was told.
+// Checks that the outputs to which an attempt's pinned message refers are unchanged in the journal.
 import type { OutputReference } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import { outputReferences } from '../../journal/pinned.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 
-/**
- * Call it for an attempt that was started. One whose texts were changed by hand since is void: it cannot be continued.
- */
+/** Call the result for each started attempt. If its texts were changed by hand, it becomes void: it cannot continue. */
 export function pinChecker(state: RunState): (path: string) => void {
   const digests = new Map<number, string>()
   const isChanged = ({ output, digest: expected }: OutputReference): boolean => {

@@ -1,17 +1,17 @@
-// When a run wants a worker, from nothing but its journal: whoever records anything in it writes this again.
+// When a run next needs a worker, computed from its journal and stored with every append.
 import { parentRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { RowSummary } from './row-summary.ts'
 
-/** Whether it was put aside because its processes ended each time (run/resume-run.ts). */
+/** Whether the run was suspended because its processes died again and again (run/resume-run.ts). */
 export function isGivenUp({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   return suspended?.reason === 'takeovers'
 }
 
 export const givenUpReason = 'was given up: its process ended five times in a row without a new step'
 
-/** Undefined: nobody takes it up by itself, or it works for another run, which is taken up instead. */
+/** Undefined if no worker executes the run: it waits, has ended, was imported, or is a child, so its root is due. */
 export function dueAt(state: RunState): Batch['due'] {
   if (state.imported || parentRunId(state.run) !== undefined) return undefined
   switch (state.status) {
@@ -29,22 +29,19 @@ export function dueAt(state: RunState): Batch['due'] {
   }
 }
 
-/** Whether only a person continues it, or has it tried again before its time. */
+/** Whether a requeue would continue the run: it rests, or would only be tried again later. */
 export function isParked({ status, imported }: RunState): boolean {
   if (status === 'completed' || status === 'cancelled') return false
   return status === 'suspended' || status === 'failed' || imported === true
 }
 
-/** The time that it waits for, if it does, in ISO 8601. */
+/** The time for which the run waits, if any, in ISO 8601. */
 export function dueTime(state: RunState): string | undefined {
   const due = dueAt(state)
   return typeof due === 'number' ? new Date(due).toISOString() : undefined
 }
 
-/**
- * Whether what a suspended run waits for may be there. One that was stopped, as asked or for its own good, is continued
- * only by a resume.
- */
+/** Whether something arrived that a suspended run waits for. A run that was stopped only continues by a resume. */
 export function isWoken(run: Pick<RowSummary, 'suspended' | 'woken'>): boolean {
   return run.woken === true && canWake(run)
 }
@@ -53,12 +50,12 @@ export interface Wakeable extends Pick<RowSummary, 'suspended' | 'woken'> {
   readonly imported?: boolean | undefined
 }
 
-/** Whether a suspended run has what it waited for, and a worker continues it, or the run that it works for. */
+/** Whether a worker continues a suspended run, or its root, because something that it waits for has arrived. */
 export function isReady(run: Wakeable): boolean {
   return !run.imported && isWoken(run)
 }
 
-/** Whether a suspended run waits for something that wakes it by itself when it comes. */
+/** Whether a suspended run waits for something whose arrival wakes it. */
 export function canWake({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
   const reason = suspended?.reason
   return reason === 'questions' || reason === 'limit' || reason === 'child' || reason === 'parent'

@@ -1,10 +1,9 @@
-// Which runs the code at hand may take up without being asked: those of its crew, in the versions that it accepts.
+// The lanes of a crew: its name with each version that it accepts. Workers execute runs of these lanes.
 import { journalVersion } from '../../journal/entries.ts'
 import { isSameLane } from '../../stores/rules/claim-order.ts'
 import type { Lane, RunRow } from '../../stores/store.ts'
 import type { CrewDefinition } from '../definition.ts'
 
-/** For `claim`. */
 export function crewLanes({
   name,
   version,

@@ -1,5 +1,5 @@
-// A run that `copy` has moved to another store. Here it is parked, so that it cannot continue in both: it takes no
-// messages, and only a requeue that names the same move takes it back.
+// Runs that `copy` has moved to another store. In the source, such a run is parked, so that it cannot continue in both
+// stores: it accepts no messages, and only a requeue that names the same move takes it back.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -20,7 +20,7 @@ export function moveOf({ suspended }: Suspended): Move | undefined {
   return { to: suspended.to ?? 'another store', ...(suspended.arrived ? { arrived: true } : {}) }
 }
 
-/** Goes by the root, as the state of a child run does not show the move. */
+/** Reads the root, since the state of a child run does not show the move. */
 export async function findMove(store: Store, state: Suspended & Pick<RunState, 'run'>): Promise<Move | undefined> {
   const root = rootRunId(state.run)
   if (root === state.run) return moveOf(state)
@@ -29,6 +29,6 @@ export async function findMove(store: Store, state: Suspended & Pick<RunState, '
 }
 
 export function runMoved(run: string, { to }: Move): RepriseError {
-  const words = `run ${run} was moved to ${to}, and continues only there`
+  const words = `run ${run} was moved to ${to} and continues only there`
   return new RepriseError('RUN_MOVED', words, { runId: run, next: { act: 'requeue', runId: run } })
 }

@@ -1,5 +1,5 @@
-// A run's journal from a store, folded, with the chain of hashes checked along the way. A line that does not fit the
-// one before is a person's edit: it is reported in the state, and the next resume records it.
+// Reads and folds a run's journal, and checks its hash chain. A break in the chain is a person's edit: the state reports
+// it, and the next resume records it.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { decodeEntry, decodePlain } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -17,27 +17,27 @@ export interface LoadedRun {
   readonly hash: string
 }
 
-/** RUN_NOT_FOUND when the store has no such run. `hear` gets each entry, and the state after it. */
+/** RUN_NOT_FOUND. `onEntry` gets each entry, and the state after it. */
 export async function readRun(
   store: Store,
   run: string,
-  hear?: (entry: Entry, state: RunState) => void,
+  onEntry?: (entry: Entry, state: RunState) => void,
 ): Promise<LoadedRun> {
   const state = emptyState(run)
   let hash = ''
   const decode = lineDecoder(store, run)
   const checkPinned = pinChecker(state)
-  // before the lines: what is appended while they are read must not look lost
+  // read before the lines, so that entries appended meanwhile don't look lost
   const noted = await store.lastNoted(run)
   for await (const line of store.read(run)) {
     try {
       const decoded = decode(line)
-      // a resume should not need a promise for each of ten thousand lines
+      // no promise per line: a resume may read ten thousand
       const entry = decoded instanceof Promise ? await decoded : decoded
       if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
       applyEntry(state, entry)
       if (entry.type === 'task.started') checkPinned(entry.path ?? '')
-      hear?.(entry, state)
+      onEntry?.(entry, state)
     } catch (error) {
       throw damageError(error, run, line.seq)
     }
@@ -52,7 +52,7 @@ export async function readRun(
   return { state: finishFold(state), hash }
 }
 
-/** The state alone; undefined when the store has no such run. Rejects when the store does not answer. */
+/** Undefined if the store has no such run. Still rejects if the store does not answer. */
 export async function readStateIfExists(store: Store, run: string): Promise<RunState | undefined> {
   return (await readRunIfExists(store, run))?.state
 }
@@ -81,14 +81,14 @@ export async function* readEntries(
   }
 }
 
-/** An entry that makes no sense is damage, wherever that shows. */
+/** Any error while an entry is read means that the journal is damaged. */
 function damageError(error: unknown, run: string, seq: number): RepriseError {
   if (RepriseError.isInstance(error)) return error
-  const words = `entry ${seq} of run ${run} makes no sense (${messageOf(error)}); restore the journal from a copy, or remove that line`
+  const words = `entry ${seq} of run ${run} cannot be read (${messageOf(error)}); restore the journal from a copy, or remove that line`
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
 }
 
-/** A promise only for a line that refers to a separately stored value. */
+/** Returns a promise only for lines that refer to separately stored values. */
 function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise<Entry> {
   const blobs = new Map<string, Uint8Array | undefined>()
   const blob = async (hash: string) => {

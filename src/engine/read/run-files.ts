@@ -1,5 +1,5 @@
-// The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so
-// each run has its own copies, and once it was created only the store is asked for them.
+// The files among a run's inputs. Their bytes are stored as blobs of the run when it is created, and read from there
+// for models and user code; the original files are not needed any more.
 import { RepriseError } from '../../base/errors.ts'
 import type { Blob, StoredFile } from '../../journal/entries.ts'
 import { asFileReference, filesIn, type Files } from '../../journal/files.ts'
@@ -11,7 +11,7 @@ import { describe } from '../../base/options.ts'
 import type { Store } from '../../stores/store.ts'
 import type { ReadFile } from '../../tools/tool.ts'
 
-/** For a new run: files that were just read, or those of the run that it is made from. BLOB_MISSING. */
+/** The blobs for a new run: files that were just read, or files of its parent. BLOB_MISSING. */
 export async function fileBlobs(store: Store, values: readonly Json[], read: Files, parent?: string): Promise<Blob[]> {
   const blobs = new Map<string, Blob>()
   for (const file of values.flatMap(filesIn)) {
@@ -22,7 +22,7 @@ export async function fileBlobs(store: Store, values: readonly Json[], read: Fil
   return [...blobs.values()]
 }
 
-/** Those in these messages. BLOB_MISSING. */
+/** Reads the files in these messages. BLOB_MISSING. */
 export async function readFiles(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
   const files = new Map<string, Uint8Array>()
   for (const message of messages) {
@@ -33,24 +33,24 @@ export async function readFiles(store: Store, run: string, messages: readonly Ch
   return files
 }
 
-/** For the user's code. Only the files among the inputs can be read, whatever name is given. */
+/** `readFile` for user code. It only reads files among the inputs. */
 export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' | 'inputs'>): ReadFile {
   return async (wanted) => {
-    const there = filesIn(inputs)
+    const files = filesIn(inputs)
     const hash = asFileReference(wanted)?.hash
     const [file, other] = distinct(
-      there.filter((one) => (hash === undefined ? one.name === wanted : one.hash === hash)),
+      files.filter((one) => (hash === undefined ? one.name === wanted : one.hash === hash)),
     )
     if (file && !other) return readFileBytes(store, run, file)
     const refused = (words: string): RepriseError =>
       new RepriseError('INPUT_INVALID', `readFile was given ${describe(wanted)}, but ${words}`, { runId: run })
-    if (other) throw refused(`run ${run} has several files of that name; give its value among the inputs instead`)
-    if (there.length === 0) throw refused(`there is no file among the inputs of run ${run}`)
-    throw refused(`run ${run} has no such file; it has ${there.map(({ name }) => name).join(', ')}`)
+    if (other) throw refused(`run ${run} has several files of that name; give the file from the inputs instead`)
+    if (files.length === 0) throw refused(`the inputs of run ${run} have no files`)
+    throw refused(`run ${run} has no such file; it has ${files.map(({ name }) => name).join(', ')}`)
   }
 }
 
-/** One file may occur in several places, under several names. */
+/** The inputs may contain one file several times, under several names. */
 function distinct(files: readonly StoredFile[]): StoredFile[] {
   return [...new Map(files.map((file) => [file.hash, file])).values()]
 }

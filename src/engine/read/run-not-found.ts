@@ -1,4 +1,4 @@
-// The errors for a run that a store, or a crew, does not have.
+// Errors for runs that a store or a crew does not have.
 import { RepriseError } from '../../base/errors.ts'
 import type { Store } from '../../stores/store.ts'
 

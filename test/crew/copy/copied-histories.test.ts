@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { journalVersion } from 'reprise/journal'
-import { copyPlaces } from '../../../src/engine/history/copy-run.ts'
+import { copyEngines } from '../../../src/engine/history/copy-run.ts'
 import { exportRun } from '../../../src/engine/history/export-run.ts'
 import { recordMessages } from '../../../src/engine/inbox/send-message.ts'
 import { currentOwner } from '../../../src/stores/owner.ts'
@@ -110,5 +110,5 @@ test('a run copied there and back exports the same text', async () => {
 /** As a copy does before it moves a run. */
 async function recordAll(store: Store): Promise<void> {
   for (const { run } of (await store.list({}, { limit: 100 })).rows)
-    await recordMessages(copyPlaces(store, store).from, run)
+    await recordMessages(copyEngines(store, store).from, run)
 }

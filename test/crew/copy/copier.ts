@@ -1,7 +1,7 @@
 // A process that copies one run and is killed right before a write, counted over both stores: copier.ts <from> <to>
 // <run> <write>
 import { openStore, type Store } from 'reprise/stores'
-import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
+import { copyEngines, copyRun } from '../../../src/engine/history/copy-run.ts'
 
 const [from = '', to = '', run = '', write] = process.argv.slice(2)
 let writes = 0
@@ -24,6 +24,6 @@ function killing(inner: Store): Store {
 }
 
 const [source, target] = await Promise.all([openStore(from), openStore(to)])
-const { outcome } = await copyRun(copyPlaces(killing(source), killing(target)), run, false)
+const { outcome } = await copyRun(copyEngines(killing(source), killing(target)), run, false)
 await Promise.all([source.close(), target.close()])
 console.log(JSON.stringify({ outcome, writes }))

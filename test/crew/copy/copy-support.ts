@@ -4,7 +4,7 @@ import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { journalVersion } from 'reprise/journal'
 import { scriptedModel } from 'reprise/testing'
 import { allRows } from '../../../src/engine/history/all-rows.ts'
-import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
+import { copyEngines, copyRun } from '../../../src/engine/history/copy-run.ts'
 import { oldestFirst } from '../../../src/stores/rules/cursor.ts'
 import { currentOwner } from '../../../src/stores/owner.ts'
 import type { Line, Store } from '../../../src/stores/store.ts'
@@ -80,7 +80,7 @@ export async function copyAll(from: Store, to: Store, runs?: readonly string[]):
   const outcomes: { [run: string]: Copied } = {}
   const rows = (await Array.fromAsync(allRows(from, { roots: true }))).toSorted(oldestFirst)
   for (const run of runs ?? rows.map((row) => row.run)) {
-    outcomes[run] = await copyRun(copyPlaces(from, to), run, false).then(
+    outcomes[run] = await copyRun(copyEngines(from, to), run, false).then(
       ({ outcome }) => outcome,
       (error: unknown) => {
         if (!RepriseError.isInstance(error)) throw error

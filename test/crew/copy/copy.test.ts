@@ -7,7 +7,7 @@ import { Crew, file, Task } from 'reprise'
 import { journalVersion } from 'reprise/journal'
 import { fileStore, memoryStore, currentOwner, type Store } from 'reprise/stores'
 import { jumpingClock } from 'reprise/testing'
-import { copyPlaces, copyRun } from '../../../src/engine/history/copy-run.ts'
+import { copyEngines, copyRun } from '../../../src/engine/history/copy-run.ts'
 import { recordMessages } from '../../../src/engine/inbox/send-message.ts'
 import { waitingQuestions } from '../../../src/runs/waiting-questions.ts'
 import { elsewhere, linesOf, message } from '../../../src/testing/store-contract/harness.ts'
@@ -50,7 +50,7 @@ test('all runs are copied byte for byte with their child runs, and the result co
   const expected = await everythingIn(source)
   const lines = [...(await linesOf(source, 'c')), ...(await linesOf(source, 'c/settle#1'))]
   assert.deepEqual(await copyAll(source, target, ['a', 'b']), { a: 'copied', b: 'copied' })
-  const { row, bytes, ...copied } = await copyRun(copyPlaces(source, target), 'c', false)
+  const { row, bytes, ...copied } = await copyRun(copyEngines(source, target), 'c', false)
   assert.deepEqual(copied, { outcome: 'copied', runs: 2, entries: lines.length })
   assert.equal(row.status, 'suspended')
   assert.ok(bytes > lines.reduce((sum, line) => sum + line.bytes.length, 0))
@@ -121,7 +121,7 @@ test('a moved run is refused in the source, by one sentence that names the targe
   const before = await everythingIn(source)
   const refusal = {
     code: 'RUN_MOVED',
-    message: `run c was moved to ${target.url}, and continues only there; if that copy was deleted, take it back with crew.run('c').requeue()`,
+    message: `run c was moved to ${target.url} and continues only there; if that copy was deleted, take it back with crew.run('c').requeue()`,
   }
   const run = crew.run('c')
   const acts: readonly (() => Promise<unknown>)[] = [
@@ -144,7 +144,7 @@ test('a moved run whose copy was deleted is taken back by a requeue, and can be 
   await crew.run('c').requeue()
   assert.deepEqual(await claimed(source), ['c'])
   const { c } = await copyAll(source, target)
-  assert.match(String(c), /memory:\S+ has a run c already, so it could continue in both stores; delete one of the two/)
+  assert.match(String(c), /memory:\S+ already has a run c, so it could continue in both stores; delete one of the two/)
   assert.deepEqual(await claimed(source), ['c'])
   await target.delete('c')
   const expected = await everythingIn(source)
@@ -162,12 +162,12 @@ test('a run that was moved and then deleted in the target is not made again, sin
 test('a run that was moved to one store is not copied to another', async () => {
   const { source, target } = await movedRun()
   const { c } = await copyAll(source, newStore())
-  assert.match(String(c), new RegExp(`run c was moved to ${target.url}, and continues only there`))
+  assert.match(String(c), new RegExp(`run c was moved to ${target.url} and continues only there`))
 })
 
 test('a requeue sent before the move does not undo it', async () => {
   const { source, target, crew } = await movedRun()
-  const { from } = copyPlaces(source, target)
+  const { from } = copyEngines(source, target)
   const { to } = { to: target.url }
   for (const [index, move] of [undefined, { to }, { to: 'sqlite:elsewhere.db', arrived: true }].entries()) {
     await source.post('c', message(`requeue:${index}`, JSON.stringify({ type: 'requeue', move })))
@@ -299,7 +299,7 @@ test('a failing store ends the copy of a run, which is repeated as a whole', asy
   }
   await assert.rejects(copyAll(source, broken), /the disk is full/)
   const { why } = await claims(source).run('c').view()
-  assert.equal(why, `it was being moved to ${target.url}, and that was cut off: copy it there again`)
+  assert.equal(why, `it was being moved to ${target.url} when the copy was cut off: copy it there again`)
   assert.deepEqual(await copyAll(source, target), { c: 'copied' })
   assert.deepEqual(await everythingIn(target), expected)
 })

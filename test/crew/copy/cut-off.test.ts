@@ -149,7 +149,7 @@ test('a run whose copy was cut off is resumed in neither store, and the list giv
   const [listed] = await Array.fromAsync(claims(source).runs())
   assert.deepEqual(
     [listed?.status, listed?.why],
-    ['stopped', `it was being moved to ${target.url}, and that was cut off: copy it there again`],
+    ['stopped', `it was being moved to ${target.url} when the copy was cut off: copy it there again`],
   )
   const before = await everythingIn(target)
   assert.deepEqual(before, { runs: [], found: [] })

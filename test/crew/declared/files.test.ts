@@ -369,11 +369,11 @@ describe('readFile', () => {
       assert.equal(code, 'INPUT_INVALID')
       assert.match(message, there)
     }
-    assert.match((await asked('claim.pdf', {})).message, /there is no file among the inputs/)
+    assert.match((await asked('claim.pdf', {})).message, /the inputs of run \S+ have no files/)
     const twins = [file(Buffer.from('a'), { name: 'a.txt' }), file(Buffer.from('b'), { name: 'a.txt' })]
     assert.match(
       (await asked('a.txt', { twins })).message,
-      /several files of that name; give its value among the inputs instead/,
+      /several files of that name; give the file from the inputs instead/,
     )
   })
 })

@@ -304,7 +304,7 @@ describe('a child run', () => {
 
   test('has a name that no user can give a run', async () => {
     const { crew } = claims()
-    const taken = { code: 'OPTION_INVALID', message: /"claim\/settle#1" is one for a run that works for run claim/ }
+    const taken = { code: 'OPTION_INVALID', message: /"claim\/settle#1" is reserved for a child run of run claim/ }
     await assert.rejects(crew.kickoff({ id: 'claim/settle#1', inputs }), taken)
     await crew.kickoff({ id: 'claim', inputs })
     await assert.rejects(crew.fork({ runId: 'claim', id: 'claim/settle#1' }), taken)

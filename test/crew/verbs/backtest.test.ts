@@ -173,7 +173,7 @@ describe('a backtest', () => {
     await crew.run('claim-0').delete()
     await assert.rejects(crew.backtest('facts'), {
       code: 'RUN_NOT_FOUND',
-      message: /its facts was made from something else, in a run that is gone/,
+      message: /its facts was made from other inputs, in a run that was deleted/,
     })
   })
 

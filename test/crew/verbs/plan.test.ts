@@ -299,7 +299,7 @@ test('names in a replay what happens to a once function', async () => {
       await reasons({ from: 'file', effects: 'ask' }),
       await reasons({ from: 'file', effects: 'again' }),
     ],
-    [recorded, `${recorded}, if it is given the same`, asks, asks, undefined],
+    [recorded, `${recorded}, if its context comes out equal`, asks, asks, undefined],
   )
   assert.equal((await crew.replay('file', { runId: 'first' })).raw, 'filed 1')
   const suspended = await crew.replay('file', { runId: 'first', inputs: { x: 2 } })
