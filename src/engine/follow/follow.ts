@@ -12,7 +12,9 @@ import { readEntries } from '../read/read-run.ts'
 export interface FollowOptions {
   /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
-  /** Settles when this process is done with the run. If it rejects, following rejects too: the journal has no record. */
+  /**
+   * Settles when this process is done with the run. If it rejects, following rejects too: the journal has no record.
+   */
   readonly until?: Promise<unknown> | undefined
   /** Also yield a `CaughtUpEvent`, once, when all entries so far were delivered and the run is in progress. */
   readonly marked?: boolean | undefined

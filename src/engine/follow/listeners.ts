@@ -4,7 +4,9 @@
 import type { Entry, ReplyPart } from '../../journal/entries.ts'
 import type { ModelListener } from '../../models/call-model.ts'
 
-/** A piece of a reply that is being streamed. It isn't in the journal and has no number: the entry of its path counts. */
+/**
+ * A piece of a reply that is being streamed. It isn't in the journal and has no number: the entry of its path counts.
+ */
 export type Delta =
   | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }

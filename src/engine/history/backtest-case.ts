@@ -1,6 +1,6 @@
 // Backtests execute one task with today's code over its context in earlier runs. Each trial is a run of its own, under
-// the crew name `<crew>/backtest`: it inherits the stored context, executes the task, and has no effects: tools that may
-// change something are not called, but return the recorded results of equal calls. The earlier runs are only read.
+// the crew name `<crew>/backtest`: it inherits the stored context, executes the task, and has no effects: tools that
+// may change something are not called, but return the recorded results of equal calls. The earlier runs are only read.
 import { defined } from '../../base/defined.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'

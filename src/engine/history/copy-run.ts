@@ -59,9 +59,9 @@ export function copyEngines(from: Store, to: Store): CopyEngines {
 }
 
 /**
- * RUN_EXISTS when the target has another run with this id, or when the run could continue in both stores; RUN_MOVED when
- * it was moved to another store; JOURNAL_DAMAGED and BLOB_MISSING when the source lacks parts of it; RUN_NOT_FOUND. With
- * each of these errors, nothing was written.
+ * RUN_EXISTS when the target has another run with this id, or when the run could continue in both stores; RUN_MOVED
+ * when it was moved to another store; JOURNAL_DAMAGED and BLOB_MISSING when the source lacks parts of it;
+ * RUN_NOT_FOUND. With each of these errors, nothing was written.
  */
 export async function copyRun({ from, to }: CopyEngines, run: RunId, dryRun: boolean): Promise<CopiedRun> {
   const { store, world } = from

@@ -1,7 +1,7 @@
 // Imports an exported run with its child runs. The journal is stored unchanged; the row, the due time and the outputs
-// are folded from it, and unrecorded messages are posted again. Crash-safe: children are written first (invisible without
-// their root), then the root in one write. A run that has not ended is parked by one more entry, since it may continue
-// in the store from which it was exported; `copy` parks it there instead.
+// are folded from it, and unrecorded messages are posted again. Crash-safe: children are written first (invisible
+// without their root), then the root in one write. A run that has not ended is parked by one more entry, since it may
+// continue in the store from which it was exported; `copy` parks it there instead.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../base/errors.ts'
 import { decodeEntry, encodeEntry } from '../../journal/codec.ts'

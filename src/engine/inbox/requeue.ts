@@ -11,7 +11,9 @@ import { readRun } from '../read/read-run.ts'
 import { runEndedError } from './inbox.ts'
 import { sendMessage } from './send-message.ts'
 
-/** Returns the id of the root, which a worker continues. RUN_NOT_FOUND, RUN_ENDED; RUN_HELD when the run isn't parked. */
+/**
+ * Returns the id of the root, which a worker continues. RUN_NOT_FOUND, RUN_ENDED; RUN_HELD when the run isn't parked.
+ */
 export async function requeue(engine: Engine, runId: string, signed: { readonly by?: string }): Promise<string> {
   const run = rootRunId(runId)
   const { state } = await readRun(engine.store, run)

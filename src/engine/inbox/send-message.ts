@@ -1,5 +1,6 @@
-// Sends a message to a run: answer, edit, invalidate, cancel, requeue. Each is checked against the journal and posted to
-// the inbox. If the lease is free, the sender takes it and records the message at once; otherwise the holder records it.
+// Sends a message to a run: answer, edit, invalidate, cancel, requeue. Each is checked against the journal and posted
+// to the inbox. If the lease is free, the sender takes it and records the message at once; otherwise the holder records
+// it.
 import { RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
@@ -62,7 +63,9 @@ export async function sendMessage(engine: Engine, run: string, message: InboxMes
 /** A caller is waiting, so an outage of the store is reported soon. */
 const brief = { limitMs: shortWaitMs }
 
-/** Posts the message, and records it at once if the lease is free. Otherwise the holder does so before its next step. */
+/**
+ * Posts the message, and records it at once if the lease is free. Otherwise the holder does so before its next step.
+ */
 async function deliverMessage(
   engine: Engine,
   state: RunState,

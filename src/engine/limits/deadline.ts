@@ -7,7 +7,9 @@ export interface Deadline extends Disposable {
   readonly over: boolean
 }
 
-/** Without `seconds`, only `outer` counts. `lostMs` returns the time so far that doesn't count: outages of the store. */
+/**
+ * Without `seconds`, only `outer` counts. `lostMs` returns the time so far that doesn't count: outages of the store.
+ */
 export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs: () => number = () => 0): Deadline {
   if (seconds === undefined) return { signal: outer, over: false, [Symbol.dispose]: () => {} }
   const controller = new AbortController()

@@ -1,5 +1,5 @@
-// Reads and folds a run's journal, and checks its hash chain. A break in the chain is a person's edit: the state reports
-// it, and the next resume records it.
+// Reads and folds a run's journal, and checks its hash chain. A break in the chain is a person's edit: the state
+// reports it, and the next resume records it.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { decodeEntry, decodePlain } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
