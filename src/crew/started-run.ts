@@ -2,7 +2,7 @@
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { executeRun } from '../engine/run/execute-run.ts'
 import { warnOf } from '../engine/warn-of.ts'
-import { runCode, runningCode, warnOfRunBeside } from '../engine/task/function-call.ts'
+import { runCode, runningCode, warnOfUncountedRun } from '../engine/task/function-call.ts'
 import { toRunTree, type RunTree } from '../runs/run-tree.ts'
 import type { OpenCrew } from './open-crew.ts'
 import type { RunResult } from './result/result.ts'
@@ -49,7 +49,7 @@ export function executeHere(
   const code = runningCode()
   if (code && hold && !kickedOff) {
     code.uncounted.add(run)
-    warnOfRunBeside(code, { crew: crew.name, run, why: 'only kickoffs of function tasks start child runs' })
+    warnOfUncountedRun(code, { crew: crew.name, run, why: 'only kickoffs of function tasks start child runs' })
   }
   const last = kickedOff
     ? kickedOff.execute()

@@ -3,7 +3,7 @@ import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/local-runs.ts'
 import { createRun } from '../../engine/run/create-run.ts'
 import type { NewRun } from '../../engine/run/create-run.ts'
-import { runningCode, warnOfRunBeside, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
+import { runningCode, warnOfUncountedRun, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
@@ -156,7 +156,7 @@ async function findParentCall(
   if (call?.interruptible.aborted) return new Promise(() => {})
   const why = call ? await whyNotChild(open, call, id) : 'only kickoffs of function tasks start child runs'
   if (why === undefined) return call
-  warnOfRunBeside(code, { crew: name, run: id, why })
+  warnOfUncountedRun(code, { crew: name, run: id, why })
   return undefined
 }
 

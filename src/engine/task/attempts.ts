@@ -1,5 +1,5 @@
-// Which attempt at a task to continue: the open one, if what it was made from is the same or the caller wants it
-// continued as it was started; otherwise a new one. The same for every kind of task.
+// Decides which attempt at a task to continue: the open attempt if nothing that it depends on has changed, or if the
+// caller lets it continue anyway; otherwise a new attempt. The same for agent tasks, function tasks and nested crews.
 import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, Fingerprint, NewEntry } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/fingerprint.ts'
@@ -12,12 +12,9 @@ import type { Life } from '../life.ts'
 import { refusedAnswer, revisedAnswer } from '../model/engine-prompts.ts'
 
 export interface CurrentAttempt {
-  /** The open attempt, to be continued. */
+  /** The open attempt, if it is continued. */
   readonly kept: AttemptState | undefined
-  /**
-   * For the entry of a new attempt: what has changed since the one that is given up was started, and what the condition
-   * saw.
-   */
+  /** For the entry of a new attempt: what has changed since the last one was started, and what the condition saw. */
   readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
   readonly fingerprint: Fingerprint
   /** The path of a new attempt. */
@@ -30,21 +27,21 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   const fingerprint = task.fingerprint(state.inputs, runOutputs(state))
   const known = state.tasks.get(task.name)?.attempts ?? []
   const last = state.attempts.get(known.at(-1) ?? '')
-  const underWay = last?.status === 'open' || last?.status === 'refused' ? last : undefined
-  const reasons = underWay ? explainChange(underWay.fingerprint, fingerprint) : []
+  const unfinished = last?.status === 'open' || last?.status === 'refused' ? last : undefined
+  const reasons = unfinished ? explainChange(unfinished.fingerprint, fingerprint) : []
   const words = `has changed since it was started: ${reasons.join('; ')}`
   const next = { act: 'resume', runId: state.run, changed: 'restart' } as const
   if (reasons.length > 0 && changed === 'refuse')
     throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
-  const keeps = reasons.length === 0 || (changed === 'continue' && underWay !== undefined && hasSteps(underWay))
+  const keeps = reasons.length === 0 || (changed === 'continue' && unfinished !== undefined && hasSteps(unfinished))
   if (reasons.length > 0) {
     const what = keeps
-      ? "it continues as it was started; resume the run with changed: 'restart' to start it anew"
-      : 'it starts anew'
+      ? "it continues as it was started; resume the run with changed: 'restart' to start it again"
+      : 'it starts again'
     crew.logger.warn(`run ${state.run}: task ${task.name} ${words}; ${what}`)
   }
   return {
-    kept: keeps ? underWay : undefined,
+    kept: keeps ? unfinished : undefined,
     because: {
       ...(keeps ? {} : { because: reasons }),
       ...(known.length === 0 ? conditionFingerprint(crew, task, state) : {}),
@@ -54,38 +51,38 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   }
 }
 
-/** Whether there is anything to keep: a reply, a call of the function, a run of the nested crew. */
+/** Whether an attempt has anything to keep: a reply, a call of the function, a child run. */
 export function hasSteps({ child, carries, pinned, turns }: AttemptState): boolean {
   if (child !== undefined || carries !== undefined) return true
   return pinned ? turns.length > 0 : turns[0]?.calls[0]?.calledAt !== undefined
 }
 
-/** After the highest number of that name: lines may have been removed by hand, and renamed tasks keep their paths. */
+/** The path of the next attempt. Skips used paths: lines may be removed by hand, and renamed tasks keep their paths. */
 export function nextAttempt({ attempts, tasks }: RunState, task: string): string {
   let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
   while (attempts.has(attemptPath(task, number))) number += 1
   return attemptPath(task, number)
 }
 
-/** The attempt at a task that has no conversation. `kind` says what a new one is. */
+/** The current attempt at a function task (`code`) or a nested crew (`child`). */
 export async function attemptWithoutModel(
   life: Life,
   { kept, because, fingerprint, next }: CurrentAttempt,
-  kind: Pick<EntryBodies['task.started'], 'code' | 'child'>,
+  flags: Pick<EntryBodies['task.started'], 'code' | 'child'>,
 ): Promise<AttemptState> {
   if (kept) return kept
-  const started: NewEntry = { type: 'task.started', path: next, fingerprint, ...kind, ...because }
-  if (kind.child) await life.append([started])
+  const started: NewEntry = { type: 'task.started', path: next, fingerprint, ...flags, ...because }
+  if (flags.child) await life.append([started])
   else life.note([started])
   return life.state.attempts.get(next) as AttemptState
 }
 
-/** What a model is told first in the attempt that continues this one. */
+/** The message to the model with which the next attempt continues this refused one. */
 export function revisionMessage({ refusal = '', refusedBy }: AttemptState): string {
   return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
 }
 
-/** How many attempts were refused before this one, in the conversation that it continues. */
+/** How many attempts in this conversation were refused before this one, except by a person. */
 export function countRefusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   if (!carried) return 0

@@ -1,6 +1,6 @@
-// What the runs of crew tasks, and those that functions kicked off, have called. It is copied to the parent when the
-// task is done. Until then, and for attempts that were given up, it is only in those runs, and must be read from there
-// before another run is made. Each call is counted once: calls that a run was told about are not its own.
+// The `once` calls of child runs, of nested crews and of kickoffs by functions. They are copied to the parent when the
+// task is done. Until then, and for abandoned attempts, only the child runs have them, so they are read from there
+// before another child run is created. Each call is counted once: calls that a run inherited are not its own.
 import { isHandEdited } from '../../journal/state/hand-edits.ts'
 import type { OnceCall } from '../../journal/entries.ts'
 import { attemptPath, childAddress, childRunId, taskInPath } from '../../journal/paths.ts'
@@ -12,10 +12,10 @@ import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { childIncarnation } from '../read/incarnation.ts'
 import { readStateIfExists } from '../read/read-run.ts'
 
-/** What the unfinished children of a run have called so far. */
+/** The calls of a run's unfinished children so far. */
 export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
-  const under = unfinishedCrews(state).map(({ task, path }) => childAddress(task, path))
-  const addresses = new Set([...state.tasks.keys(), ...under])
+  const unfinished = unfinishedCrews(state).map(({ task, path }) => childAddress(task, path))
+  const addresses = new Set([...state.tasks.keys(), ...unfinished])
   const calls = await Promise.all(
     [...addresses].map(async (address) => callsOfRuns(engine, address, await runsSinceDone(engine, state, address))),
   )
@@ -23,8 +23,8 @@ export async function callsOfOpenChildren(engine: Engine, state: RunState): Prom
 }
 
 /**
- * What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts.
- * `address` is its name, or that of what a function kicked off: `chapters/intro`.
+ * The calls of earlier child runs at an address: inherited from the parent of a fork, and of earlier attempts in this
+ * run. `address`: the name of the task, or of a kickoff by a function (`chapters/intro`).
  */
 export async function earlierChildCalls(engine: Engine, state: RunState, address: string): Promise<OnceCall[]> {
   const done = state.tasks.get(taskInPath(address))?.childCalls ?? []
@@ -35,7 +35,7 @@ export async function earlierChildCalls(engine: Engine, state: RunState, address
     .map((call) => ({ ...call, task: call.task.slice(address.length + 1) }))
 }
 
-/** What these runs, and those that work for them, have called; as calls of what is at the address. */
+/** The calls of these runs and their child runs, with tasks as seen from the parent (`research/search`). */
 export async function callsOfRuns(engine: Engine, address: string, runs: readonly RunState[]): Promise<OnceCall[]> {
   const calls = await Promise.all(
     runs.map(async (run) => {
@@ -46,10 +46,7 @@ export async function callsOfRuns(engine: Engine, address: string, runs: readonl
   return calls.flat().map((call) => ({ ...call, task: `${address}/${call.task}` }))
 }
 
-/**
- * The runs of the attempts at it since it was last done, as far as they were created: those that were given up, and the
- * current one.
- */
+/** The child runs at an address since its task was last completed: of abandoned attempts, and the current one. */
 export async function runsSinceDone(engine: Engine, state: RunState, address: string): Promise<RunState[]> {
   const known = state.tasks.get(taskInPath(address))
   const attempts = known ? attemptsSinceDone(state, known) : []
@@ -61,8 +58,8 @@ export async function runsSinceDone(engine: Engine, state: RunState, address: st
 }
 
 /**
- * Runs of attempts whose start a person removed from the journal. Their incarnation shows that they are this run's, and
- * not the remains of a deleted one.
+ * Child runs of attempts whose entries were removed from the journal by hand. Their incarnation tells them from
+ * leftovers of a deleted run.
  */
 async function runsOfLostAttempts({ store }: Engine, state: RunState, task: string): Promise<RunState[]> {
   const found: RunState[] = []

@@ -1,5 +1,5 @@
-// The runs of tasks that are crews, as seen from the run that made them: their open questions are its own, under the
-// name of the task (`research/q1`), so that nobody needs to know about them to answer.
+// Child runs as seen from their parent. Their open questions are also its questions, under the name of the task
+// (`research/q1`), so that an answer needs only the parent's id.
 import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from '../../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
@@ -11,14 +11,14 @@ import { readStateIfExists } from '../read/read-run.ts'
 import { readSummary } from '../read/row-summary.ts'
 
 export interface ChildRun {
-  /** By what its questions are known: the name of the task, and of what a function kicked off (`chapters/intro`). */
+  /** The prefix of its questions: the name of the task, or of a kickoff by a function (`chapters/intro`). */
   readonly task: string
-  /** The attempt that it is the work of. */
+  /** The attempt that created it. */
   readonly path: string
   readonly run: string
 }
 
-/** The runs that a task works with now: the one of a task that is a crew, or those that a function kicked off. */
+/** The current child runs of a task that aren't done. A function may have several. */
 export function activeChildren(state: RunState, task: string): ChildRun[] {
   const { attempts = [], kickoffs } = state.tasks.get(task) ?? {}
   return [attempts.at(-1) ?? '', ...(kickoffs?.values() ?? [])].flatMap((path) => {
@@ -28,24 +28,24 @@ export function activeChildren(state: RunState, task: string): ChildRun[] {
   })
 }
 
-/** Returns undefined for a run that was never created, or was deleted. */
+/** Returns undefined if the run was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
-/** Reads each run at most once, and none that is known; but one that waits for people may have been answered since. */
+/** Reads each run at most once. Known runs are read only if they are suspended and were answered since. */
 export function childReader(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {
-    const there = known.get(run)
-    if (there && there.status !== 'suspended') return there
-    const row = there && (await store.row(run))
-    if (row && readSummary(row).questions === openQuestions(there).length) return there
+    const cached = known.get(run)
+    if (cached && cached.status !== 'suspended') return cached
+    const row = cached && (await store.row(run))
+    if (row && readSummary(row).questions === openQuestions(cached).length) return cached
     const read = reads.get(run) ?? readStateIfExists(store, run)
     reads.set(run, read)
     return read
   }
 }
 
-/** Whether a task was completed since then in the runs of those tasks that are not done. */
+/** Whether an unfinished child run, at any depth, has completed a task since then. */
 export async function hasProgress(state: RunState, since: string, read: ReadChild): Promise<boolean> {
   for (const { child: run } of unfinishedCrews(state)) {
     const child = await read(run)
@@ -57,12 +57,12 @@ export async function hasProgress(state: RunState, since: string, read: ReadChil
   return false
 }
 
-/** All open questions, of the run and of the runs of its tasks. */
+/** The open questions of a run and its child runs. */
 export async function openTreeQuestions(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
   const open = openQuestions(state)
   for (const { name, removed } of state.tasks.values()) {
-    // nobody needs an answer for a task that the crew no longer has
+    // questions of removed tasks need no answer
     for (const child of removed ? [] : activeChildren(state, name)) {
       const found = await read(child.run)
       if (found)
@@ -72,16 +72,16 @@ export async function openTreeQuestions(state: RunState, read: ReadChild): Promi
   return open
 }
 
-/** A question of a run of one of its tasks, and what has become of it. */
+/** A question of a child run, open or not. */
 export type TreeQuestion = OpenQuestion & {
-  /** The attempt at the task which is a crew. */
+  /** The parent's attempt that created the child run. */
   readonly attempt: string
   readonly answer?: Answer | undefined
-  /** Nobody needs an answer any more. */
+  /** It needs no answer any more. */
   readonly withdrawn?: boolean | undefined
 }
 
-/** Every question that the runs of its tasks have asked. Of equal ids, which are those of two attempts, the newest. */
+/** All questions of child runs. If two attempts have questions with equal ids, the newer question counts. */
 export async function treeQuestions(state: RunState, read: ReadChild): Promise<TreeQuestion[]> {
   const asked = new Map<string, TreeQuestion>()
   for (const { path, task, child: run, status } of state.attempts.values()) {
@@ -89,7 +89,7 @@ export async function treeQuestions(state: RunState, read: ReadChild): Promise<T
     if (!found || run === undefined) continue
     const over = status !== 'open' || isEnded(found.status)
     const own = [...found.questions.values()].map(({ question, askedAt, answer, withdrawn }) => {
-      // it is shown as it was asked, whatever has been done since
+      // as it was when the question was asked
       const asking = [askingTask(found, question.path, askedAt)]
       return { ...question, askedAt, answer, withdrawn, asking, attempt: path }
     })
@@ -102,7 +102,7 @@ export async function treeQuestions(state: RunState, read: ReadChild): Promise<T
   return [...asked.values()]
 }
 
-/** As the run that the child works for asks it. */
+/** A child's question in the form in which its parent asks it. */
 export function asParentQuestion<Q extends AskedQuestion>(
   state: RunState,
   { task, path }: ChildRun,
@@ -113,7 +113,7 @@ export function asParentQuestion<Q extends AskedQuestion>(
   return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}`, asking }
 }
 
-/** Where to answer a child's question. */
+/** The child run that asks a question of the parent, and the id of the question there. */
 export function childQuestion(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
   const slash = id.indexOf('/')
   const children = slash < 0 ? [] : activeChildren(state, id.slice(0, slash))
@@ -121,7 +121,7 @@ export function childQuestion(state: RunState, id: string): { readonly run: stri
   return child && { run: child.run, id: id.slice(child.task.length + 1) }
 }
 
-/** Whether a child that waited has something to do: what people left for it was recorded since, or it was cancelled. */
+/** Whether a suspended child can continue: a message for it or its children was recorded, or it was cancelled. */
 export async function canContinue(store: Store, run: string): Promise<boolean> {
   const row = await store.row(run)
   if (!row) return false

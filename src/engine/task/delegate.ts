@@ -1,6 +1,6 @@
-// An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an
-// attempt within the call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside it is
-// resumed inside it.
+// Delegation: an agent hands work to coworkers, or asks them. For the model these are two tools. In the journal, the
+// coworker's work is an attempt within the call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is
+// killed inside it resumes inside it.
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { NewEntry, PinnedRequest } from '../../journal/entries.ts'
@@ -19,24 +19,24 @@ import { dated, toolDefinitions } from '../model/pin.ts'
 import { countRefusals, revisionMessage, triesWord } from './attempts.ts'
 import { readDelegation, slug, withDelegation, type Delegation } from './delegation-tools.ts'
 
-/** Runs one attempt's conversation to its end, as for the task itself. */
+/** Continues the conversation of an attempt to its final answer, as for the task itself. */
 type Converse = (
   work: ActiveAttempt,
 ) => Promise<{ readonly text: string; readonly finish: string } | 'endless' | undefined>
 
-/** The agent that delegated the work is told of everything that goes wrong with it, and may do without. */
+/** Returns the coworker's answer, or what went wrong: the delegating agent may do without the answer. */
 export function delegateWith(converse: Converse): Delegate {
   return async (work, call, tool, input) => {
-    const handed = readDelegation(work.task, tool, input)
+    const delegation = readDelegation(work.task, tool, input)
     const { life, task } = work
-    const { role, maxSeconds } = handed.coworker.agent
+    const { role, maxSeconds } = delegation.coworker.agent
     using time = deadline(maxSeconds, work.signal, () => totalOutageMs(life.engine.store))
     try {
-      return await workAsCoworker({ ...work, signal: time.signal }, call, handed, converse)
+      return await workAsCoworker({ ...work, signal: time.signal }, call, delegation, converse)
     } catch (error) {
       const path = newestPath(life.state, call, role)
       const isOpen = life.state.attempts.get(path)?.status === 'open'
-      // a person's decision, for example, fails the task as a whole
+      // such as by a person's answer, which fails the whole task
       const failedAlready = RepriseError.isInstance(error) && error.task === task.name
       if (!time.over || work.signal.aborted || failedAlready || !isOpen) throw error
       const message = `${role} did not finish within ${maxSeconds} s`
@@ -49,30 +49,30 @@ export function delegateWith(converse: Converse): Delegate {
 async function workAsCoworker(
   outer: ActiveAttempt,
   call: string,
-  handed: Delegation,
+  delegation: Delegation,
   converse: Converse,
 ): Promise<string | undefined> {
   const { life } = outer
-  const { role, maxIterations } = handed.coworker.agent
-  const task = coworkerTask(outer.task, handed.coworker, life.state.inputs)
+  const { role, maxIterations } = delegation.coworker.agent
+  const task = coworkerTask(outer.task, delegation.coworker, life.state.inputs)
   for (;;) {
     const attempt = await coworkerAttempt(life, call, role, () =>
-      coworkerRequest(handed, task, life.state, life.engine.world.now()),
+      coworkerRequest(delegation, task, life.state, life.engine.world.now()),
     )
     if (attempt.status === 'completed') return attempt.answer
     if (attempt.status === 'failed') return attempt.refusal
     const work = { ...outer, task, attempt }
-    const said = await converse(work)
-    if (!said) return undefined
+    const answer = await converse(work)
+    if (!answer) return undefined
     const judged: Verdict =
-      said === 'endless'
+      answer === 'endless'
         ? {
             status: 'accepted',
             structured: false,
             raw: `${role} did not finish within ${maxIterations} turns`,
             entries: [],
           }
-        : await unlessAborted(judgeOutput(work, said.text, said.finish), work.signal)
+        : await unlessAborted(judgeOutput(work, answer.text, answer.finish), work.signal)
     const { path } = attempt
     if (judged.status === 'accepted') {
       life.note([...judged.entries, { type: 'task.completed', path, structured: false, raw: judged.raw }])
@@ -87,13 +87,13 @@ async function workAsCoworker(
   }
 }
 
-/** The coworker's own agent, tools and guardrails under the task's name: what it does is done for the task. */
+/** The task as the coworker executes it: under the same name, with its own agent, tools and guardrails. */
 function coworkerTask(task: TaskDefinition, coworker: CoworkerDefinition, inputs: Inputs): TaskDefinition {
   const { agent, tools, guardrails, coworkers } = coworker
   return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false }, inputs)
 }
 
-/** The newest attempt at the delegated work, or one that continues what was sent back. */
+/** The newest attempt at the delegated work, or a new one that continues a refused answer. */
 async function coworkerAttempt(
   life: Life,
   call: string,
@@ -111,7 +111,7 @@ async function coworkerAttempt(
   return attempts.get(path) as AttemptState
 }
 
-/** Of the newest attempt at the delegated work, or of the first, which is still to be made. */
+/** The path of the newest attempt at the delegated work, or of its first if there is none yet. */
 function newestPath({ attempts }: RunState, call: string, agent: string): string {
   const pathOf = (number: number): string => attemptPath(slug(agent), number, call)
   let number = 1
@@ -120,7 +120,7 @@ function newestPath({ attempts }: RunState, call: string, agent: string): string
 }
 
 function coworkerRequest(
-  { coworker, type: is, text, context }: Delegation,
+  { coworker, type, text, context }: Delegation,
   { tools }: TaskDefinition,
   state: RunState,
   now: Date,
@@ -128,7 +128,7 @@ function coworkerRequest(
   const { agent, instructions } = coworker
   return {
     instructions: dated(instructions(state.inputs), agent, now),
-    message: [is === 'work' ? delegatedMessage(text, context) : questionMessage(text, context)],
+    message: [type === 'work' ? delegatedMessage(text, context) : questionMessage(text, context)],
     tools: toolDefinitions(tools),
     model: modelName(agent.model),
     settings: agent.settings,

@@ -1,18 +1,18 @@
-// The two tools by which an agent hands work to others, or asks them.
+// The two tools with which an agent hands work to coworkers, or asks them.
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../definition.ts'
 
 const names = { work: 'delegate_work', question: 'ask_coworker' } as const
-/** An agent that delegates work has these besides its own. */
+/** The tools that a delegating agent has besides its own. */
 export const delegationTools: readonly string[] = Object.values(names)
 
-/** Whether a call of this tool is work for another agent. */
+/** Whether a call of this tool goes to a coworker. */
 export function isDelegation({ coworkers }: TaskDefinition, tool: string): boolean {
   return coworkers.length > 0 && delegationTools.includes(tool)
 }
 
-/** What an agent hands to a coworker, as its model gave it. */
+/** What an agent hands to a coworker. */
 export interface Delegation {
   readonly coworker: CoworkerDefinition
   readonly type: keyof typeof names
@@ -20,20 +20,20 @@ export interface Delegation {
   readonly context: string | undefined
 }
 
-/** The input of such a call, as its schema parsed it. */
+/** Reads the parsed input of a delegation call. */
 export function readDelegation({ coworkers }: TaskDefinition, tool: string, input: unknown): Delegation {
   const { coworker = '', task, question = '', context } = input as { readonly [name: string]: string | undefined }
-  const is = tool === names.work ? 'work' : 'question'
+  const type = tool === names.work ? 'work' : 'question'
   const found = findCoworker(coworkers, coworker) as CoworkerDefinition
-  return { coworker: found, type: is, text: task ?? question, context }
+  return { coworker: found, type, text: task ?? question, context }
 }
 
-/** The task with the tools by which its agent delegates work. */
+/** Adds the delegation tools to a task whose agent has coworkers. */
 export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefinition {
   if (task.coworkers.length === 0) return task
   const coworkers = task.coworkers.map((coworker) => withTitle(coworker, inputs))
-  const there = coworkers.map(({ agent, goal }) => `${agent.role} (${goal(inputs)})`).join('; ')
-  const described = (what: string): string => `${what} Coworkers: ${there}`
+  const roles = coworkers.map(({ agent, goal }) => `${agent.role} (${goal(inputs)})`).join('; ')
+  const described = (what: string): string => `${what} Coworkers: ${roles}`
   return {
     ...task,
     coworkers,
@@ -55,7 +55,7 @@ export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefini
   }
 }
 
-/** By the name that others use for it in this run. */
+/** Uses the role as rendered with this run's inputs. */
 function withTitle(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
   const { agent, goal, tools, guardrails, instructions } = coworker
   return {
@@ -64,7 +64,7 @@ function withTitle(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefini
     tools,
     guardrails,
     instructions,
-    // made on demand
+    // lazy: agents may be each other's coworkers
     get coworkers() {
       return coworker.coworkers
     },
@@ -75,7 +75,7 @@ function delegationTool(name: string, description: string, schema: AnswerSchema)
   return {
     name,
     description,
-    // calling it again is harmless: the work within is recorded
+    // can be repeated: the coworker's steps are recorded
     effect: 'read',
     schema,
     settles: false,
@@ -105,21 +105,21 @@ function schemaFor(coworkers: readonly CoworkerDefinition[], what: string, descr
     async validate(value) {
       const { coworker, [what]: text, context = '' } = (value ?? {}) as { [name: string]: unknown }
       const found = typeof coworker === 'string' && findCoworker(coworkers, coworker)
-      if (!found) return { ok: false, reason: `coworker: there is ${roles.join(', ')}` }
-      if (typeof text !== 'string' || text.trim() === '') return { ok: false, reason: `${what}: say what it is` }
+      if (!found) return { ok: false, reason: `coworker: choose from ${roles.join(', ')}` }
+      if (typeof text !== 'string' || text.trim() === '') return { ok: false, reason: `${what}: must not be empty` }
       return { ok: true, value: { coworker: found.agent.role, [what]: text, context: String(context) } }
     },
   }
 }
 
-/** Models do not always spell a role as it was given. */
+/** Also matches other spellings of a role, which models use. */
 function findCoworker(coworkers: readonly CoworkerDefinition[], role: string): CoworkerDefinition | undefined {
   return (
     coworkers.find(({ agent }) => agent.role === role) ?? coworkers.find(({ agent }) => slug(agent.role) === slug(role))
   )
 }
 
-/** A role as it can be used in a path. */
+/** A role in the form that paths use. */
 export function slug(role: string): string {
   return (
     role

@@ -1,6 +1,6 @@
-// A task that is a crew: its work is a run of its own, in the same store, named after the attempt that made it. Killed,
-// it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
-// not be repeated are copied to that run when it is done.
+// Executes a nested crew as a child run, in the same store, named after the attempt that created it. After a kill, it
+// is resumed where it stopped. When it is suspended or fails, so is its parent. Its `once` calls are copied to the
+// parent when it is done. kickoff-child.ts uses the same functions for kickoffs by function tasks.
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
@@ -42,7 +42,7 @@ export async function executeChild(
   const { signal, options } = life
   const { handsBack, changed } = options
   const work: ChildWork = {
-    // listeners of this run would mistake the child's paths for its own
+    // listeners of the parent would take the child's paths for its own
     engine: { ...life.engine, listeners: undefined },
     crew: child.crew,
     attempt,
@@ -61,35 +61,35 @@ export async function executeChild(
   ).catch((error: unknown) => {
     throw signal.aborted ? error : explainCancelledChild(life.state.run, attempt, error)
   })
-  // a message came after it had said that it waits
+  // a message was recorded after the child was suspended
   if (state?.woken) life.mailBelow.notify()
   if (state?.status !== 'completed') return 'suspended'
   const account = await childAccount(life, [task.name], state)
-  const given = nestedCrewResult(child, state)
+  const output = nestedCrewOutput(child, state)
   const failures = taskFailures(state)
-  if (!given && failures.length > 0) {
+  if (!output && failures.length > 0) {
     const failed = namesWords(failures.map((failure) => failure.task))
-    const message = `no task of its run ${run} gave anything, since ${failed} failed`
+    const message = `its run ${run} has no output, since ${failed} failed`
     throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
   }
-  if (!given) {
+  if (!output) {
     const reason = `all tasks of its run ${run} were skipped`
     const { spent, calls } = account
     await life.append([{ type: 'task.skipped', path: attempt.path, reason, ...defined({ spent, calls }) }])
     return 'completed'
   }
-  const value = (given.structured ? JSON.parse(given.raw) : given.raw) as Json
-  const { schema } = outputMaker(task, given)
-  const parsed = schema && (given.structured || child.ownSchema) ? await parseValue(schema, value) : undefined
+  const value = (output.structured ? JSON.parse(output.raw) : output.raw) as Json
+  const { schema } = outputMaker(task, output)
+  const parsed = schema && (output.structured || child.ownSchema) ? await parseValue(schema, value) : undefined
   if (parsed?.ok === false) throw await failTask({ life, task }, schemaFailure(parsed.reason))
-  const result = child.ownSchema && !given.structured ? { structured: true, raw: JSON.stringify(value) } : given
+  const result = child.ownSchema && !output.structured ? { structured: true, raw: JSON.stringify(value) } : output
   const more = failures.length > 0 ? { failures } : {}
   await life.append([{ type: 'task.completed', path: attempt.path, ...result, ...account, ...more }])
   return 'completed'
 }
 
-/** The output of a crew: that of its last task that was not skipped. Undefined when all were. */
-function nestedCrewResult(
+/** The output of a nested crew: that of its last task that has one. */
+function nestedCrewOutput(
   { crew, ownSchema }: ChildDefinition,
   { tasks }: RunState,
 ): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined {
@@ -98,19 +98,19 @@ function nestedCrewResult(
   if (!output) return undefined
   const { raw, structured } = output
   const isLast = made === crew.tasks.at(-1) && output.within === undefined
-  // whichever task made it, the schema of the crew task reads it
+  // with a schema of its own, the parent's task reads the output, whichever task made it
   if (ownSchema || isLast) return { raw, structured }
   return { raw, structured, within: [made.name, ...(output.within === undefined ? [] : [output.within])].join('/') }
 }
 
-/** The run of a task that is a crew, or of what a function kicked off. */
+/** A child run to be executed, of a nested crew or of a kickoff by a function. */
 export interface ChildWork {
   readonly engine: Engine
   readonly crew: CrewDefinition
-  /** That it is the work of. */
+  /** The parent's attempt that created it. */
   readonly attempt: AttemptState
   readonly options: ExecuteOptions
-  /** What it is made with; may call the user's code. */
+  /** Makes its inputs. May call user code. */
   make(): Promise<Pick<NewRun, 'inputs' | 'given' | 'files' | 'through' | 'origin'>>
 }
 
@@ -132,22 +132,22 @@ export async function openChildRun(
       throw withChildAddress(error, state.run, childAddress(attempt.task, attempt.path))
     }
   }
-  // its inputs may be made by the user's code
+  // `make` may call user code
   await life.ready()
   if (await engine.store.row(run)) return resume()
   const calls = await earlierChildCalls(engine, state, childAddress(attempt.task, attempt.path))
-  const { origin: own, ...made } = await make()
+  const { origin: ownOrigin, ...parts } = await make()
   const origin = {
-    ...own,
+    ...ownOrigin,
     ...(calls.length > 0 ? { calls } : {}),
     ...(state.effects ? { effects: state.effects } : {}),
   }
   const incarnation = childIncarnation(state, attempt.path)
-  const hold = await createRun(engine, crew, { run, incarnation, ...made, origin }, tree)
+  const hold = await createRun(engine, crew, { run, incarnation, ...parts, origin }, tree)
   return hold ? { state: hold.state, hold } : resume()
 }
 
-/** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
+/** Executes the child run until it is completed or cannot continue. Rejects when it fails. */
 export async function executeChildRun(
   life: Life,
   { crew, attempt, options }: ChildWork,
@@ -165,7 +165,7 @@ export async function executeChildRun(
   return last
 }
 
-/** Puts a child's questions to the caller of the run that it works for. */
+/** Passes a child's questions to the `onQuestion` of its parent. */
 export function childOnQuestion(
   { state, options }: Life,
   { task, path, child = '' }: AttemptState,
@@ -175,16 +175,16 @@ export function childOnQuestion(
   return onQuestion && ((question) => onQuestion(asParentQuestion(state, asked, question)))
 }
 
-/** The decisions about tasks of a child run, under any name that its task has had. */
+/** The caller's decisions about tasks of a child run, addressed by any name that the parent's task has had. */
 export function childDecisions({ state, options }: Life, { task, path }: AttemptState): TaskDecisions {
   const addresses = pastNames(state, task).map((name) => childAddress(name, path))
   return decisionsWithin(options.decisions ?? {}, addresses)
 }
 
-/** For `task.completed`: from then on nobody reads it in the child runs any more. */
+/** The usage and calls of child runs, copied into `task.completed`: from then on the child runs are not read. */
 export type ChildAccount = Pick<EntryBodies['task.completed'], 'spent' | 'calls' | 'uncounted'>
 
-/** What the runs at these addresses have taken and called: those that were given up, and the one that is done now. */
+/** The account of the child runs at these addresses: those of abandoned attempts, and `done`. */
 export async function childAccount(
   { engine, state, childRuns: within }: Life,
   addresses: readonly string[],
@@ -193,8 +193,8 @@ export async function childAccount(
   const parts = addresses.map(async (address) => {
     const others = (await runsSinceDone(engine, state, address)).filter(({ run }) => run !== done?.run)
     const runs = done ? [...others, done] : others
-    const under = await Promise.all(runs.map((run) => treeStates(engine.store, run, within)))
-    return { states: under.flat(), calls: await callsOfRuns(engine, address, runs) }
+    const trees = await Promise.all(runs.map((run) => treeStates(engine.store, run, within)))
+    return { states: trees.flat(), calls: await callsOfRuns(engine, address, runs) }
   })
   const all = await Promise.all(parts)
   const states = all.flatMap((part) => part.states)
@@ -207,12 +207,12 @@ export async function childAccount(
   }
 }
 
-/** The runs that functions of a run began and that do not work for it. */
+/** The runs that functions of a run kicked off and that aren't its child runs. */
 export function uncountedRuns({ tasks }: RunState): readonly string[] {
   return [...tasks.values()].flatMap(({ output, source }) => (source === 'executed' && output?.uncounted) || [])
 }
 
-/** Undefined when the run has used up its budget, and nobody raises it now. */
+/** Does work that counts towards the run's budget. Undefined if the budget is used up and is not raised at once. */
 export async function withinBudget(
   { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   path: string,
@@ -239,10 +239,7 @@ export async function withinBudget(
   }
 }
 
-/**
- * The attempt to continue, or a new one whose run's name is free: the remains of a deleted run are not mistaken for its
- * work.
- */
+/** The attempt to continue, or a new one whose child run's id is free: leftovers of a deleted run may have that id. */
 async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const current = currentAttempt(life, task)
   let { next } = current
@@ -251,16 +248,16 @@ async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptSt
   return attemptWithoutModel(life, { ...current, next }, { child: true })
 }
 
-/** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */
+/** RUN_EXISTS when the run with the child's id has another incarnation, so that this attempt did not create it. */
 export function checkIsChild(state: RunState, attempt: AttemptState, found: RunState): void {
   const { run } = state
   if (found.incarnation === childIncarnation(state, attempt.path)) return
-  const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`
+  const words = `run ${found.run} was not created by ${attempt.path} of run ${run}, although it has that id`
   const next = { act: 'invalidate', runId: run, task: attempt.task } as const
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
 }
 
-/** Somebody cancelled the run of the task alone: the run that waits for it can only have it done again. */
+/** Only the child run was cancelled: the parent's task must be executed again. */
 function explainCancelledChild(run: string, { task, child }: AttemptState, error: unknown): unknown {
   if (!RepriseError.isInstance(error) || error.code !== 'RUN_CANCELLED') return error
   const next = { act: 'invalidate', runId: run, task } as const

@@ -1,7 +1,6 @@
-// A task that is a function. To the journal it is an attempt with one call and no model, so everything that holds for
-// tools holds for it: it is recorded before it runs, a `once` function that was cut off is in doubt, a recorded result
-// is read back. Where a person judges its result and asks for another one, the function is called again in the next
-// attempt, with what the person said.
+// Executes a function task. In the journal, it is an attempt with one call and no model, so it keeps the promises of
+// tool calls: it is recorded before it runs, a `once` function that was killed is in doubt, a recorded result is read
+// back. If a person sends its result back, the function is called again in the next attempt, with the feedback.
 import { defined } from '../../base/defined.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -61,7 +60,7 @@ export async function executeFunction(
   }
 }
 
-/** What the function returned, now or before. Undefined while a question about its call is open. */
+/** What the function returned, now or in an earlier process. Undefined while a question about its call is open. */
 async function functionResult(
   life: Life,
   task: TaskDefinition,
@@ -69,27 +68,26 @@ async function functionResult(
   attempt: AttemptState,
 ): Promise<TaskResult | undefined> {
   const turn = attempt.turns[0] as TurnState
-  const soFar = await contextFor(life, task)
+  const { inputs, outputs, missing } = await contextFor(life, task)
   const feedback = attempt.carries?.message
   let thrown: unknown
   using time = deadline(code.maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
   const call = openFunctionCall(life, task, attempt, time.signal)
   const tool = functionTool(code, attempt, async (context) => {
-    const around = runningCode() as RunningCode
+    const outer = runningCode() as RunningCode
     try {
-      const { inputs, outputs, missing } = soFar
-      const given = await runCode({ ...around, call }, () =>
+      const returned = await runCode({ ...outer, call }, () =>
         code.run({ ...context, inputs, outputs, missing, ...defined({ feedback }) }),
       )
       await call.end()
       await cancelUnusedChildren(call)
-      return given
+      return returned
     } catch (error) {
       thrown = error
       await call.end()
       throw error
     } finally {
-      for (const run of call.uncounted) around.uncounted.add(run)
+      for (const run of call.uncounted) outer.uncounted.add(run)
     }
   })
   const work: ActiveAttempt = { life, task: { ...task, tools: [tool] }, attempt, signal: call.interruptible }
@@ -104,7 +102,7 @@ async function functionResult(
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   } finally {
-    // what was stopped with the function still writes that it was
+    // children that were stopped with the function still record that
     while (call.inProgress.size > 0) await Promise.allSettled(call.inProgress.values())
   }
   const { outcome, stack } = turn.calls[0] ?? {}
@@ -112,7 +110,7 @@ async function functionResult(
     const [why = 'nothing'] = Object.values(outcome ?? {}) as string[]
     const message =
       outcome && 'unreadable' in outcome
-        ? `what it gave is not JSON at ${why}; give text, numbers, lists or plain objects`
+        ? `its result is not JSON at ${why}; return text, numbers, lists or plain objects`
         : why
     throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack })
   }
@@ -126,9 +124,9 @@ async function functionResult(
 async function functionAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const { state } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
-  // one that has started is settled first, whatever has changed since: it may have happened
-  const begun = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
-  if (begun) return last
+  // a call that was started may have happened, so it is completed first, even if the code has changed
+  const isStarted = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
+  if (isStarted) return last
   const current = currentAttempt(life, task)
   const { kept, next, because } = current
   if (kept?.status !== 'refused') return attemptWithoutModel(life, current, { code: true })
@@ -143,7 +141,7 @@ function functionTool(
   run: (context: ToolContext) => unknown,
 ): Tool {
   return {
-    // as its call is recorded, whatever the task is called now
+    // as recorded, even if the task has another name now
     name: attempt.turns[0]?.calls[0]?.request.tool ?? '',
     description: '',
     effect,
@@ -151,7 +149,7 @@ function functionTool(
     settles: settle !== undefined,
     approval: () => false,
     run: (_, context) => run(context),
-    // everything the function depends on, not only the inputs
+    // covers everything that the function depends on, not only the inputs
     key: () => digest(attempt.carries ? [attempt.fingerprint, attempt.carries.message] : attempt.fingerprint),
     settle: (idempotencyKey) => settle?.(idempotencyKey),
   }

@@ -1,7 +1,7 @@
-// One task, attempt by attempt. An attempt is one conversation: a model call at a time, its tool calls, and so on until
-// the model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is
-// refused starts an attempt that continues the conversation; changed code, an exhausted attempt or a person's edit
-// starts a fresh one.
+// Executes a task, attempt by attempt. An attempt is one conversation: a model call, its tool calls, and so on until
+// the model answers without calling a tool. Recorded steps are read back, never executed again. After a refused answer,
+// the next attempt continues the conversation; after changed code, an exhausted attempt or a person's edit, it starts a
+// new one.
 import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -25,7 +25,9 @@ import { executeChild } from './execute-child.ts'
 import { executeFunction } from './execute-function.ts'
 import { failByPerson, failTask } from './fail-task.ts'
 
-/** 'suspended': a question is open, or another task has failed. Failures reject, after the journal says so. */
+/**
+ * Returns `suspended` if a question is open or another task has failed. Rejects if the task fails, after recording it.
+ */
 export async function executeTask(life: Life, declared: TaskDefinition): Promise<'completed' | 'suspended'> {
   if (declared.code) return executeFunction(life, declared, declared.code)
   if (declared.child) return executeChild(life, declared, declared.child)
@@ -38,7 +40,7 @@ export async function executeTask(life: Life, declared: TaskDefinition): Promise
       ended = await (life.tracing?.attempt(attempt, task, trying) ?? trying())
     } catch (error) {
       if (!(error instanceof LimitReached)) throw error
-      // the run that it works for asks
+      // a parent's budget: the parent asks
       if (error.run !== life.state.run) return 'suspended'
       if (!(await askToRaise(life, attempt.path, error))) return 'suspended'
       const failing = limitFailureReason(life.state)
@@ -60,7 +62,7 @@ interface AttemptOutcome {
   readonly judged: Verdict
 }
 
-/** The attempt to continue: the open one, one that continues an answer that was sent back, or a fresh one. */
+/** The open attempt, or a new one, which may continue the conversation of a refused attempt. */
 function agentAttempt(life: Life, task: TaskDefinition): AttemptState {
   const { state } = life
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
@@ -75,10 +77,7 @@ function agentAttempt(life: Life, task: TaskDefinition): AttemptState {
   return state.attempts.get(next) as AttemptState
 }
 
-/**
- * The result of the attempt; undefined when a question is open, another task has failed, or the slice is over.
- * TIME_EXHAUSTED.
- */
+/** Undefined if a question is open, another task has failed, or the slice is over. TIME_EXHAUSTED. */
 async function tryAttempt(
   life: Life,
   task: TaskDefinition,
@@ -88,11 +87,11 @@ async function tryAttempt(
   using time = deadline(maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
   const work: ActiveAttempt = { life, task, attempt, signal: time.signal, delegate: delegateWith(converse) }
   try {
-    const said = await converse(work)
-    if (said === 'endless') throw await iterationsExhausted(work)
-    return (
-      said && { text: said.text, judged: await unlessAborted(judgeOutput(work, said.text, said.finish), work.signal) }
-    )
+    const answer = await converse(work)
+    if (answer === 'endless') throw await iterationsExhausted(work)
+    if (!answer) return undefined
+    const { text, finish } = answer
+    return { text, judged: await unlessAborted(judgeOutput(work, text, finish), work.signal) }
   } catch (error) {
     if (error instanceof TimeUp) return undefined
     const failedAlready = RepriseError.isInstance(error) && error.task === task.name
@@ -103,8 +102,8 @@ async function tryAttempt(
 }
 
 /**
- * The reply that called no tool; `endless` when the model still calls tools in its last turn; undefined when a question
- * is open, or another task has failed.
+ * Takes turns until the model answers without calling a tool. Returns `endless` if it still calls tools in its last
+ * turn; undefined if a question is open or another task has failed.
  */
 async function converse(work: ActiveAttempt): Promise<FinalAnswer | 'endless' | undefined> {
   const { life, task, attempt } = work
@@ -112,7 +111,7 @@ async function converse(work: ActiveAttempt): Promise<FinalAnswer | 'endless' | 
     const turn = attempt.turns.at(-1)
     if (turn && turn.calls.length === 0 && !turn.reply.paused)
       return { text: replyText(turn.reply), finish: turn.reply.finish }
-    // nobody would see the results of these calls
+    // calls of the last turn are not made: no turn is left for their results
     if (turn && attempt.turns.length >= task.agent.maxIterations) return 'endless'
     if (turn) {
       try {
@@ -126,7 +125,7 @@ async function converse(work: ActiveAttempt): Promise<FinalAnswer | 'endless' | 
   }
 }
 
-/** Records the verdict on an answer; false when the model must give another one. OUTPUT_REFUSED, TASK_FAILED. */
+/** Records the verdict on an answer. False if the model must answer again. OUTPUT_REFUSED, TASK_FAILED. */
 async function recordVerdict(
   life: Life,
   task: TaskDefinition,
@@ -146,7 +145,7 @@ async function recordVerdict(
   const refusal: NewEntry = { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason }
   const entries = [...judged.entries, refusal]
   const before = countRefusals(life.state, attempt)
-  // a person may ask for as many rounds as it takes
+  // revisions for a person are unlimited
   if (guardrail === 'person' || before < task.retries) {
     await life.append(entries)
     return false

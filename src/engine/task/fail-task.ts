@@ -1,4 +1,4 @@
-// A task that fails ends its attempt, and the journal records that before anybody is told: a resume starts a new one.
+// Failures of tasks. A failure ends the attempt and is journaled before it is reported; a resume starts a new attempt.
 import { defined } from '../../base/defined.ts'
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -10,16 +10,16 @@ import { callsOfOpenChildren } from './child-calls.ts'
 
 export interface TaskFailure {
   readonly code: ErrorCode
-  /** What happened, without the task's name, which is added where it is reported. */
+  /** What happened, without the task's name, which the report adds. */
   readonly message: string
   readonly cause?: unknown
-  /** Where the user's own code threw. */
+  /** Where user code threw. */
   readonly stack?: string | undefined
-  /** Entries that belong before the failure. */
+  /** Entries to write before the failure. */
   readonly entries?: readonly NewEntry[]
 }
 
-/** The error to throw, once the failure is recorded. */
+/** Records the failure and returns the error to throw. */
 export async function failTask(
   { life, task }: Pick<ActiveAttempt, 'life' | 'task'>,
   { code, message, cause, stack, entries = [] }: TaskFailure,
@@ -32,11 +32,8 @@ export async function failTask(
   return error
 }
 
-/**
- * Failures that are the task's own. Others are of the store, of the crew's code, or of callbacks: the next task would
- * have them, too.
- */
-const ofTask: ReadonlySet<ErrorCode> = new Set([
+/** Failures of the task itself. Other errors, of the store or of callbacks, would hit the next task as well. */
+const taskErrors: ReadonlySet<ErrorCode> = new Set([
   'INPUT_INVALID',
   'INPUT_MISSING',
   'ITERATIONS_EXHAUSTED',
@@ -47,18 +44,18 @@ const ofTask: ReadonlySet<ErrorCode> = new Set([
   'TIME_EXHAUSTED',
 ])
 
-/** Whether the run goes on without the task. Not while nobody knows whether a call of it happened. */
+/** Whether the run continues without the task. Not while one of its calls is in doubt. */
 async function continuesWithout(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { crew, signal, state, engine } = life
-  if (crew.onTaskFailure !== 'continue' || signal.aborted || !ofTask.has(error.code) || isDecidedByPerson(error))
+  if (crew.onTaskFailure !== 'continue' || signal.aborted || !taskErrors.has(error.code) || isDecidedByPerson(error))
     return false
-  const below = await callsOfOpenChildren(engine, state)
-  const within = below.filter((call) => call.task.startsWith(`${task}/`))
+  const childCalls = await callsOfOpenChildren(engine, state)
+  const within = childCalls.filter((call) => call.task.startsWith(`${task}/`))
   const own = onceCalls(state, task).filter((call) => !call.inherited)
   return ![...own, ...within].some(({ outcome }) => outcome === 'unknown')
 }
 
-/** Records that the run continues without a task that failed. False when the failure is to end the run. */
+/** Records that the run continues without a failed task. False if the failure must end the run. */
 export async function continueWithoutTask(life: Life, task: string, error: RepriseError): Promise<boolean> {
   const { state, crew } = life
   const known = state.tasks.get(task)
@@ -74,7 +71,7 @@ export async function continueWithoutTask(life: Life, task: string, error: Repri
   return true
 }
 
-/** Which task failed within a nested crew is part of the message: the entry names its own task separately. */
+/** Adds the failed task of a nested crew to the message. The entry itself names the outer task. */
 export function failureMessage(reason: string, tasks: readonly string[] = []): string {
   const within = tasks.slice(1)
   return within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
@@ -85,7 +82,7 @@ export function failByPerson(work: Pick<ActiveAttempt, 'life' | 'task'>, reason:
   return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}`, cause })
 }
 
-/** The cause of a failure that a person wants: nobody tries again unasked. */
+/** The cause of a failure that a person decided: such a failure is not retried. */
 class DecidedByPerson {
   readonly reason: string
   constructor(reason: string) {
@@ -97,7 +94,7 @@ export function isDecidedByPerson(error: unknown): boolean {
   return error instanceof DecidedByPerson || (RepriseError.isInstance(error) && isDecidedByPerson(error.cause))
 }
 
-/** Of a function or a crew, which nobody can ask for another output. */
+/** For function tasks and nested crews: they cannot be asked for another output. */
 export function schemaFailure(reason: string): TaskFailure {
-  return { code: 'OUTPUT_REFUSED', message: `what it gave does not fit its schema: ${reason}` }
+  return { code: 'OUTPUT_REFUSED', message: `its output does not fit its schema: ${reason}` }
 }

@@ -1,16 +1,16 @@
-// A call of a function task, while it is in progress. A kickoff finds the call here by asynchronous context, and
-// becomes a child run (kickoff-within.ts).
+// The call of a function task in progress. A kickoff inside the function finds the call by asynchronous context, and
+// becomes a child run (kickoff-child.ts).
 //
-// A child may wait: for a person, or for a worker with more time. Its kickoff then has no result, and the promise stays
-// pending. When no other kickoff of the function is in progress, the call is interrupted, and the run waits too. The
-// function is called again when the child can continue, and its completed kickoffs are read back.
+// A child may be suspended, waiting for a person or for a worker with more time. The promise of its kickoff then stays
+// pending. When no other kickoff of the function is in progress, the call is interrupted, and the parent is suspended
+// too. When the child can continue, the function is called again, and its completed kickoffs are read back.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { AttemptState } from '../../journal/state/state.ts'
 import { callPath, turnPath } from '../../journal/paths.ts'
 import type { TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 
-/** A function, tool or guardrail of a run, while it is called. */
+/** A function, tool or guardrail of a run that is being called. */
 export interface RunningCode {
   readonly life: Life
   /** `function chapters`, `tool search of task note`. */
@@ -26,31 +26,31 @@ export interface FunctionCall {
   readonly task: TaskDefinition
   /** `chapters#1/1.0`. */
   readonly path: string
-  /** Aborts with the life, and when the function's time is up. */
+  /** Aborts with the run, and when the function's time is up. */
   readonly signal: AbortSignal
   /** Aborts with `signal`, and when the call is interrupted. */
   readonly interruptible: AbortSignal
   /** The function has returned or thrown, and its kickoffs have ended. */
   readonly isOver: boolean
-  /** How many kickoffs without an id have a name. */
+  /** By name: how many kickoffs without an id have it. */
   readonly names: Map<string, number>
-  /** The kickoffs whose runs are executed now, by name: resolved when they are at rest. */
+  /** By name: the kickoffs whose runs are being executed. Each promise resolves when the run rests. */
   readonly inProgress: Map<string, Promise<void>>
-  /** Attempts whose outcome the function has. */
-  readonly handed: Set<string>
-  /** As of `RunningCode`. */
+  /** Attempts whose outcome the function has received. */
+  readonly delivered: Set<string>
+  /** See `RunningCode`. */
   readonly uncounted: Set<string>
-  /** A kickoff begins. Call the result when the function has its outcome. */
+  /** A kickoff starts. Call the result when the function has its outcome. */
   enter(): () => void
-  /** A kickoff that has begun will have no outcome, since its run waits. */
+  /** A started kickoff gets no outcome, since its run is suspended. */
   wait(): void
-  /** Interrupts the call with an error that fails the task, or stops the run, whatever the function catches. */
+  /** Interrupts the call with an error that fails the task or stops the run, even if the function catches errors. */
   fail(error: unknown): void
   /** The function has returned or thrown. Resolves when no kickoff is in progress. */
   end(): Promise<void>
 }
 
-/** The reason of a signal: a child waits, or the call fails. */
+/** The reason of `interruptible`: a child is suspended, or the call fails. */
 export class Interruption {
   readonly failure: { readonly error: unknown } | undefined
   constructor(failure?: { readonly error: unknown }) {
@@ -60,7 +60,7 @@ export class Interruption {
 
 const running = new AsyncLocalStorage<RunningCode | undefined>()
 
-/** The code that this is called by, directly or not. */
+/** The code of a run that calls this function, directly or not. */
 export function runningCode(): RunningCode | undefined {
   return running.getStore()
 }
@@ -73,20 +73,19 @@ export function runCode<T>(code: RunningCode | undefined, work: () => T): T {
   return running.run(code, work)
 }
 
-/** Warns of a run that code of another run executes beside it: once for the code and the crew, naming the first run. */
-export function warnOfRunBeside(
+/** Warns once per code and crew of a run that user code executes and that is not a child run. */
+export function warnOfUncountedRun(
   { life, what }: RunningCode,
   { crew, run, why }: { readonly crew: string; readonly run: string | undefined; readonly why: string },
 ): void {
-  const warned = `${what} executes ${crew} beside its run`
+  const warned = `${what} executes ${crew} outside its run`
   if (life.warned.has(warned)) return
   life.warned.add(warned)
   const named = run === undefined ? `a run of crew ${crew}` : `run ${run}`
-  const words = `${named}, executed by ${what}, does not work for run ${life.state.run}, since ${why}`
+  const words = `${named}, executed by ${what}, is not a child run of run ${life.state.run}, since ${why}`
   life.crew.logger.warn(`${words}: its usage, budget, questions and cancellation are its own`)
 }
 
-/** For an entry. */
 export function uncountedField({ uncounted }: Pick<RunningCode, 'uncounted'>): {
   readonly uncounted?: readonly string[]
 } {
@@ -108,7 +107,7 @@ export function openFunctionCall(
   const check = (): void => {
     if (entered > 0) return
     if (ending) ending.resolve()
-    // a turn later: what the function does next with what it was just given may be another kickoff
+    // a turn later, since the function's next step with a result may be another kickoff
     else if (waiting > 0) setImmediate(() => entered === 0 && !ending && interrupted.abort(new Interruption()))
   }
   return {
@@ -122,7 +121,7 @@ export function openFunctionCall(
     },
     names: new Map(),
     inProgress: new Map(),
-    handed: new Set(),
+    delivered: new Set(),
     uncounted: new Set(),
     enter() {
       entered += 1

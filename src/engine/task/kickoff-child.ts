@@ -1,8 +1,7 @@
-// A kickoff within a function task: a run of its own that works for the function's run, as that of a task that is a
-// crew does, by the same code (execute-child.ts). It is the work of an attempt within the call of the function,
-// `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a child that waited can continue; a
-// kickoff then finds its run by its name, in an earlier attempt at the task too, as long as its inputs are the same. A
-// result is never handed to other inputs: these have a new attempt.
+// A kickoff inside a function task becomes a child run, executed like a nested crew (execute-child.ts), in an attempt
+// within the call of the function: `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a
+// suspended child can continue. A kickoff then finds its run by its name, also from an earlier attempt at the task, as
+// long as its inputs are the same. A result is never used for other inputs: these get a new attempt.
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
@@ -39,20 +38,19 @@ export interface FunctionKickoff {
   make: ChildWork['make']
 }
 
-/** A child run that was made or taken up for a kickoff. */
+/** A child run that was created or resumed for a kickoff. */
 export interface ActiveKickoff {
   readonly engine: Life['engine']
   readonly opened: OpenedRun
-  /** The state of the run when its kickoff has a result. Does not settle when it waits. */
+  /** Returns the state when the kickoff has a result. Stays pending if the run is suspended. */
   execute(): Promise<RunState>
-  /** Resolves when it waits. */
+  /** Resolves when the run is suspended. */
   readonly waits: Promise<void>
 }
 
 /**
- * The name of a kickoff: its id, without that of the run that it is part of, so that a replay has the same names. One
- * that has no id is known by its crew and its inputs; of equal ones, by their number, since it doesn't matter which is
- * which.
+ * The name of a kickoff: its id without the id of the parent run, so that a replay has the same names. Without an id,
+ * the crew and a digest of the inputs, and a number if these are equal: then it doesn't matter which is which.
  */
 export function kickoffName(call: FunctionCall, id: string | undefined, crew: string, inputs: Inputs): string {
   if (id !== undefined) return pathSafe(withoutRun(id, call.life.state.run) || crew)
@@ -66,19 +64,19 @@ function withoutRun(id: string, run: string): string {
   return id.startsWith(run) ? id.slice(run.length).replace(/^[-_.:/ ]+/, '') : id
 }
 
-/** As a part of a path: without what means something there, and not too long. */
+/** Makes a text part of a path: escapes special characters and limits the length. */
 function pathSafe(text: string): string {
   const plain = text.replaceAll(/[%/#\u0000-\u001f\u007f]/g, encodeURIComponent)
   return plain.length <= 80 ? plain : `${plain.slice(0, 60).toWellFormed()}~${digest(text).slice(0, 12)}`
 }
 
-/** RUN_HELD when a kickoff of that name is in progress; whatever the run is refused for. */
+/** RUN_HELD when a kickoff with that name is in progress. Also rejects for every reason for which a run is refused. */
 export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff): Promise<ActiveKickoff> {
   const { life } = call
   const { name, crew } = kickoff
   if (call.inProgress.has(name)) {
     const run = life.state.attempts.get(life.state.tasks.get(call.task.name)?.kickoffs?.get(name) ?? '')?.child
-    const words = `${run ?? `what is kicked off as ${name}`} is already being executed by this process; await that call, or give another id`
+    const words = `${run ?? `the kickoff ${name}`} is already being executed by this process; await that call, or give another id`
     throw new RepriseError('RUN_HELD', words, { runId: run })
   }
   const ended = Promise.withResolvers<void>()
@@ -116,7 +114,7 @@ export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff)
       waits: waits.promise,
       async execute() {
         try {
-          // what the child's own tools and guardrails kick off isn't kicked off by this function
+          // kickoffs by the child's tools and guardrails are not kickoffs of this function
           const state = await runCode(undefined, () => executeUntilRest(call, work, opened))
           if (state) return state
         } finally {
@@ -135,30 +133,30 @@ export async function kickoffChild(call: FunctionCall, kickoff: FunctionKickoff)
   }
 }
 
-/** The newest attempt of that name, if it was given the same, or a new one. */
+/** The newest attempt with that name if its inputs are the same, or a new one. */
 async function attemptAt(call: FunctionCall, { name, crew, isSame }: FunctionKickoff): Promise<AttemptState> {
   const { life, task, path } = call
   const { state, engine } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.kickoffs?.get(name) ?? '')
   if (last) {
     const found = await readStateIfExists(engine.store, last.child as string)
-    // it was never created
+    // its run was never created
     if (!found && last.status === 'open') return last
     if (found) checkIsChild(state, last, found)
     if (found?.crew === crew.name && isSame(found)) return last
-    if (found) life.crew.logger.warn(`run ${found.run} was kicked off with other inputs; it is executed anew`)
+    if (found) life.crew.logger.warn(`run ${found.run} was kicked off with other inputs; a new run is executed`)
   }
   let number =
     last && attemptPath(name, attemptNumber(last.path), path) === last.path ? attemptNumber(last.path) + 1 : 1
   const next = (): string => attemptPath(name, number, path)
-  // the remains of a deleted run are not mistaken for its work
+  // skips ids of leftovers of a deleted run
   while (state.attempts.has(next()) || (await engine.store.row(childRunId(state.run, next())))) number += 1
   const started = next()
   await life.append([{ type: 'task.started', path: started, fingerprint: {}, child: true }])
   return state.attempts.get(started) as AttemptState
 }
 
-/** The state that the function is given; undefined where the child waits. */
+/** Returns the state for the function; undefined if the child is suspended. */
 async function executeUntilRest(call: FunctionCall, work: ChildWork, first: OpenedRun): Promise<RunState | undefined> {
   const { life, task, signal } = call
   const { path } = work.attempt
@@ -176,10 +174,10 @@ async function executeUntilRest(call: FunctionCall, work: ChildWork, first: Open
       call.fail(error)
       return undefined
     }
-    call.handed.add(path)
+    call.delivered.add(path)
     throw error
   }
-  // a message came after it had said that it waits
+  // a message was recorded after the child was suspended
   if (state?.woken) life.mailBelow.notify()
   if (state?.status === 'completed') {
     if (work.attempt.status !== 'completed') {
@@ -190,45 +188,45 @@ async function executeUntilRest(call: FunctionCall, work: ChildWork, first: Open
     if (!signal.aborted) warnOfOnce(call, path)
     return undefined
   }
-  call.handed.add(path)
+  call.delivered.add(path)
   for (const run of uncountedRuns(state)) call.uncounted.add(run)
   return state
 }
 
-/** What stops the function's run, or fails its task, is not for the function to catch. */
+/** Whether the function may catch an error. Errors that stop its run or fail its task are not for it to catch. */
 function isForFunction(error: unknown, run: string): boolean {
   if (!RepriseError.isInstance(error)) return true
   if (error.code === 'TASKS_CHANGED') return false
   return error.runId !== run && !['STORE_UNAVAILABLE', 'STORE_FAILED', 'LEASE_LOST'].includes(error.code)
 }
 
-/** Whether it stopped where the function wanted it to. */
+/** Whether the child stopped where the function asked it to, by `through` or `stop`. */
 function stoppedAsRequested({ suspended }: RunState, { through }: ExecuteOptions): boolean {
   return suspended?.reason === 'stopped' || (through !== undefined && suspended?.reason === 'through')
 }
 
 function warnOfOnce({ life, task }: FunctionCall, path: string): void {
   if (task.code?.effect !== 'once') return
-  const words = `function ${task.name} waits for run ${childRunId(life.state.run, path)}; as its effect is once, a person must then say whether it may be called again: declare effect: 'idempotent' if it may`
+  const words = `function ${task.name} waits for run ${childRunId(life.state.run, path)}; because its effect is once, a person must allow the next call: declare effect: 'idempotent' if it can be repeated`
   if (life.warned.has(words)) return
   life.warned.add(words)
   life.crew.logger.warn(words)
 }
 
 /**
- * For a function that has returned: cancels the children that it was not given the outcome of. They wait, or an earlier
- * call kicked them off and this one did not.
+ * Cancels the children whose outcome the function did not receive before it returned: they are suspended, or only an
+ * earlier call kicked them off.
  */
-export async function cancelUnusedChildren({ life, task, handed }: FunctionCall): Promise<void> {
-  const { state, tree: unit, engine, crew } = life
+export async function cancelUnusedChildren({ life, task, delivered }: FunctionCall): Promise<void> {
+  const { state, tree, engine, crew } = life
   for (const { path, run } of activeChildren(state, task.name)) {
-    if (handed.has(path)) continue
-    const cancelled = await unit.exclusively(() => cancelChild(engine, unit, run))
+    if (delivered.has(path)) continue
+    const cancelled = await tree.exclusively(() => cancelChild(engine, tree, run))
     if (cancelled) crew.logger.warn(`run ${run} was cancelled: function ${task.name} returned without its result`)
   }
 }
 
-/** What the runs have taken and called that a function kicked off and that are not completed; it is done now. */
+/** The account of unfinished child runs of a function that is done now. */
 export async function unfinishedAccount(life: Life, { name }: TaskDefinition): Promise<Partial<ChildAccount>> {
   const known = life.state.tasks.get(name)
   const open = known ? attemptsSinceDone(life.state, known) : []

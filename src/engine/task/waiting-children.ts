@@ -1,9 +1,9 @@
-// Tasks that wait for a run of their own, while others of their run are in progress.
+// Tasks that wait for a child run, while other tasks of the run are in progress.
 import type { Life } from '../life.ts'
 import { recordChildMessages } from '../inbox/send-message.ts'
 import { canContinue, activeChildren } from './children.ts'
 
-/** Those of these tasks whose runs can continue. */
+/** The waiting tasks whose child runs can continue. */
 export async function childrenToContinue(life: Life, waiting: readonly string[]): Promise<string[]> {
   const { state, engine, mailBelow } = life
   if (waiting.length === 0 || !mailBelow.consume()) return []

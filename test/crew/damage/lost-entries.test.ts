@@ -161,9 +161,9 @@ test('a run made from a run that lost entries asks before a call that those entr
   const cut = await stage.seqOf('tool.called')
   await stage.edit((entry) => entry.seq < cut)
   const [fork] = (await crew.fork({ runId: 'r', id: 'made' })).questions
-  assert.match(fork?.text ?? '', new RegExp(`Entries of run r, which .* are missing \\(${cut} to`))
+  assert.match(fork?.text ?? '', new RegExp(`Entries of run r, .* are missing \\(${cut} to`))
   const [replay] = (await crew.replay('pay', { runId: 'made', id: 'again' })).questions
-  assert.match(replay?.text ?? '', new RegExp(`Entries of run r, which .* are missing \\(${cut} to`))
+  assert.match(replay?.text ?? '', new RegExp(`Entries of run r, .* are missing \\(${cut} to`))
   assert.deepEqual(pay.done, [5])
   // effects: 'again' asks about no call
   await crew.fork({ runId: 'r', id: 'repeated', effects: 'again' })

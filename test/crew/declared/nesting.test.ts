@@ -96,7 +96,7 @@ for (const levels of [2_000, 100_000]) {
       assert.equal(error.code, 'TASK_FAILED')
       assert.match(
         error.message,
-        /compute failed: what it gave is not JSON at compute\.a\.a.*: nested more than 256 levels deep/,
+        /compute failed: its result is not JSON at compute\.a\.a.*: nested more than 256 levels deep/,
       )
     })
 

@@ -298,7 +298,7 @@ describe('a child run', () => {
     }
     await assert.rejects(crew.with({ store: forged }).kickoff({ id: 'claim', inputs: { topic: 'water' } }), {
       code: 'RUN_EXISTS',
-      message: /run claim\/settle#1 is not the work of settle#1 of run claim/,
+      message: /run claim\/settle#1 was not created by settle#1 of run claim/,
     })
   })
 

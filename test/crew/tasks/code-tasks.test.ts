@@ -59,7 +59,7 @@ describe('a value that JSON would silently drop', () => {
       assert.equal(error.code, 'TASK_FAILED')
       assert.match(
         error.message,
-        new RegExp(`^task count failed: what it gave is not JSON at count\\.rows\\[0\\]: ${found};`),
+        new RegExp(`^task count failed: its result is not JSON at count\\.rows\\[0\\]: ${found};`),
       )
     })
   }
@@ -168,7 +168,7 @@ describe('a function task', () => {
     const { crew } = reports({ output: z.object({ id: z.number() }) })
     await assert.rejects(crew.kickoff({ inputs }), {
       code: 'OUTPUT_REFUSED',
-      message: /^task save failed: what it gave does not fit its schema/,
+      message: /^task save failed: its output does not fit its schema/,
     })
   })
 
@@ -177,7 +177,7 @@ describe('a function task', () => {
     await assert.rejects(crew.kickoff({ inputs }), {
       code: 'TASK_FAILED',
       message:
-        /^task save failed: what it gave is not JSON at save\.rows\[0\]\.count: a bigint; give text, numbers, lists or plain objects;/,
+        /^task save failed: its result is not JSON at save\.rows\[0\]\.count: a bigint; return text, numbers, lists or plain objects;/,
     })
   })
 

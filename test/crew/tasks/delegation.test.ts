@@ -161,10 +161,10 @@ describe('a hierarchical crew', () => {
   test('tells the manager about an unknown coworker', async () => {
     const script: ScriptEntry[] = [
       { when: 'Task: Report', calls: [{ tool: 'delegate_work', input: { coworker: 'Lawyer', task: 'Sue' } }] },
-      { when: 'Task: Report', reply: (text) => /coworker: there is [^"\n]*/.exec(text)?.[0] ?? 'nothing' },
+      { when: 'Task: Report', reply: (text) => /coworker: choose from [^"\n]*/.exec(text)?.[0] ?? 'nothing' },
     ]
     const { crew } = managed({ manager: scriptedModel(script) })
-    assert.match(String(await crew.kickoff({ inputs })), /there is Researcher, Writer/)
+    assert.match(String(await crew.kickoff({ inputs })), /choose from Researcher, Writer/)
   })
 
   test('passes a task that names an agent to that agent, with the task’s tools', async () => {

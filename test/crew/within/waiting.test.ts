@@ -208,7 +208,7 @@ describe('a kickoff that cannot be a child run', () => {
     assert.equal(about.length, 1, warnings.join('\n'))
     assert.match(
       about[0] ?? '',
-      /^run mine, executed by function chapters, does not work for run b, since its crew has/,
+      /^run mine, executed by function chapters, is not a child run of run b, since its crew has/,
     )
     const plan = await crew.plan({ from: 'chapters' })
     assert.equal(plan.tasks[0]?.estimate, undefined)
@@ -234,7 +234,10 @@ describe('a kickoff that cannot be a child run', () => {
     await using other = chapter.with({ store })
     await other.kickoff({ id: 'first', inputs: { chapter: 'one' } })
     await crew.kickoff({ id: 'b' })
-    assert.match(warnings.join('\n'), /run [^,]*, executed by function chapters, does not work for run b, since only/)
+    assert.match(
+      warnings.join('\n'),
+      /run [^,]*, executed by function chapters, is not a child run of run b, since only/,
+    )
     assert.deepEqual((await crew.plan({ from: 'chapters' })).estimate.unknown, ['chapters'])
   })
 
