@@ -133,7 +133,7 @@ function planContinuation(
   const policy = changed === 'continue' && !hasSteps(attempt) ? 'restart' : changed
   const what = {
     restart: 'it starts again',
-    continue: `${recorded}; changed: 'restart' starts it anew`,
+    continue: `${recorded}; changed: 'restart' starts it again`,
     refuse: 'the resume is refused',
   }[policy]
   return { reasons: [what, ...reasons], fields }
