@@ -54,5 +54,5 @@ export function movedWords({
   readonly to?: string
   readonly arrived?: true
 }): string {
-  return arrived ? `was moved to ${to}` : `was being moved to ${to}, and that was cut off: copy it there again`
+  return arrived ? `was moved to ${to}` : `was being moved to ${to} when the copy was cut off: copy it there again`
 }

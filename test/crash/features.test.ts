@@ -159,7 +159,10 @@ describe('several processes and one run', () => {
     await model.asked('Follow as c-next')
     assert.equal(await harness.person(at, ids('a#1'), { decision: 'replace', output: 'mine' }), 'done')
     await model.asked('Follow as a-next')
-    assert.match(await harness.person(at, ids('a#1'), { decision: 'approve' }), /^QUESTION_ANSWERED: .*already has an answer/)
+    assert.match(
+      await harness.person(at, ids('a#1'), { decision: 'approve' }),
+      /^QUESTION_ANSWERED: .*already has an answer/,
+    )
     assert.equal(await harness.person(at, ids('b#1'), { decision: 'approve' }), 'done')
     await model.asked('Follow as b-next')
     model.release()
