@@ -26,10 +26,12 @@ test('the errors page matches the table of codes', () => {
   )
 })
 
-test('the errors page lists every next action', () => {
+test('the errors page lists every next step', () => {
   const [, section = ''] = textOf('docs/reference/errors.md').split(/^## .*$/m)
-  const acts = [...section.matchAll(/^\| `(\w+)` \| .*\| .+ \|$/gm)].flatMap(([, act]) => (act === 'act' ? [] : act))
-  assert.deepEqual(acts, Object.keys(purposes))
+  const types = [...section.matchAll(/^\| `(\w+)` \| .*\| .+ \|$/gm)].flatMap(([, type]) =>
+    type === 'type' ? [] : type,
+  )
+  assert.deepEqual(types, Object.keys(purposes))
 })
 
 test('the library page describes each status of a run and a task as its table does', () => {

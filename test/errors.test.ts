@@ -20,7 +20,7 @@ test('an uncaught error prints its message once, with its code and its subject',
   assert.ok(!printed.includes('undefined'), printed)
   assert.match(own, /code: 'MODEL_FAILED'/)
   assert.match(own, /runId: 'r'/)
-  assert.match(own, /next: \{ act: 'resume', runId: 'r' \}/)
+  assert.match(own, /next: \{ type: 'resume', runId: 'r' \}/)
   // where it came from
   assert.match(cause, /^\w*Error: .*provider is down/)
 })

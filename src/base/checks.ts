@@ -1,14 +1,14 @@
-// Checks of values that callers give: a small set of named ones. Each says once what it expects, for messages and the
-// reference. Apart from options.ts, because bundlers cannot leave out constants that are made by a call.
+// A small set of named checks for values from callers. Each words what it expects once, for messages and the reference.
+// Separate from options.ts, because bundlers cannot drop constants that are the result of a call.
 import { RepriseError } from './errors.ts'
 import { describe } from './options.ts'
 
 export interface Check<Kept = unknown> {
-  /** What is expected, as messages and the reference say it: `a whole number of at least 1`. */
+  /** What is expected, for messages and the reference: `a whole number of at least 1`. */
   readonly expected: string
   /**
-   * The value as it is kept. `what` names it: `retries of task "note"`. OPTION_INVALID, or the code for the kind of
-   * value expected.
+   * Returns the value to keep. `what` names it: `retries of task "note"`. OPTION_INVALID, or another code for special
+   * types of values.
    */
   read(what: string, value: unknown): Kept
 }
@@ -24,12 +24,12 @@ export function check<Kept>(expected: string, fits: (value: unknown) => boolean)
   }
 }
 
-/** OPTION_INVALID: what the value is, and what to give instead. */
+/** OPTION_INVALID, with the value and what is expected. */
 export function wrong(what: string, value: unknown, expected: string): RepriseError {
   return new RepriseError('OPTION_INVALID', `${what} is ${describe(value)}; give ${expected}`)
 }
 
-/** The value of an option that may be left out. */
+/** Reads an optional option. */
 export function optional<Kept>(what: string, value: unknown, by: Check<Kept>): Kept | undefined {
   return value === undefined ? undefined : by.read(what, value)
 }
@@ -41,7 +41,7 @@ export const text: Check<string> = check(
   (value) => typeof value === 'string' && value.trim() !== '',
 )
 
-/** What a process, or who is at work in it, is called: it is shown in lines of logs and tables. */
+/** The name of a process or person in log lines and tables. */
 export const shortName: Check<string> = check(
   'a name of 1 to 100 characters, without spaces around it and without control characters',
   (value) => typeof value === 'string' && value.trim() === value && /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u.test(value),
@@ -64,7 +64,7 @@ export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER): Ch
   return check(`a whole number${range(least, most)}`, (value) => Number.isInteger(value) && within(value, least, most))
 }
 
-/** The longest time that a timer takes, in seconds: 24 days. A longer one would fire at once. */
+/** The longest time of a timer, in seconds: 24 days. Longer timers would fire at once. */
 export const longestSeconds = 2_147_483
 
 export const seconds: Check<number> = check(`seconds, from 0.001 to ${longestSeconds}`, (value) =>
@@ -91,20 +91,24 @@ export function oneOrMore<Kept>(one: Check<Kept>): Check<readonly Kept[]> {
   }
 }
 
-/** `of` says what each item is: `the task itself`. A list with a hole in it has undefined there. */
-export function listOf<Item>(expected: string, of: string, fits: (item: unknown) => boolean): Check<readonly Item[]> {
+/** `itemExpected`: what each item must be, such as `the task itself`. A hole in the list counts as undefined. */
+export function listOf<Item>(
+  expected: string,
+  itemExpected: string,
+  fits: (item: unknown) => boolean,
+): Check<readonly Item[]> {
   return {
     expected,
     read(what, value) {
       if (!Array.isArray(value)) throw wrong(what, value, expected)
       const at = Array.from(value as readonly unknown[]).findIndex((item) => !fits(item))
-      if (at >= 0) throw wrong(`item ${at + 1} of ${what}`, (value as readonly unknown[])[at], of)
+      if (at >= 0) throw wrong(`item ${at + 1} of ${what}`, (value as readonly unknown[])[at], itemExpected)
       return value as readonly Item[]
     },
   }
 }
 
-/** A time as stores compare it. */
+/** A time, kept in the form that stores compare. */
 export const time: Check<string> = {
   expected: 'a Date, or a text such as 2026-01-31T12:00:00Z',
   read(what, value) {
@@ -114,7 +118,7 @@ export const time: Check<string> = {
     throw new RepriseError('OPTION_INVALID', `${what} is a Date without a time; give ${time.expected}`)
   },
 }
-/** The other texts that Date accepts ("1", "May") are seldom what was meant. */
+/** Stricter than Date, which also accepts "1" and "May". */
 const isoDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}\S*)?$/
 
 function within(value: unknown, least: number, most: number): boolean {

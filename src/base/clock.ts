@@ -1,12 +1,12 @@
-// The time of a process, for what waits: a test puts its own in the place of the real one.
+// The clock of code that waits. Tests replace it with a fake clock.
 import { setTimeout as wait } from 'node:timers/promises'
 
 export interface Clock {
-  /** Milliseconds that never go back. */
+  /** Milliseconds since an arbitrary start. Never goes back. */
   monotonic(): number
   /** Rejects with the signal's reason when it aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** Rings once, unless it is disposed of before. It keeps no process alive. */
+  /** Calls `ring` once, unless it is disposed of before. Does not keep the process alive. */
   timer(ms: number, ring: () => void): Disposable
 }
 
@@ -17,7 +17,7 @@ export const realClock: Clock = {
   },
   timer(ms, ring) {
     const timer = setTimeout(ring, ms)
-    // where timers are those of browsers, as in older Workers, it is a number
+    // in runtimes with browser timers, such as older Workers, it is a number
     ;(timer as Partial<NodeJS.Timeout>).unref?.()
     return { [Symbol.dispose]: () => clearTimeout(timer) }
   },

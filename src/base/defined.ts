@@ -1,5 +1,4 @@
-// An object without the fields that are undefined: a missing value must not be written, compared or mistaken for a
-// given one.
+// Copies an object without its undefined fields, so that these are not written, compared or taken for given values.
 
 export type Defined<Fields> = { [K in keyof Fields as undefined extends Fields[K] ? never : K]: Fields[K] } & {
   [K in keyof Fields as undefined extends Fields[K] ? K : never]?: Exclude<Fields[K], undefined>

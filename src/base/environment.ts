@@ -1,32 +1,31 @@
-// The one file of the library that reads the environment. It reads at use, never at import, so that a program may load
-// its own `.env` first and a test may change a variable. Nothing is remembered: reading again is cheap and never out of
-// date.
+// The only file of the library that reads environment variables. It reads them at each use, never at import, so that a
+// program can load its own `.env` first and a test can change a variable.
 import { RepriseError } from './errors.ts'
 import { longestSeconds } from './checks.ts'
 
 export interface Environment {
-  /** REPRISE_MODEL: the model of agents that name none. */
+  /** REPRISE_MODEL: the default model of agents. */
   readonly model: string | undefined
-  /** REPRISE_STORE: the store of crews that name none. */
+  /** REPRISE_STORE: the default store of crews. */
   readonly store: string | undefined
   /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_INVALID when it is not a positive number. */
   readonly leaseSeconds: number | undefined
-  /** Where Restate is, and what it asks for: RESTATE_INGRESS_URL, RESTATE_ADMIN_URL, RESTATE_AUTH_TOKEN. */
+  /** RESTATE_INGRESS_URL, RESTATE_ADMIN_URL, RESTATE_AUTH_TOKEN. */
   readonly restate: Readonly<Record<'ingress' | 'admin' | 'token', string | undefined>>
-  /** REPRISE_ADVANCE_SECRET: what calls that advance runs are signed with. */
+  /** REPRISE_ADVANCE_SECRET: signs calls that advance runs. */
   readonly advanceSecret: string | undefined
-  /** TERM=dumb: a terminal on which lines cannot be changed once they are printed. */
+  /** TERM=dumb: printed lines cannot be changed. */
   readonly dumbTerminal: boolean
-  /** npm_lifecycle_event: the script of a package.json that npm runs. */
+  /** npm_lifecycle_event: the package.json script that npm is running. */
   readonly npmScript: string | undefined
 }
 
-/** What the environment says now. An empty variable counts as not set. */
+/** The current environment. An empty variable counts as not set. */
 export function environment(): Environment {
   return {
     model: read('REPRISE_MODEL'),
     store: read('REPRISE_STORE'),
-    // A getter, since a mistake in this variable must not stop code that only reads another one.
+    // a getter, so that a mistake in this variable does not stop code that reads others
     get leaseSeconds() {
       return positiveNumber('REPRISE_LEASE_SECONDS')
     },
@@ -41,7 +40,7 @@ export function environment(): Environment {
   }
 }
 
-/** The first of these variables that is set. Providers of models name theirs in their table. */
+/** The first of these variables that is set. */
 export function firstSet(names: readonly string[]): { readonly name: string; readonly value: string } | undefined {
   for (const name of names) {
     const value = read(name)
@@ -50,22 +49,19 @@ export function firstSet(names: readonly string[]): { readonly name: string; rea
   return undefined
 }
 
-/**
- * The values that must never be seen in a journal, a log or an error, including those that only a package or a tool
- * reads.
- */
+/** Values that must not appear in a journal, a log or an error, including secrets that only packages or tools use. */
 export function secrets(): readonly string[] {
   return Object.keys(process.env).flatMap((name) => {
     const value = keyNames.test(name) ? read(name) : undefined
     if (value === undefined) return []
-    // under the other names a short value is a word, and a path says where the secret is
+    // under other names, a short value is probably a word, and a path only locates the secret
     return name.endsWith('_API_KEY') || (value.length >= 12 && !value.startsWith('/')) ? [value] : []
   })
 }
 /** GROQ_API_KEY, GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY, DB_PASSWORD, AWS_BEARER_TOKEN_BEDROCK */
 const keyNames = /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|BEARER_TOKEN_[A-Z]+)$/
 
-/** Variables that may contain a credential, such as a password or a key in the query. */
+/** Values of variables with URLs, which may contain a password, or a key in the query. */
 export function addresses(): readonly string[] {
   const names = Object.keys(process.env).filter((name) => addressNames.test(name))
   return names.map(read).filter((value) => value !== undefined)
@@ -73,7 +69,7 @@ export function addresses(): readonly string[] {
 /** MISTRAL_BASE_URL, OPENAI_API_BASE, AZURE_OPENAI_ENDPOINT, AWS_ENDPOINT_URL_BEDROCK_RUNTIME */
 const addressNames = /_(BASE_URL|API_BASE|API_URL|ENDPOINT)$|^AWS_ENDPOINT_URL|^REPRISE_STORE$/
 
-/** What a program that Reprise starts is given: enough to find commands and its home, but no key. */
+/** The variables for programs that Reprise starts: enough to find commands and the home folder, but no keys. */
 export function plainVariables(): { readonly [name: string]: string } {
   const found = plainNames.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
   return Object.fromEntries(found) as { readonly [name: string]: string }

@@ -1,5 +1,4 @@
-// The media type of a file: by its name, otherwise by its first bytes. Not every type there is, but those that models
-// are given.
+// The media type of a file: by its name, otherwise by its first bytes. Only knows types that models accept.
 
 const byExtension: { readonly [extension: string]: string } = {
   pdf: 'application/pdf',
@@ -44,7 +43,7 @@ const byBytes: readonly {
   { begins: 'ftyp', at: 4, type: 'video/mp4' },
 ]
 
-/** Undefined when neither says. */
+/** Undefined if neither the name nor the bytes tell. */
 export function mediaTypeOf(name: string, bytes: Uint8Array): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase()
   const named = extension === undefined || !Object.hasOwn(byExtension, extension) ? undefined : byExtension[extension]
@@ -54,7 +53,7 @@ export function mediaTypeOf(name: string, bytes: Uint8Array): string | undefined
     ?.type
 }
 
-/** Whether a file of this kind is a text, which every model takes. */
+/** Whether files of this type are text, which every model accepts. */
 export function isTextType(mediaType: string): boolean {
   return /^(text\/|application\/(json|xml|yaml|x-yaml|x-ndjson|javascript)$|.*\+(json|xml)$)/.test(mediaType)
 }

@@ -1,9 +1,9 @@
-// What can be done next, as data. Errors and results carry it; it is put into words where somebody reads them: the
-// library names a method, the command line a command that works as printed (src/cli/write-command.ts).
+// Next steps as data. Errors and results carry them, and the surface words them: the library as a method call, the
+// command line as a command that works as printed (src/cli/write-command.ts).
 
-/** Every act, with what it needs. */
-interface Acts {
-  /** With what the resume must say about tasks that have changed. */
+/** Every type of step, with its parameters. */
+interface Steps {
+  /** With the options that changed tasks require. */
   resume: {
     readonly runId: string
     readonly changed?: 'restart' | 'continue'
@@ -11,39 +11,39 @@ interface Acts {
     readonly removed?: readonly string[]
   }
   replay: { readonly runId: string; readonly task: string }
-  /** With other inputs. */
+  /** A fork with other inputs. */
   fork: { readonly runId: string }
   refresh: { readonly runId: string }
-  /** Of what failed in a run that continued. */
+  /** A fork that tries the failed tasks of a run again. */
   retry: { readonly runId: string }
   answer: { readonly runId: string; readonly question: string; readonly decisions: readonly string[] }
   invalidate: { readonly runId: string; readonly task: string }
   cancel: { readonly runId: string }
   delete: { readonly runId: string }
-  /** Of a run that was moved to another store. */
+  /** Takes back a run that was moved to another store. */
   requeue: { readonly runId: string }
   show: { readonly runId: string }
   runs: object
   kickoff: object
-  /** The same call, with inputs that were missing. */
+  /** Repeat the call with the missing inputs. */
   give: {
     readonly inputs: readonly string[]
-    /** The JSON types of inputs that take no text, such as `array`. */
+    /** The JSON types of inputs that aren't text, such as `array`. */
     readonly types?: { readonly [name: string]: string }
   }
-  /** The same import, under an id that is free. */
+  /** Repeat the import under a free id. */
   import: { readonly as: string }
   backtest: { readonly task: string; readonly id: string }
-  /** The tables of a store, by somebody who may. */
+  /** Have the tables of a store created, by a role that may do so. */
   migrate: object
 }
 
-export type NextAction = keyof Acts
+export type NextAction = keyof Steps
 
-/** One act, with what it needs. `Next` without a type argument is any of them. */
-export type NextStep<A extends NextAction = NextAction> = { [K in A]: { readonly act: K } & Acts[K] }[A]
+/** A step that can be done next. Without a type argument, a step of any type. */
+export type NextStep<A extends NextAction = NextAction> = { [K in A]: { readonly type: K } & Steps[K] }[A]
 
-/** What an act is for: `continue` with a method, or with a command. */
+/** The purpose of each step, for `<purpose> with <method or command>`. */
 export const purposes: { readonly [A in NextAction]: string } = {
   resume: 'continue',
   replay: 'make a new run from it',
@@ -61,7 +61,7 @@ export const purposes: { readonly [A in NextAction]: string } = {
   give: 'give it',
   import: 'import it under another id',
   backtest: 'continue',
-  migrate: 'have its tables made',
+  migrate: 'create its tables',
 }
 
 const calls: { readonly [A in NextAction]: (next: NextStep<A>) => string } = {
@@ -89,16 +89,16 @@ const calls: { readonly [A in NextAction]: (next: NextStep<A>) => string } = {
   give: ({ inputs }) => `inputs: { ${inputs.map((name) => `${key(name)}: …`).join(', ')} }`,
   import: ({ as }) => `{ as: ${quoted(as)} }`,
   backtest: ({ task, id }) => `crew.backtest(${quoted(task)}, { id: ${quoted(id)} })`,
-  migrate: () => 'openStore(url), whose role may make tables',
+  migrate: () => 'openStore(url), using a role that may create tables',
 }
 
-/** In the library's words: `continue with crew.run('claim-1').resume()`. */
+/** The step as a method call: `continue with crew.run('claim-1').resume()`. */
 export function nextWords(next: NextStep): string {
-  return `${purposes[next.act]} with ${callOf(next)}`
+  return `${purposes[next.type]} with ${methodCall(next)}`
 }
 
-function callOf<A extends NextAction>(next: NextStep<A>): string {
-  return calls[next.act](next)
+function methodCall<A extends NextAction>(next: NextStep<A>): string {
+  return calls[next.type](next)
 }
 
 function run(id: string): string {

@@ -1,7 +1,7 @@
-// Packages that only some users need, loaded when needed: without one, the error says what to install.
+// Optional packages, which are loaded when needed. If one is missing, the error says what to install.
 import { RepriseError } from './errors.ts'
 
-/** Whether it can be imported from here. Nothing is loaded. */
+/** Whether the package can be imported. Nothing is loaded. */
 export function isInstalled(name: string): boolean {
   try {
     import.meta.resolve(name)
@@ -12,8 +12,8 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * Pass it to `catch` directly on the import of such a package, and nowhere else: when the package is not installed,
- * bundlers leave out an import that has its own `catch`, and refuse one that doesn't. CREW_INVALID.
+ * Pass it to `catch` directly on the `import()` of an optional package: if the package is not installed, bundlers skip
+ * an import that has its own `catch`, and refuse others. CREW_INVALID.
  */
 export function whenMissing(name: string, who: string): (error: unknown) => never {
   return (error) => {

@@ -1,13 +1,12 @@
-// The options of an object: unknown keys are refused, since a misspelt one would otherwise be silently ignored. A table
-// declares each option once, and feeds the names, the checks, the defaults, the suggestions, the fields of YAML files
-// and the reference page; the compiler checks that it matches the interface of its options.
+// Reads option objects. Unknown keys are refused, because a misspelt key would otherwise be ignored. A table declares
+// each option once; names, checks, defaults, suggestions, fields of YAML files and the reference page come from it. The
+// compiler checks that the table matches the interface of the options.
 import type { Check } from './checks.ts'
 import { RepriseError } from './errors.ts'
 
 /**
- * OPTION_INVALID for what isn't an object. OPTION_UNKNOWN, with a suggestion, when it has a key that is not among
- * `keys`. `inside` names an option that holds the caller's own names: `replay(id, { topic })` is answered with "did you
- * mean { inputs: { topic } }?".
+ * OPTION_INVALID for a value that isn't an object; OPTION_UNKNOWN, with a suggestion, for a key that is not among
+ * `keys`. `inside`: an option whose keys are free, for suggestions such as "did you mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
   refuseUnknown(what, options, keys, (key) => {
@@ -16,7 +15,7 @@ export function checkKeys(what: string, options: unknown, keys: readonly string[
   })
 }
 
-/** As `checkKeys`, with the caller's own words about a key that is not there. */
+/** Like `checkKeys`, with the caller's own words about an unknown key. */
 export function refuseUnknown(
   what: string,
   options: unknown,
@@ -31,7 +30,7 @@ export function refuseUnknown(
   throw new RepriseError('OPTION_UNKNOWN', `${what} has no option ${describe(unknown)}${about(unknown)}`)
 }
 
-/** A value as a message shows it: short, on one line. */
+/** A value for a message: short, on one line. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return quoted(value.length > 80 ? `${value.slice(0, 77)}...` : value)
   if (typeof value === 'function') return 'a function'
@@ -41,12 +40,12 @@ export function describe(value: unknown): string {
 }
 
 /**
- * Control characters, line breaks, marks of direction and what has no width: a name with these looks like another one,
- * or steers the terminal that shows it.
+ * Control characters, line breaks, direction marks and zero-width characters. A name with these can look like another
+ * name, or control the terminal that prints it.
  */
 export const hiddenCharacters: RegExp = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** In quotes, with what is not seen escaped. */
+/** Quotes a text, with invisible characters escaped. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (found) => {
     const code = (found.codePointAt(0) ?? 0).toString(16)
@@ -54,7 +53,7 @@ function quoted(text: string): string {
   })
 }
 
-/** `a Promise`, `an Error`; `an object` for a plain one. */
+/** `a Promise`, `an Error`; a plain object is `an object`. */
 export function describeObject(value: object): string {
   const made = (value as { readonly constructor?: { readonly name?: unknown } }).constructor
   const name = typeof made === 'function' && made.name !== '' && made !== Object ? made.name : 'object'
@@ -62,38 +61,38 @@ export function describeObject(value: object): string {
 }
 
 /**
- * A plain object, or a module's exports: not a list, and not a Promise or Map, or a missing `await` would look like an
- * empty object.
+ * Whether a value is a plain object or a module namespace. A Promise is neither, so that a missing `await` doesn't look
+ * like an empty object.
  */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }
 
-/** The record's own member of that name: `constructor` and the like are found on every object. */
+/** The record's own member with that name: unlike `record[name]`, never one that every object has (`constructor`). */
 export function ownMember<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
-/** The candidate that was most likely meant, as the end of a message; empty if there is none. */
+/** The most similar candidate as the end of a message: `; did you mean …?`. Empty if none is similar. */
 export function guess(word: string, candidates: readonly string[]): string {
   const near = nearest(word, candidates)
   return near === undefined ? '' : `; did you mean ${near}?`
 }
 
-/** The candidate that a typing mistake most likely meant. */
+/** The candidate that is most similar to a misspelt word. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const most = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3))
-  // one whose length differs by more cannot be nearer
+  const maxDistance = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3))
+  // the distance is at least the difference in length
   const [best] = candidates
-    .filter((candidate) => Math.abs(candidate.length - word.length) <= most)
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= maxDistance)
     .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance)
-  if (best && best.distance <= most && best.distance < word.length) return best.candidate
+  if (best && best.distance <= maxDistance && best.distance < word.length) return best.candidate
   // the beginning of a longer word: maxAge for maxAgeSeconds
   return candidates.find((candidate) => word.length > 3 && candidate.startsWith(word))
 }
 
-/** Levenshtein: how many letters to change, add or remove. */
+/** The Levenshtein distance: how many letters to change, add or remove. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {
@@ -113,23 +112,23 @@ export interface Option<Kept = unknown> {
   readonly does: string
   readonly required?: boolean
   readonly default?: Kept
-  /** What applies when it is left out, where that is not a value. */
+  /** The default in words, if it isn't a value. */
   readonly leftOut?: string
-  /** CrewAI's names for it, where they differ. */
+  /** CrewAI's names for the option, if they differ. */
   readonly crewai?: readonly string[]
 }
 
-/** What CrewAI has under this name and Reprise does not. */
+/** An option of CrewAI that Reprise doesn't have. */
 export interface MissingFeature {
   /** What to do instead. */
   readonly instead?: string
-  /** It cannot be switched off here, so false is refused, and true is not. */
+  /** Reprise always does this: false is refused, true is accepted. */
   readonly alwaysOn?: true
-  /** A crew can do without it: what a file is told that asks for it. Where this is missing, such a file is refused. */
+  /** A warning for files that use it, since a crew works without it. Without a warning, such files are refused. */
   readonly without?: string
-  /** The setting of the model that it is here, in a file. */
+  /** The model setting that replaces it in a file. */
   readonly setting?: string
-  /** It says how another option works, and requests nothing on its own. */
+  /** It only configures another option, and has no effect on its own. */
   readonly detail?: true
 }
 
@@ -138,17 +137,17 @@ export interface OptionNames {
   readonly lacks: { readonly [crewai: string]: MissingFeature }
 }
 
-/** The type of an option as it is kept: that of the finished object, otherwise as it is given. */
+/** The types of options as they are kept: as in the finished object (`Made`), otherwise as declared. */
 export type OptionValues<Options, Made> = {
   readonly [Name in keyof Options]-?: Name extends keyof Made
     ? Made[Name]
     : Options[Name] | ({} extends Pick<Options, Name> ? undefined : never)
 }
 
-/** `More` is what else a row says. A missing row, or one that the interface doesn't have, does not compile. */
+/** `More`: further columns. A missing row, or a row that the interface doesn't have, does not compile. */
 export interface Table<Options, Made = unknown, More = unknown> extends OptionNames {
   readonly object: 'agent' | 'task' | 'crew' | 'tool'
-  /** What kind of object has these options, where there are several: `with run`. */
+  /** The variant of the object that has these options, if there are several: `with run`. */
   readonly kind?: string
   /** The option that identifies an object. */
   readonly called: keyof Options & string
@@ -161,12 +160,12 @@ export interface Table<Options, Made = unknown, More = unknown> extends OptionNa
   }
 }
 
-/** Where an object always has the option, its table has the default. */
+/** An option that the finished object always has needs a default. */
 export type WithDefault<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
 
 /**
- * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or
- * the code for the kind of value expected, names the option, the value and what is expected.
+ * Returns the options to keep, with defaults. OPTION_UNKNOWN suggests similar names; OPTION_INVALID, or another code
+ * for special types of values, names the option, the value and what is expected.
  */
 export function readOptions<Options, Made>(table: Table<Options, Made>, options: unknown): OptionValues<Options, Made> {
   const { object, called } = table
@@ -185,10 +184,7 @@ export function readOptions<Options, Made>(table: Table<Options, Made>, options:
   return Object.fromEntries(kept) as OptionValues<Options, Made>
 }
 
-/**
- * OPTION_INVALID for what isn't an object; OPTION_UNKNOWN for a name that is not among `allowed`, with what it is
- * called here.
- */
+/** OPTION_INVALID for a value that isn't an object; OPTION_UNKNOWN for a name that is not among `allowed`. */
 export function checkNames(
   what: string,
   given: unknown,
@@ -204,7 +200,7 @@ export function checkNames(
   })
 }
 
-/** What a name means: an option, under CrewAI's name or ours in whatever case, or something that Reprise lacks. */
+/** Finds the option for a name of CrewAI or of Reprise, in camelCase or snake_case, or the missing feature. */
 export function findOption(
   names: OptionNames,
   key: string,
@@ -217,18 +213,18 @@ export function findOption(
   return lack && { lack }
 }
 
-/** How an option may be written in a file: CrewAI's names first. */
+/** The spellings of an option in a file, CrewAI's names first. */
 export function spellings({ options }: OptionNames, name: string): readonly string[] {
   return [...new Set([...(ownMember(options, name)?.crewai ?? []), snakeCase(name), name])]
 }
 
-/** What to say about something that Reprise does not have. */
+/** The message about a missing feature. */
 export function missingFeatureText({ alwaysOn, instead }: MissingFeature): string {
   if (alwaysOn) return 'it is always on here; leave it out'
   return `this version of Reprise does not have it; leave it out${instead === undefined ? '' : `, and ${instead}`}`
 }
 
-/** Names for which there is nothing to do instead. */
+/** Missing features without a replacement. */
 export function missingFeatures(...names: readonly string[]): OptionNames['lacks'] {
   return Object.fromEntries(names.map((name) => [name, {}]))
 }

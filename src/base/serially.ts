@@ -1,5 +1,4 @@
-// Work that must not overlap, one piece after another in the order in which it was handed in. A failure reaches only
-// the caller that handed the piece in.
+// Queues that run one piece of work after another, in the order of the calls. A failure reaches only its own caller.
 
 export type SerialQueue = <Result>(work: () => Promise<Result>) => Promise<Result>
 
@@ -12,10 +11,10 @@ export function serially(): SerialQueue {
   }
 }
 
-/** The queue of a name; those of other names do not wait for it. */
+/** One queue per name. Queues with different names don't wait for each other. */
 export type SerialQueues = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
 
-/** As many queues as there are names. One that has run empty is forgotten. */
+/** Empty queues are dropped. */
 export function seriallyByName(): SerialQueues {
   const last = new Map<string, Promise<void>>()
   return (name, work) => {

@@ -11,7 +11,7 @@ import { seeTasks, type CommandNext } from './write-command.ts'
 /** Next steps for errors of the library that have none: the command line knows a command, or a file. */
 const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
   MODEL_KEY_MISSING: 'put it into the environment, or into a .env file in this folder',
-  RUN_NOT_FOUND: { act: 'runs' },
+  RUN_NOT_FOUND: { type: 'runs' },
   TASK_NOT_FOUND: seeTasks,
 }
 

@@ -269,7 +269,7 @@ function addReplaced(program: Program, name: string, { runner, words }: Pick<Cal
     const typed = words.filter((word) => word !== 'help')
     const replacing = typed.toSpliced(typed.indexOf(name), 1, ...(command ?? []))
     const { command: write } = writeCommands({ runner, words: replacing, inputs: [] })
-    const advice = command ? `use ${write({ act: 'again', to: '', words: [] })}` : 'nothing replaces it'
+    const advice = command ? `use ${write({ type: 'again', to: '', words: [] })}` : 'nothing replaces it'
     return program.showHelpAfterError(false).error(`error: reprise has no command ${name}; ${advice}`)
   }
   const command = program.command(name, { hidden: true })

@@ -14,13 +14,13 @@ import { shellWord } from '../text/shell-word.ts'
 export type CommandNext =
   | NextStep
   /** `instead`: an option of this call that is left out, or given another value in `words`. */
-  | { readonly act: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
+  | { readonly type: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
   /** This call, with the crew of the run that it is about. */
-  | { readonly act: 'module'; readonly to: string; readonly module: CrewModule }
-  | ({ readonly act: 'command'; readonly to: string } & CommandWords)
+  | { readonly type: 'module'; readonly to: string; readonly module: CrewModule }
+  | ({ readonly type: 'command'; readonly to: string } & CommandWords)
 
 /** For a missing or unknown task. */
-export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['show', '--tasks'], values: ['latest'] }
+export const seeTasks: CommandNext = { type: 'command', to: 'see them', words: ['show', '--tasks'], values: ['latest'] }
 
 interface CommandWords {
   /** The command's name and its options. */
@@ -126,7 +126,7 @@ export function writeCommands(typedCall: Call): Commands {
   }
 
   function command(next: CommandNext): string {
-    switch (next.act) {
+    switch (next.type) {
       case 'command':
         return whole(next)
       case 'again':
@@ -150,7 +150,7 @@ export function writeCommands(typedCall: Call): Commands {
   return {
     file: call.file,
     command,
-    advice: (next) => `${'to' in next ? next.to : purposes[next.act]} with: ${command(next)}`,
+    advice: (next) => `${'to' in next ? next.to : purposes[next.type]} with: ${command(next)}`,
     setStore: (place) => void (kept = place),
     setCrew: (module) => void (made = module),
     forCrew(module) {
@@ -230,7 +230,7 @@ const wordsByAction: { readonly [A in SimpleAction]: (next: NextStep<A>) => Comm
 }
 
 function wordsForStep<A extends SimpleAction>(next: NextStep<A>): CommandWords {
-  return wordsByAction[next.act](next)
+  return wordsByAction[next.type](next)
 }
 
 /** If no file was given and no usual file exists, the command has a placeholder. */

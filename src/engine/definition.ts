@@ -265,7 +265,7 @@ export interface Logger {
   warn(message: string): void
 }
 
-/** Our own loggers also get the next act of a warning as data. Others do not: `console` would print it. */
+/** Our own loggers also get the next step of a warning as data. Others do not: `console` would print it. */
 export interface CrewLogger extends Logger {
   warn(message: string, told?: LogDetail): void
 }

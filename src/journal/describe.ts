@@ -39,7 +39,7 @@ export function suggestDecision(
   const unnamed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
   const removed = [...(earlier.removed ?? []), ...unnamed]
   return {
-    act: 'resume',
+    type: 'resume',
     runId,
     ...(Object.keys(renamed).length > 0 ? { renamed } : {}),
     ...(removed.length > 0 ? { removed } : {}),

@@ -19,7 +19,7 @@ export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   if (exact) return [exact]
   if (name.length < minPrefixLength) {
     const message = `there is no run ${name}, and the beginning of an id has at least ${minPrefixLength} characters`
-    throw new RepriseError('RUN_NOT_FOUND', message, { runId: name, next: { act: 'runs' } })
+    throw new RepriseError('RUN_NOT_FOUND', message, { runId: name, next: { type: 'runs' } })
   }
   const matches: RunRow[] = []
   for await (const row of allRows(store, {})) if (row.run.startsWith(name)) matches.push(row)

@@ -283,7 +283,7 @@ describe('the next command', () => {
       message: 'task fetch it failed: the net is down',
       runId: 'r',
       task: 'fetch it',
-      next: { act: 'resume', runId: 'r' },
+      next: { type: 'resume', runId: 'r' },
       command: 'npx reprise resume r',
       stack: 'at run (crew.ts:8:33)',
     })

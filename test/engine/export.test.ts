@@ -346,7 +346,11 @@ test('an existing run with another journal is kept, and the refusal says where t
   await refused(importRun(engineOn(longer), [text]), 'RUN_EXISTS', new RegExp(`from entry ${lines.length + 1} on`))
   const shorter = newStore()
   await shorter.create(row('r', { format: journalVersion }), { lines: lines.slice(0, 2) })
-  await refused(importRun(engineOn(shorter), [text]), 'RUN_EXISTS', /already has a run r, .*from entry 3 on.*another id/)
+  await refused(
+    importRun(engineOn(shorter), [text]),
+    'RUN_EXISTS',
+    /already has a run r, .*from entry 3 on.*another id/,
+  )
   const other = newStore()
   await other.create(row('r', { format: journalVersion }), batch(1))
   await refused(importRun(engineOn(other), [text]), 'RUN_EXISTS', /from entry 1 on/)

@@ -368,7 +368,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
       await refused(
         postgresStore(poor.href, { schema: 'not_there' }),
         'STORE_INVALID',
-        /have its tables made with openStore/,
+        /create its tables with openStore/,
       )
     } finally {
       await client.query(`drop role reader_${process.pid}`)

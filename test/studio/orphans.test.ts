@@ -35,7 +35,7 @@ test('a run with an orphaned task shows it before anything resumes the run, and 
       'run r has recorded work that crew trips has no task for: book (1 recorded step, 1 open question; is it post now?)',
   })
   assert.deepEqual(((await refused.json()) as { next?: unknown }).next, {
-    act: 'resume',
+    type: 'resume',
     runId: 'r',
     renamed: { book: 'post' },
   })

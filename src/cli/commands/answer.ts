@@ -89,7 +89,7 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   if (id !== undefined)
     return open.find((question) => question.id === id) ?? { ...(await findQuestion(store, run, id)), asking: [] }
   if (!first) {
-    const next = { act: 'show', runId: run } as const
+    const next = { type: 'show', runId: run } as const
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${run} has no open question`, { runId: run, next })
   }
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
@@ -112,7 +112,7 @@ async function askForDecision(
   const taken = Object.keys(decisions[question.kind]).join(', ')
   if (!canAsk())
     throw new UsageError(`--decision is missing; question ${question.id} takes ${taken}`, {
-      next: { act: 'show', runId: run },
+      next: { type: 'show', runId: run },
     })
   const [field] = Object.keys(fields)
   if (field !== undefined) throw new UsageError(`--${field} goes with a --decision; give one of ${taken}`)

@@ -92,7 +92,7 @@ async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise
     const which = options.run?.flatMap((run) => ['--run', run]) ?? []
     const last = options.runs === undefined ? [] : ['--runs', String(options.runs)]
     const words = ['backtest', '-t', task, '--id', report.id, ...which, ...last]
-    terminal.err.line(commands.advice({ act: 'command', to: 'continue', words, takes: 'crew' }))
+    terminal.err.line(commands.advice({ type: 'command', to: 'continue', words, takes: 'crew' }))
     return exitCodes.suspended
   } finally {
     await observed.delivered()

@@ -45,7 +45,7 @@ async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
   const cancelled = (await engine.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
   const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`
-  const next = commands.advice({ act: cancelled ? 'refresh' : 'show', runId: run })
+  const next = commands.advice({ type: cancelled ? 'refresh' : 'show', runId: run })
   terminal.err.line(`${done}; ${next}`)
   return exitCodes.done
 }

@@ -41,7 +41,7 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
   if (first?.outcome === 'orphaned') {
     const words = 'give the tasks that were renamed their earlier names (was), or decide for each run'
     const plan = commands.advice({
-      act: 'command',
+      type: 'command',
       to: 'see what it would do',
       words: ['plan', '--of', 'resume', '--run', first.runId],
       takes: 'crew',

@@ -47,7 +47,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const found = await loadCrew(args[0], options.crew)
   const values = commands.file === undefined ? [] : [commands.file]
   // composed before the store is known: a worker loads the crew's file, which names the store
-  const work = commands.advice({ act: 'command', to: 'execute it', words: ['worker'], values })
+  const work = commands.advice({ type: 'command', to: 'execute it', words: ['worker'], values })
   commands.setStore(locateStore(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   try {
@@ -66,7 +66,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
     terminal.err.line(
       status === 'queued'
         ? `run ${run.id} is queued${due}; ${work}`
-        : `run ${run.id} already exists (${status}); ${commands.advice({ act: 'show', runId: run.id })}`,
+        : `run ${run.id} already exists (${status}); ${commands.advice({ type: 'show', runId: run.id })}`,
     )
     return exitCodes.done
   } finally {

@@ -21,7 +21,7 @@ async function importRun(invocation: Invocation<{ readonly as?: string }>): Prom
   const file = args[0] ?? '-'
   if (file !== '-' && !existsSync(file))
     throw new UsageError(`there is no file ${file}`, {
-      next: { act: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
+      next: { type: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
     })
   await using engine = await openOrCreateStore(invocation)
   const renamed = options.as === undefined ? {} : { as: options.as }
@@ -33,6 +33,6 @@ async function importRun(invocation: Invocation<{ readonly as?: string }>): Prom
   if (terminal.json) terminal.record(imported)
   else terminal.out.line(runId)
   const words = existed ? 'was there already, just like that' : `imported: ${status}, ${entriesWord(entries)}`
-  terminal.err.line(`run ${runId} of crew ${crew} ${words}; ${commands.advice({ act: 'show', runId })}`)
+  terminal.err.line(`run ${runId} of crew ${crew} ${words}; ${commands.advice({ type: 'show', runId })}`)
   return exitCodes.done
 }

@@ -46,7 +46,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
   if (!all && olderThan === undefined && keep === undefined && status === undefined) {
     const words = 'prune has no limit; give it --older-than, --keep, --status or --all'
     throw new UsageError(words, {
-      next: { act: 'command', to: 'see first', words: ['prune', '--older-than', '30d', '--dry-run'] },
+      next: { type: 'command', to: 'see first', words: ['prune', '--older-than', '30d', '--dry-run'] },
     })
   }
   const limits = {
@@ -67,7 +67,7 @@ async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
     const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
     if (!asks)
       throw new UsageError(`${what} would be deleted for good`, {
-        next: { act: 'again', to: 'confirm', words: ['--yes'] },
+        next: { type: 'again', to: 'confirm', words: ['--yes'] },
       })
     printRuns(terminal, found.runs)
     if (!(await confirm(`Delete ${what} for good?`, { yes, err: terminal.err }))) {
@@ -97,7 +97,7 @@ function reportPrune(
   terminal.err.line(dryRun ? `${what} would be deleted` : `deleted ${what}`)
   const [first] = held
   if (first === undefined) return exitCodes.done
-  const next = commands.command({ act: 'cancel', runId: first })
+  const next = commands.command({ type: 'cancel', runId: first })
   terminal.loud.line(`not deleted, since a process executes them: ${held.join(', ')}; end one with: ${next}`)
   return options.all && !dryRun ? exitCodes.held : exitCodes.done
 }

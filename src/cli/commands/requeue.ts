@@ -23,7 +23,7 @@ async function requeueRun(invocation: Invocation<{ readonly by?: string }>): Pro
   const signed = readSigner(options.by)
   const runId = await requeue(engine, named, signed)
   if (terminal.json) terminal.record({ runId, requeued: true, ...signed })
-  const work = commands.advice({ act: 'command', to: 'start one', words: ['worker'], takes: 'file' })
+  const work = commands.advice({ type: 'command', to: 'start one', words: ['worker'], takes: 'file' })
   terminal.err.line(`run ${runId} waits for a worker, which continues it by itself; where none serves it, ${work}`)
   return exitCodes.done
 }

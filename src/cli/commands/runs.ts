@@ -77,19 +77,19 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   else {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
-    const next = commands.advice({ act: narrowed ? 'runs' : 'kickoff' })
+    const next = commands.advice({ type: narrowed ? 'runs' : 'kickoff' })
     terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
   }
   if (!terminal.json) {
     for (const { runId, why } of matches.filter(isGivenUpReason)) {
       const row = await engine?.store.row(runId)
       const { advice } = commands.forCrew(row && readSummary(row).module)
-      terminal.err.line(`run ${runId}: ${why}; ${advice({ act: 'resume', runId })}`)
+      terminal.err.line(`run ${runId}: ${why}; ${advice({ type: 'resume', runId })}`)
     }
   }
   if (more) {
     const limit = Math.min(options.limit * 5, mostListed)
-    const next = commands.advice({ act: 'again', to: 'list more', words: ['--limit', String(limit)] })
+    const next = commands.advice({ type: 'again', to: 'list more', words: ['--limit', String(limit)] })
     terminal.err.line(`there are more runs than these; ${next}`)
   }
   return exitCodes.done

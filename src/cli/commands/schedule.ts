@@ -59,7 +59,7 @@ async function schedule(invocation: Invocation<ScheduleOptions>): Promise<number
       `the crews of ${file} have no schedules; add: crew.schedule({ cron: '0 2 * * *', inputs: { … } })`,
     )
   if (rows.some(({ status }) => status === null)) {
-    const next = { act: 'again', to: 'put them there', words: ['--enqueue'] } as const
+    const next = { type: 'again', to: 'put them there', words: ['--enqueue'] } as const
     terminal.err.line(`a worker that serves the crew puts the next runs into the queue, or ${commands.advice(next)}`)
   }
   return exitCodes.done

@@ -172,20 +172,20 @@ function nextStep(
   if (isMovedReason({ why })) return undefined
   switch (status) {
     case 'completed':
-      if (task === undefined && canRetry(failures)) return { act: 'retry', runId }
+      if (task === undefined && canRetry(failures)) return { type: 'retry', runId }
       return replayStep(runId, task ?? tasks.at(-1)?.name)
     case 'queued':
       // a run that was never started was left to workers on purpose
-      return lives > 0 ? { act: 'resume', runId: root } : undefined
+      return lives > 0 ? { type: 'resume', runId: root } : undefined
     case 'abandoned':
     case 'stopped':
     case 'failed':
-      return orphaned.length > 0 && runId === root ? suggestDecision(runId, orphaned) : { act: 'resume', runId: root }
+      return orphaned.length > 0 && runId === root ? suggestDecision(runId, orphaned) : { type: 'resume', runId: root }
     default:
       return undefined
   }
 }
 
 function replayStep(runId: string, task: string | undefined): NextStep | undefined {
-  return task === undefined ? undefined : { act: 'replay', runId, task }
+  return task === undefined ? undefined : { type: 'replay', runId, task }
 }

@@ -94,10 +94,10 @@ async function printEnd(
   const say = (word: string, next: string): void =>
     terminal.err.line({ text: `run ${run} ${word}`, format: statusFormat(word) }, next)
   if (end === 'left') {
-    terminal.err.line(`left run ${run} as it is; ${commands.advice({ act: 'show', runId: run })}`)
+    terminal.err.line(`left run ${run} as it is; ${commands.advice({ type: 'show', runId: run })}`)
     return exitCodes.interrupted
   }
-  const resume = commands.advice({ act: 'resume', runId: await findRootRun(store, run) })
+  const resume = commands.advice({ type: 'resume', runId: await findRootRun(store, run) })
   if (end === 'abandoned') {
     say('abandoned', `: its process is gone; ${resume}`)
     return exitCodes.suspended

@@ -14,7 +14,7 @@ export interface FoundCrews {
   readonly checks: readonly Check[]
 }
 
-const lookAgain: CommandNext = { act: 'command', to: 'look again', words: ['doctor'], takes: 'crew' }
+const lookAgain: CommandNext = { type: 'command', to: 'look again', words: ['doctor'], takes: 'crew' }
 
 export async function checkCrews(
   file: string | undefined,
@@ -24,7 +24,7 @@ export async function checkCrews(
   try {
     const path = file ?? usualFile()
     if (path === undefined) {
-      const next = commands.advice({ act: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' })
+      const next = commands.advice({ type: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' })
       const words = `name one with --file (commands on stored runs need none), ${next}`
       return { crews: [], checks: [warn('crew', 'there is no file of a crew in this folder', words)] }
     }

@@ -7,7 +7,7 @@ import type { CommandNext, Commands } from '../write-command.ts'
 import { sizeWords } from '../output/words.ts'
 import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
-const migrate: CommandNext = { act: 'command', to: 'bring it up to date', words: ['migrate'] }
+const migrate: CommandNext = { type: 'command', to: 'bring it up to date', words: ['migrate'] }
 
 /** `instead`: what to do if the store cannot be used. */
 export async function checkPostgres(

@@ -175,7 +175,7 @@ function checkDecisions(name: string, what: string, found: readonly RunRow[], co
   const [first] = found
   if (first === undefined) return []
   const { advice } = commands.forCrew(readSummary(first).module)
-  const next = (['resume', 'cancel'] as const).map((act) => advice({ act, runId: first.run }))
+  const next = (['resume', 'cancel'] as const).map((type) => advice({ type, runId: first.run }))
   const names = listNames(found.map(({ run }) => run))
   return [warn(name, `${plural(found.length, 'run')} ${what}: ${names}`, next.join(', or '))]
 }
@@ -190,7 +190,7 @@ async function checkTasks(url: string, crews: readonly Crew[], commands: Command
   const [first] = found
   if (!first) return []
   const names = listNames(found.map(({ runId, reasons }) => `${runId}: ${reasons.join(', ')}`))
-  const next = commands.advice({ act: 'command', to: 'see all of them', words: ['check'], takes: 'file' })
+  const next = commands.advice({ type: 'command', to: 'see all of them', words: ['check'], takes: 'file' })
   return [
     warn('tasks', `${plural(found.length, 'run')} with recorded work that the crew has no task for: ${names}`, next),
   ]
@@ -214,7 +214,7 @@ function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[]
   if (first === undefined) return []
   const names = listNames(unserved.map(({ run, version }) => `${run} (version ${version})`))
   const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code takes up: ${names}`
-  const next = commands.forCrew(readSummary(first).module).advice({ act: 'resume', runId: first.run })
+  const next = commands.forCrew(readSummary(first).module).advice({ type: 'resume', runId: first.run })
   return [warn('versions', words, `add it to \`accepts\` of the crew, or ${next}`)]
 }
 

@@ -117,13 +117,13 @@ export function printSum(
   const left = ['waiting', 'stopped', 'held', 'failed', 'not started'].some((word) => counts.has(word))
   err.line(`${plural(total, 'run')}: ${parts.join(', ')}${spent}`)
   if (counts.has('waiting'))
-    loud.line(commands.advice({ act: 'command', to: 'see what is asked', words: ['runs', '--waiting'] }))
+    loud.line(commands.advice({ type: 'command', to: 'see what is asked', words: ['runs', '--waiting'] }))
   // a run that stopped after --through would stop there again
   const asked = options.through !== undefined && counts.has('stopped')
   if (left)
     err.line(
-      commands.advice({ act: 'again', to: 'do what is left', words: [], ...(asked && { instead: '--through' }) }),
+      commands.advice({ type: 'again', to: 'do what is left', words: [], ...(asked && { instead: '--through' }) }),
     )
   const anew = options.id === undefined ? 'anew' : `${options.id}-anew`
-  if (done) err.line(commands.advice({ act: 'again', to: 'start them anew', words: ['--id', anew] }))
+  if (done) err.line(commands.advice({ type: 'again', to: 'start them anew', words: ['--id', anew] }))
 }

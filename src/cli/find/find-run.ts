@@ -49,10 +49,10 @@ export function otherCrewError(row: RunRow, loaded: string): UsageError {
   const words = `run ${row.run} belongs to crew ${row.crew}, not to ${loaded}`
   const { module } = readSummary(row)
   return module && locateCrew(module)
-    ? new UsageError(words, { code: 'RUN_NOT_FOUND', next: { act: 'module', to: 'load that crew', module } })
+    ? new UsageError(words, { code: 'RUN_NOT_FOUND', next: { type: 'module', to: 'load that crew', module } })
     : new UsageError(`${words}; name the file of that crew with --file`, {
         code: 'RUN_NOT_FOUND',
-        next: { act: 'show', runId: row.run },
+        next: { type: 'show', runId: row.run },
       })
 }
 
@@ -65,7 +65,7 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
   const shown = await Promise.all(matches.slice(0, 10).map(named))
   const more = matches.length > shown.length ? ` and ${matches.length - shown.length} more` : ''
   throw new UsageError(`${matches.length} runs begin with ${name}: ${shown.join(', ')}${more}; give more of the id`, {
-    next: { act: 'runs' },
+    next: { type: 'runs' },
   })
 }
 
@@ -73,11 +73,11 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
 async function anyRun(store: Store, crew: string | undefined, { fits = () => true, which }: Choice): Promise<RunRow> {
   if (!canAsk()) {
     const what = which === undefined ? 'no run is named' : `the ${which} isn't named`
-    throw new UsageError(`${what}; give its id, the beginning of it, or latest`, { next: { act: 'runs' } })
+    throw new UsageError(`${what}; give its id, the beginning of it, or latest`, { next: { type: 'runs' } })
   }
   const rows = await someRows(store, crew, async (row) => !isBacktest(row.crew) && fits(row))
   if (rows.length === 0)
-    throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}`, { next: { act: 'runs' } })
+    throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}`, { next: { type: 'runs' } })
   return pickRun(store, which === undefined ? 'Which run?' : `Which is the ${which}?`, rows)
 }
 
@@ -110,7 +110,7 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
   const { pick } = await import('../input/pick.ts')
   const picked = await pick(title, choices, terminalPerson())
   if (picked) return picked
-  throw new UsageError('no run was picked; name one', { next: { act: 'runs' } })
+  throw new UsageError('no run was picked; name one', { next: { type: 'runs' } })
 }
 
 /** For commands that cannot be undone: the beginning of an id is enough only if the person confirms the run. */
@@ -118,10 +118,10 @@ export async function findRunToEnd(store: Store, name: string | undefined, asked
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row
   const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked`
-  throw new RepriseError('RUN_NOT_FOUND', words, { runId: name, next: { act: 'runs' } })
+  throw new RepriseError('RUN_NOT_FOUND', words, { runId: name, next: { type: 'runs' } })
 }
 
 function noRunsError(store: Store, crew: string | undefined): never {
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
-  throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet`, { next: { act: 'kickoff' } })
+  throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet`, { next: { type: 'kickoff' } })
 }

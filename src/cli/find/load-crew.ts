@@ -31,12 +31,12 @@ export async function loadCrew(
   const names = crews.map(([name]) => name)
   if (first)
     throw crewNotFound(`${path} exports ${names.length} crews, ${names.join(' and ')}`, {
-      act: 'again',
+      type: 'again',
       to: 'choose one',
       words: ['--crew', first[0]],
     })
   throw crewNotFound(`${path} exports ${describeCrewless(module)}; add: export const crew = new Crew({ … })`, {
-    act: 'command',
+    type: 'command',
     to: 'check it',
     words: ['doctor'],
     takes: 'crew',
@@ -146,7 +146,7 @@ function describeType(value: unknown): string {
   return value === null ? 'null' : `a ${typeof value}`
 }
 
-const newProject: CommandNext = { act: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' }
+const newProject: CommandNext = { type: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' }
 
 function crewNotFound(message: string, next?: CommandNext): UsageError {
   return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })

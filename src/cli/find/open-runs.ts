@@ -81,7 +81,7 @@ async function openEngine(place: string | Store | undefined, { terminal }: Store
 }
 
 export function noRunsYet(place: string): RepriseError {
-  return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet`, { next: { act: 'kickoff' } })
+  return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet`, { next: { type: 'kickoff' } })
 }
 
 /** For commands that continue or fork a run. RUN_NOT_FOUND, before a store is created. */

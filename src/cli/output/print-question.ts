@@ -52,5 +52,5 @@ export function printWaiting(
   channel.line({ text: `run ${run} waits for ${plural(questions.length, 'answer')}`, format: 'yellow' })
   for (const question of questions) printOpenQuestion(channel, commands, run, question)
   channel.line()
-  channel.line(`then ${commands.advice({ act: 'resume', runId: run })}`)
+  channel.line(`then ${commands.advice({ type: 'resume', runId: run })}`)
 }

@@ -22,7 +22,7 @@ export function printFailures(
   if (failures.length === 0) return
   channel.line({ text: `it continued without ${plural(failures.length, 'task')} that failed:`, format: 'yellow' })
   for (const failure of failures) channel.line({ text: `  ${failureWords(failure)}`, format: 'yellow' })
-  if (canRetry(failures)) channel.line(commands.advice({ act: 'retry', runId }))
+  if (canRetry(failures)) channel.line(commands.advice({ type: 'retry', runId }))
 }
 
 /** A nested crew that has an output is not executed again. */

@@ -51,7 +51,7 @@ export async function showVerification(
   if (broken) terminal.err.line('values that the journal refers to are missing; restore the store from a copy')
   else if (missing.length + changed.length > 0)
     terminal.err.line(
-      `a resume records it and executes what it left undone, unless you restore the journal from a copy; ${commands.advice({ act: 'resume', runId: run })}`,
+      `a resume records it and executes what it left undone, unless you restore the journal from a copy; ${commands.advice({ type: 'resume', runId: run })}`,
     )
   return check.whole
 }

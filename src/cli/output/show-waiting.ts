@@ -27,7 +27,7 @@ export async function showWaiting(
   }
   if (questions.length === 0) terminal.err.line('no run waits for a person')
   for (const run of unreadable) {
-    const next = { act: 'command', to: 'see why', words: ['show', '--verify'], values: [run] } as const
+    const next = { type: 'command', to: 'see why', words: ['show', '--verify'], values: [run] } as const
     terminal.loud.line(`run ${run} has an open question, but cannot be read; ${commands.advice(next)}`)
   }
 }

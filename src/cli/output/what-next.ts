@@ -8,9 +8,9 @@ import type { Commands } from '../write-command.ts'
 /** Which process picks the message up, and what to do if there is none. */
 export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
   if ((await store.holder(runId)) !== undefined)
-    return `its process takes that up by itself; ${commands.advice({ act: 'show', runId })}`
+    return `its process takes that up by itself; ${commands.advice({ type: 'show', runId })}`
   const root = await findRootRun(store, runId)
-  const resume = commands.advice({ act: 'resume', runId: root })
+  const resume = commands.advice({ type: 'resume', runId: root })
   return (await waitsForWorker(store, root)) ? `a worker takes that up by itself; without one, ${resume}` : resume
 }
 

@@ -26,7 +26,7 @@ export function checkSameInputs(state: RunState, given: RawInputs): void {
   const words = differences(before, inputs, names)
   throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was started with other inputs: ${words}`, {
     runId: state.run,
-    next: { act: 'fork', runId: state.run },
+    next: { type: 'fork', runId: state.run },
   })
 }
 

@@ -67,7 +67,7 @@ export function inputsToGive(
   })
   if (inputs.length === 0) return undefined
   const named = [...types].filter(([name]) => inputs.includes(name))
-  return { act: 'give', inputs, ...(named.length > 0 ? { types: Object.fromEntries(named) } : {}) }
+  return { type: 'give', inputs, ...(named.length > 0 ? { types: Object.fromEntries(named) } : {}) }
 }
 
 /** JSON types of the inputs that take no text, where the schema has a single type. */

@@ -21,7 +21,7 @@ function inputMissing(name: string, where: string, given: readonly string[]): Re
   return new RepriseError(
     'INPUT_MISSING',
     `${where} uses {${name}}, but there is no input ${name}${only} (a literal brace is written {{${name}}})`,
-    { next: { act: 'give', inputs: [name] } },
+    { next: { type: 'give', inputs: [name] } },
   )
 }
 

@@ -44,10 +44,10 @@ export function recordedFailure({ run, error }: RunState): RepriseError {
   // newer code may have other codes
   const known = Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'TASK_FAILED'
   const tasks = task === undefined ? undefined : [task]
-  return new RepriseError(known, message, { runId: run, tasks, next: { act: 'resume', runId: run } })
+  return new RepriseError(known, message, { runId: run, tasks, next: { type: 'resume', runId: run } })
 }
 
 function runAbandoned(run: string): RepriseError {
   const words = `run ${run} has not ended, and no process executes it`
-  return new RepriseError('RUN_ABANDONED', words, { runId: run, next: { act: 'resume', runId: run } })
+  return new RepriseError('RUN_ABANDONED', words, { runId: run, next: { type: 'resume', runId: run } })
 }

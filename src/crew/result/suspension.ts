@@ -27,21 +27,21 @@ export function readSuspension(state: RunState, questions: readonly Question[]):
     return {
       facts: `Run ${run} ${describeStop({ runId: run, suspended })}`,
       next: parentRunId(run)
-        ? { act: 'resume', runId: rootRunId(run) }
+        ? { type: 'resume', runId: rootRunId(run) }
         : suggestDecision(run, suspended.orphaned ?? []),
     }
   if (suspended?.reason === 'moved')
-    return { facts: `Run ${run} ${describeStop({ runId: run, suspended })}`, next: { act: 'requeue', runId: run } }
+    return { facts: `Run ${run} ${describeStop({ runId: run, suspended })}`, next: { type: 'requeue', runId: run } }
   const runId = suspended?.reason === 'parent' ? rootRunId(run) : run
   return {
     facts: `Run ${run} ${describeStop({ runId: run, suspended, woken, imported })}`,
-    next: { act: 'resume', runId },
+    next: { type: 'resume', runId },
   }
 }
 
 /** In terms of the library: one call for each open question, and one that continues the run. */
 export function describeSuspension(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
-  if (next.act === 'resume' || next.act === 'requeue') return `${facts}; ${nextWords(next)}`
+  if (next.type === 'resume' || next.type === 'requeue') return `${facts}; ${nextWords(next)}`
   const answers = questions.map((question) => nextWords(answerStep(runId, question)))
-  return `${facts} (${[...answers, nextWords({ act: 'resume', runId })].join(', then ')})`
+  return `${facts} (${[...answers, nextWords({ type: 'resume', runId })].join(', then ')})`
 }

@@ -109,7 +109,7 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
   if (runs.length === 0) {
     const why = passed.map(({ runId, reason }) => `${runId}: ${reason}`).slice(0, 3)
     const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and its complete context`
-    throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { act: 'kickoff' } })
+    throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { type: 'kickoff' } })
   }
   const tried = await mapConcurrently(
     runs,
@@ -142,7 +142,7 @@ async function tryCase(
     changes,
   }
   try {
-    const next = { act: 'backtest', task: task.name, id } as const
+    const next = { type: 'backtest', task: task.name, id } as const
     const state = await backtestCase(engine, crew, task, stored, { id: trial, trials, signal, next })
     const made = state.tasks.get(task.name)?.output
     if (!made) return undefined
@@ -270,7 +270,7 @@ export const backtestIndents: { readonly [type in BacktestLine['type']]: string 
 }
 
 function backtestText(data: Omit<Backtest, 'toString'>): string {
-  const advice = `; ${nextWords({ act: 'backtest', task: data.task, id: data.id })}`
+  const advice = `; ${nextWords({ type: 'backtest', task: data.task, id: data.id })}`
   const lineText = ({ type, text }: BacktestLine): string =>
     backtestIndents[type] + text + (type === 'pending' ? advice : '')
   return backtestLines(data).map(lineText).join('\n')

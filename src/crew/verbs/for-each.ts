@@ -203,7 +203,7 @@ async function withItemName<T>(name: string, work: () => T | Promise<T>): Promis
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
     // missing inputs of one run must not be given to all
-    const missing = error.next?.act === 'give'
+    const missing = error.next?.type === 'give'
     throw reworded(
       error,
       `${name}: ${error.facts}${missing ? '; give it there' : ''}`,

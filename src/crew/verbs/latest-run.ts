@@ -23,7 +23,7 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
   const owner = await runExecutor(engine, run)
   if (!owner) return run
   const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by ${describeOwner(owner)}; wait for it, or give a run id`
-  throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
+  throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
 }
 
 /** Undefined if the crew has no such run. A delayed run is the last choice. */
@@ -47,6 +47,6 @@ async function findLatest({ definition, named }: OpenCrew, engine: Engine, statu
   const unnamed = named ? '' : ' (it has no name, so its tasks identify it)'
   const words = status ? 'no unfinished run' : 'no run'
   const over = status && (await latestRun(engine, name))
-  const next = over ? ({ act: 'refresh', runId: over } as const) : ({ act: 'kickoff' } as const)
+  const next = over ? ({ type: 'refresh', runId: over } as const) : ({ type: 'kickoff' } as const)
   throw new RepriseError('RUN_NOT_FOUND', `crew ${name}${unnamed} has ${words} in ${engine.store.url}`, { next })
 }

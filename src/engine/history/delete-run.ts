@@ -17,7 +17,7 @@ export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const root = rootRunId(run)
   if (root !== run && (await runExists(store, root))) {
     const words = `run ${run} is part of run ${root} and is deleted with it`
-    throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { act: 'delete', runId: root } })
+    throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { type: 'delete', runId: root } })
   }
   const tree = await runTreeRows(store, root)
   if (tree.every((row) => !isInTreeOf(row.run, run)) && !(await runExists(store, run)))

@@ -123,7 +123,7 @@ export async function prepareImport(
 
 /** Whether the store already has exactly these runs. RUN_EXISTS when it has other runs with these ids. */
 async function isImported(store: Store, tree: PreparedTree): Promise<boolean> {
-  const next = { act: 'import', as: `${tree[0].row.run}-copy` } as const
+  const next = { type: 'import', as: `${tree[0].row.run}-copy` } as const
   let isWhole = true
   for (const one of tree) {
     const standing = await compareImport(store, one, next)

@@ -118,7 +118,7 @@ function isEdit(content: InboxMessage | undefined): boolean {
 export function runCancelledError(run: string): RepriseError {
   return new RepriseError('RUN_CANCELLED', `run ${run} was cancelled`, {
     runId: run,
-    next: { act: 'refresh', runId: run },
+    next: { type: 'refresh', runId: run },
   })
 }
 
@@ -128,7 +128,7 @@ export async function runEndedError({ store }: Engine, run: string, task?: strin
   if (!row) return runNotFoundError(store, run)
   return new RepriseError('RUN_ENDED', `run ${run} is ${row.status} and is never changed`, {
     runId: run,
-    next: task === undefined ? { act: 'show', runId: run } : { act: 'replay', runId: run, task },
+    next: task === undefined ? { type: 'show', runId: run } : { type: 'replay', runId: run, task },
   })
 }
 

@@ -91,7 +91,7 @@ export function openQuestion(state: RunState, id: string, open: readonly Questio
     const openIds = open.length > 0 ? `open are ${open.map((question) => question.id).join(', ')}` : 'none is open'
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${openIds}`, {
       runId: state.run,
-      next: { act: 'show', runId: state.run },
+      next: { type: 'show', runId: state.run },
     })
   }
   if (asked.answer) throw alreadyAnswered(state.run, id)
@@ -99,7 +99,7 @@ export function openQuestion(state: RunState, id: string, open: readonly Questio
     const words = `question ${id} of run ${state.run} was withdrawn: its task is done or is executed again`
     throw new RepriseError('QUESTION_NOT_FOUND', words, {
       runId: state.run,
-      next: { act: 'show', runId: state.run },
+      next: { type: 'show', runId: state.run },
     })
   }
   return asked.question
@@ -109,13 +109,13 @@ export function alreadyAnswered(run: string, id: string): RepriseError {
   return new RepriseError(
     'QUESTION_ANSWERED',
     `question ${id} of run ${run} already has an answer, and the first answer counts`,
-    { runId: run, next: { act: 'show', runId: run } },
+    { runId: run, next: { type: 'show', runId: run } },
   )
 }
 
 /** The next step that answers a question. */
 export function answerStep(runId: string, { id, kind }: Question): NextStep<'answer'> {
-  return { act: 'answer', runId, question: id, decisions: Object.keys(decisions[kind]) }
+  return { type: 'answer', runId, question: id, decisions: Object.keys(decisions[kind]) }
 }
 
 export function doubtQuestionText(

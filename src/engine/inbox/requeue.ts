@@ -20,7 +20,7 @@ export async function requeue(engine: Engine, runId: string, signed: { readonly 
   if (isEnded(state.status)) throw await runEndedError(engine, run)
   if (!isParked(state) || isReady(state)) {
     const words = `run ${run} is ${state.status}: a worker executes it without a requeue, if none does already`
-    throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
+    throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
   }
   const move = moveOf(state)
   await sendMessage(engine, run, { type: 'requeue', ...signed, ...(move ? { move } : {}) })

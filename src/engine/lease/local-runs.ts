@@ -17,7 +17,7 @@ export function reserveRun(engine: Engine, run: string): () => void {
   const name = localRunKey(engine, run)
   if (localRuns.has(name)) {
     const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
-    throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
+    throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
   }
   localRuns.add(name)
   let mine = true

@@ -364,6 +364,6 @@ function staleRefusedError({ run }: RunState, stale: readonly Pick<PlannedTask, 
   return new RepriseError('OUTPUT_STALE', words, {
     runId: run,
     task: stale[0]?.task,
-    next: { act: 'refresh', runId: run },
+    next: { type: 'refresh', runId: run },
   })
 }

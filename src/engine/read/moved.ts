@@ -30,5 +30,5 @@ export async function findMove(store: Store, state: Suspended & Pick<RunState, '
 
 export function runMoved(run: string, { to }: Move): RepriseError {
   const words = `run ${run} was moved to ${to} and continues only there`
-  return new RepriseError('RUN_MOVED', words, { runId: run, next: { act: 'requeue', runId: run } })
+  return new RepriseError('RUN_MOVED', words, { runId: run, next: { type: 'requeue', runId: run } })
 }

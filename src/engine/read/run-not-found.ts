@@ -4,7 +4,7 @@ import type { Store } from '../../stores/store.ts'
 
 export function runNotFoundError(store: Store, run: string): RepriseError {
   const words = `there is no run ${run} in ${store.url}`
-  return new RepriseError('RUN_NOT_FOUND', words, { runId: run, next: { act: 'runs' } })
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run, next: { type: 'runs' } })
 }
 
 export function otherCrewError(run: string, owner: string, crew: string): RepriseError {

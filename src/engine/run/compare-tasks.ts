@@ -180,7 +180,7 @@ export function tasksChangedError(
 export function withChildAddress(error: unknown, runId: string, address: string): unknown {
   const isRefusal = RepriseError.isInstance(error) && ['TASKS_CHANGED', 'OPTION_INVALID'].includes(error.code)
   if (!isRefusal) return error
-  const next = error.next?.act === 'resume' ? { ...error.next, runId } : undefined
+  const next = error.next?.type === 'resume' ? { ...error.next, runId } : undefined
   return new RepriseError(error.code, `${address}: ${error.reason}`, { runId, next, cause: error.cause })
 }
 
@@ -197,7 +197,7 @@ export function refuseChanges(state: RunState, changes: TaskListChanges | undefi
     `the tasks of run ${state.run} have changed: ${describeTaskChanges(changes)}; nothing was executed`,
     {
       runId: state.run,
-      next: { act: 'resume', runId: state.run, changed: 'continue' },
+      next: { type: 'resume', runId: state.run, changed: 'continue' },
     },
   )
 }

@@ -85,7 +85,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   const task = known?.task ?? [...state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
   const tasks = known?.tasks
   const reason = redact(known?.reason ?? messageOf(error))
-  const next = options.next === null ? undefined : (options.next ?? known?.next ?? { act: 'resume', runId: run })
+  const next = options.next === null ? undefined : (options.next ?? known?.next ?? { type: 'resume', runId: run })
   const details = { runId: run, task, tasks, next, cause: known?.cause ?? error }
   // an outage fails no run: it stays as its journal has it
   if (code === 'STORE_UNAVAILABLE') return new RepriseError(code, reason, details)

@@ -30,7 +30,7 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   const unfinished = last?.status === 'open' || last?.status === 'refused' ? last : undefined
   const reasons = unfinished ? explainChange(unfinished.fingerprint, fingerprint) : []
   const words = `has changed since it was started: ${reasons.join('; ')}`
-  const next = { act: 'resume', runId: state.run, changed: 'restart' } as const
+  const next = { type: 'resume', runId: state.run, changed: 'restart' } as const
   if (reasons.length > 0 && changed === 'refuse')
     throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
   const keeps = reasons.length === 0 || (changed === 'continue' && unfinished !== undefined && hasSteps(unfinished))

@@ -253,13 +253,13 @@ export function checkIsChild(state: RunState, attempt: AttemptState, found: RunS
   const { run } = state
   if (found.incarnation === childIncarnation(state, attempt.path)) return
   const words = `run ${found.run} was not created by ${attempt.path} of run ${run}, although it has that id`
-  const next = { act: 'invalidate', runId: run, task: attempt.task } as const
+  const next = { type: 'invalidate', runId: run, task: attempt.task } as const
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
 }
 
 /** Only the child run was cancelled: the parent's task must be executed again. */
 function explainCancelledChild(run: string, { task, child }: AttemptState, error: unknown): unknown {
   if (!RepriseError.isInstance(error) || error.code !== 'RUN_CANCELLED') return error
-  const next = { act: 'invalidate', runId: run, task } as const
+  const next = { type: 'invalidate', runId: run, task } as const
   return new RepriseError('TASK_FAILED', `its run ${child} was cancelled`, { runId: run, next, cause: error })
 }

@@ -49,7 +49,7 @@ export function postgresError(error: unknown, url: string, sent: CallStage): Rep
   if (missing.test(state))
     return new RepriseError('STORE_INVALID', `${url} has not all tables that it should have (${why})`, {
       cause: error,
-      next: { act: 'migrate' },
+      next: { type: 'migrate' },
     })
   if (wrongPlace.test(state)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(state)}`)
   if (badText.test(state))

@@ -56,7 +56,7 @@ async function notAllowed(pool: PostgresPool, schema: string, cause: unknown): P
   const [found] = await pool.read<{ role: string }>('select current_user::text as role')
   const why = (cause as Error).cause as Error
   const words = `role ${found?.role} may not make the tables of schema ${schema} in ${pool.url} (${why.message})`
-  return new RepriseError('STORE_INVALID', words, { cause, next: { act: 'migrate' } })
+  return new RepriseError('STORE_INVALID', words, { cause, next: { type: 'migrate' } })
 }
 
 /** The same as a script for psql. */

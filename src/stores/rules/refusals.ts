@@ -27,7 +27,7 @@ export function checkFree(run: RunId, holding: Holding | undefined, now: number,
   throw new RepriseError(
     'RUN_HELD',
     `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until it is done, or stop that process`,
-    { runId: run, next: { act: 'show', runId: run }, until: holding.expiresAt },
+    { runId: run, next: { type: 'show', runId: run }, until: holding.expiresAt },
   )
 }
 
@@ -98,7 +98,7 @@ export function checkInbox(run: RunId, batch: Batch, waiting: () => readonly str
 }
 
 export function unknownRunError(run: RunId, url: string): RepriseError {
-  return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}`, { runId: run, next: { act: 'runs' } })
+  return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}`, { runId: run, next: { type: 'runs' } })
 }
 
 export function storeClosedError(url: string): RepriseError {

@@ -104,7 +104,7 @@ for (const within of [false, true]) {
     await assert.rejects(crew.kickoff({ id: 'r', signal: stopping.signal }), {
       code: 'STORE_UNAVAILABLE',
       runId: 'r',
-      next: { act: 'resume', runId: 'r' },
+      next: { type: 'resume', runId: 'r' },
     })
     context.mock.restoreAll()
     const runs = within ? ['r', 'r/crew#1'] : ['r']

@@ -216,7 +216,7 @@ test('a run whose nested crew was cancelled alone says that the task can be exec
   await using alone = inner.with({ store })
   await alone.run('r/kid#1').cancel()
   const error = await refusal(() => crew.resume('r'))
-  assert.deepEqual([error.code, error.next], ['TASK_FAILED', { act: 'invalidate', runId: 'r', task: 'kid' }])
+  assert.deepEqual([error.code, error.next], ['TASK_FAILED', { type: 'invalidate', runId: 'r', task: 'kid' }])
   await crew.run('r').invalidate('kid')
   assert.equal((await crew.resume('r')).status, 'suspended')
 })
@@ -271,7 +271,7 @@ test('a run whose nested crew is cancelled alone during its execution says the s
   await using alone = inner.with({ store })
   await alone.run('r/kid#1').cancel()
   const error = await refusal(() => call)
-  assert.deepEqual([error.code, error.next], ['TASK_FAILED', { act: 'invalidate', runId: 'r', task: 'kid' }])
+  assert.deepEqual([error.code, error.next], ['TASK_FAILED', { type: 'invalidate', runId: 'r', task: 'kid' }])
 })
 
 describe('a handle of a started run', () => {

@@ -53,7 +53,7 @@ describe('a failure three crews deep', () => {
       assert.equal(error.reason, reason)
       assert.equal(error.facts, `task research/deep/bad failed: ${reason}`)
       assert.equal(error.message, `${error.facts}; continue with crew.run('r').resume()`)
-      assert.deepEqual(error.next, { act: 'resume', runId: 'r' })
+      assert.deepEqual(error.next, { type: 'resume', runId: 'r' })
       assert.deepEqual(
         { runId: error.runId, task: error.task, tasks: error.tasks },
         { runId: 'r', task: 'research', tasks: ['research', 'deep', 'bad'] },
@@ -115,7 +115,7 @@ describe('a suspended result', () => {
     const asking = await crew.kickoff({ id: 'r' })
     assert.ok(asking.status === 'suspended')
     const decisions = ['approve', 'revise', 'replace', 'fail']
-    assert.deepEqual(asking.next, { act: 'answer', runId: 'r', question: 'q1', decisions })
+    assert.deepEqual(asking.next, { type: 'answer', runId: 'r', question: 'q1', decisions })
     assert.match(asking.facts, /^Run r waits for an answer to q1: .* and q2: .*$/)
     const answer = (id: string) =>
       `answer with crew.run('r').answer('${id}', { decision: 'approve' | 'revise' | 'replace' | 'fail' })`
@@ -132,7 +132,7 @@ describe('a suspended result', () => {
     assert.ok(stopped.status === 'suspended')
     assert.deepEqual(
       { facts: stopped.facts, next: stopped.next },
-      { facts: 'Run r stopped after task t1, as asked', next: { act: 'resume', runId: 'r' } },
+      { facts: 'Run r stopped after task t1, as asked', next: { type: 'resume', runId: 'r' } },
     )
     assert.equal(String(stopped), `${stopped.facts}; continue with crew.run('r').resume()`)
     const completed = await crew.resume('r')
