@@ -1,4 +1,4 @@
-// The public root: what `import { … } from 'reprise'` gives.
+// The public exports of `reprise`.
 import './base/node-version.ts'
 
 export type { AdvanceOutcome, AdvanceOptions } from './crew/verbs/advance.ts'

@@ -1,6 +1,5 @@
-// One model call, with its tries. The AI SDK is told to try once; retries are done here, so that each failed try is
-// recorded, the clock is a parameter, and a server that asks for a long wait can be distinguished from one that is
-// briefly busy.
+// Makes one model call, with retries. The AI SDK's own retries are off, so that each failed try is recorded, the clock
+// is a parameter, and a server that asks for a long wait is told apart from a server that is briefly busy.
 import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '../base/defined.ts'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
@@ -29,57 +28,48 @@ export interface ModelRequest {
   readonly files?: Files | undefined
   readonly tools: readonly ToolDefinition[]
   /**
-   * `none`: the tools stay in the request (the conversation may contain calls of them), but the model is told to call
-   * none.
+   * `none`: the model must call no tool. The tools stay in the request, since the conversation may contain their calls.
    */
   readonly toolChoice?: 'auto' | 'none' | undefined
-  /** The JSON Schema of the answer. What comes back is not checked here. */
+  /** The JSON Schema of the answer. The reply is not checked against it here. */
   readonly output?: Json | undefined
-  /** Those of `settingNames`; others are ignored. */
+  /** Names outside `settingNames` are ignored. */
   readonly settings?: { readonly [name: string]: Json } | undefined
-  /** Tries after the first one; 2 when left out. */
+  /** Default: 2. */
   readonly maxRetries?: number | undefined
-  /** Of one try. Default: `settings.timeoutSeconds`, or else ten minutes. */
+  /** The timeout of one try. Default: `settings.timeoutSeconds`, or else ten minutes. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** Waits, or rejects when the signal aborts. */
   readonly sleep?: ((milliseconds: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined
   readonly now?: (() => number) | undefined
   readonly random?: (() => number) | undefined
-  /** Called with what the provider cannot do of what was asked, such as a setting that the model does not have. */
+  /** Called when the provider doesn't support a part of the request, such as a setting. */
   readonly warn?: ((warning: string) => void) | undefined
-  /**
-   * Gets the reply while it is produced. The result, and how it is reached, is the same with a listener and without.
-   */
+  /** Gets the reply while it is produced. The result is the same with and without a listener. */
   readonly listener?: ModelListener | undefined
-  /**
-   * The call is reported as a span already. Integrations of the AI SDK's own telemetry are then not told of it, or its
-   * tokens would be counted twice.
-   */
+  /** The call already has a span. Then the AI SDK's own telemetry is off, or its tokens would be counted twice. */
   readonly traced?: boolean | undefined
 }
 
 export interface ModelListener {
-  /** Asked right before each try: when nobody listens, the reply is requested in one piece. */
+  /** Called right before each try. If false, the reply is requested in one piece. */
   listening(): boolean
-  onDelta(kind: 'text' | 'reasoning', text: string): void
-  /** Discard what was said: that try failed. */
+  onDelta(type: 'text' | 'reasoning', text: string): void
+  /** Discard all deltas: the try failed. */
   reset(): void
 }
 
 export interface ModelReply {
   readonly parts: readonly ReplyPart[]
   readonly usage: Usage
-  /**
-   * Why the model stopped, for people. Whether to continue is decided by the calls in `parts`, since providers disagree
-   * on this.
-   */
+  /** Why the model stopped, for people. Providers disagree on this, so the calls in `parts` decide how to continue. */
   readonly finish: string
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
-  /** The model as its provider named it, where that differs from the one asked for. */
+  /** The model's name according to the provider, if it differs from the requested name. */
   readonly model?: string
-  /** The provider is not done: asked again with what it has said so far, it continues. */
+  /** The provider has paused: it continues when the reply so far is sent back. */
   readonly paused?: true
 }
 
@@ -97,23 +87,23 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
   const startedAt = isoTime(now())
   const tries: FailedTry[] = []
   const timeoutMs = request.timeoutMs ?? readTimeout(request.settings) ?? defaultTimeoutMs
-  // tries that were lost to how they were made: they are made again at once in another way, and not counted
+  // tries that failed because of streaming or images: repeated at once without these, and not counted
   let lost = 0
   let streams = true
   let streamed = false
-  const hearing = (): OnDelta | undefined => {
+  const startStreaming = (): OnDelta | undefined => {
     streamed = streams && typeof model.model.doStream === 'function' && (listener?.listening() ?? false)
-    return streamed ? (kind, text) => listener?.onDelta(kind, text) : undefined
+    return streamed ? (type, text) => listener?.onDelta(type, text) : undefined
   }
   let images = imagesFor(model.model.provider)
   for (;;) {
     streamed = false
     try {
-      return { ...(await tryOnce(request, model, timeoutMs, { hearing, images })), startedAt, tries }
+      return { ...(await tryOnce(request, model, timeoutMs, { startStreaming, images })), startedAt, tries }
     } catch (error) {
       listener?.reset()
       signal?.throwIfAborted()
-      // as if it had no doStream
+      // the model object cannot stream, as if it had no doStream
       if (streamed && neverBegan(error)) {
         streams = false
         continue
@@ -121,15 +111,15 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
       const { usage, unknown } = lostUsage(error)
       const cost = unknown ? '; the tokens of this try are not known, so they are not counted' : ''
       tries.push({ at: isoTime(now()), error: `${describe(error)}${cost}`, ...defined({ usage }) })
-      // listening must not fail a call
+      // a listener must not make a call fail
       if (streamed && isAgainstStreaming(error)) {
         streams = false
         lost += 1
         continue
       }
-      // nor must a tool that returns a picture to a model that cannot see
+      // an image in a tool result must not make a call fail
       if (images !== 'none' && isAgainstImages(error) && showsImages(request.messages)) {
-        request.warn?.(`the model takes no images, so those in the results of tools were left out`)
+        request.warn?.(`the model does not accept images, so images in tool results were left out`)
         images = 'none'
         lost += 1
         continue
@@ -148,7 +138,7 @@ async function defaultSleep(milliseconds: number, signal: AbortSignal | undefine
   try {
     await wait(milliseconds, undefined, signal === undefined ? {} : { signal })
   } catch (error) {
-    // It rejects with its own AbortError; callers were promised the reason that they gave.
+    // instead of its own AbortError, reject with the caller's reason
     signal?.throwIfAborted()
     throw error
   }

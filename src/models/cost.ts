@@ -1,6 +1,6 @@
-// What tokens cost in US dollars. A user's own price comes first, then the data of a package that is loaded when first
-// needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model
-// without a price for a free one. A price that might belong to something else counts as unknown.
+// The cost of tokens in US dollars: by the user's own prices, or else by the data of a package, which is loaded when
+// first needed and never uses the network. An unknown cost is undefined and never 0, so that a budget doesn't take a
+// model without a price for a free one. A price that may belong to another model counts as unknown.
 import type { Usage } from '../journal/entries.ts'
 import { isPriceable, nextPriceStep, type Spending } from '../journal/state/spend.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
@@ -8,36 +8,35 @@ import { hasOwnAddress } from './resolve/provider-access.ts'
 import { findProvider } from './resolve/providers.ts'
 
 export interface CostOptions {
-  /** The user's own, as `pricesCheck` keeps them; an entry wins over the built-in data. */
+  /** The user's own prices, which win over the package's data. */
   readonly prices?: Prices | undefined
-  /** When the tokens were used, since prices change. Now, when left out. A user's own price has no date. */
+  /** When the tokens were used, since prices of the package change. Default: now. */
   readonly at?: Date | undefined
   /**
-   * The usage is that of calls of one class of length, above this many tokens of input (0: below the first step).
-   * Without it, the sum of several calls that may be of different classes has no known cost.
+   * Says that all calls of the usage are in one price tier: above this many input tokens (0: the lowest tier). Without
+   * it, the sum of several calls that may be in different tiers has no known cost.
    */
   readonly over?: number | undefined
 }
 
 /**
- * The dollars for what one model used; undefined when its price is not known, or the counts can't be priced. Give the
- * usage of one call and add costs up with `addCost`, or say that all calls are alike (`over`): some models cost more
- * per token in long calls, so a sum of several calls above such a limit has no known cost. Rejects only when the
- * package of prices cannot be loaded.
+ * The cost of one model's usage. Undefined if its price is not known, or the counts can't be priced. Some models cost
+ * more per token in long calls: give the usage of one call and add costs with `addCost`, or give `over`. Rejects only
+ * when the package of prices cannot be loaded.
  */
 export async function costOf(model: string, usage: Usage, options: CostOptions = {}): Promise<number | undefined> {
   const given = givenPrice(model, options.prices)
   if (given !== undefined) return costAt(given, usage)
   const slash = model.indexOf('/')
   const id = model.slice(slash + 1)
-  // by its name alone: the package itself would also mistake `my-openai-proxy` for OpenAI
+  // by its exact name: the package would take `my-openai-proxy` for OpenAI
   const provider = findProvider(model.slice(0, Math.max(slash, 0)))
   const prices = provider?.prices
   if (prices === undefined || prices.only?.test(id) === false || hasOwnAddress(provider!)) return undefined
   return isPriceable(usage) ? builtInCost(prices.id, id, usage, options) : undefined
 }
 
-/** What a run has spent, in dollars; undefined when the price of a part is not known. */
+/** The cost of a run's spending. Undefined if the price of a part is not known. */
 export async function costOfSpending(
   spending: Iterable<Spending>,
   prices: Prices | undefined,
@@ -49,7 +48,7 @@ export async function costOfSpending(
       const at = new Date(`${day}T${one}:00Z`)
       costs.add(await costOf(model, usage, { prices, at, over: mixed ? undefined : over }))
     }
-    // where it depends on the time of the day, nobody knows which it was
+    // the time of day is not known, so a price that depends on it is not known either
     const [cost] = costs.size === 1 ? costs : []
     sum = addCost(sum, cost)
   }
@@ -61,14 +60,14 @@ const halfHours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(
   `${hour}:30`,
 ])
 
-/** The sum, which is unknown when one part of it is. */
+/** The sum is unknown if a part is. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b
 }
 
 function costAt(price: Price, usage: Usage): number | undefined {
   const { input, output, cacheRead = input, cacheWrite = input } = price
-  // Free is free, whether or not the server counted.
+  // free models cost nothing, even if the server counts no tokens
   if (input + output + cacheRead + cacheWrite === 0) return 0
   if (!isPriceable(usage)) return undefined
   const { cacheRead: read = 0, cacheWrite: written = 0 } = usage
@@ -83,7 +82,7 @@ async function builtInCost(
   { at, over }: CostOptions,
 ): Promise<number | undefined> {
   const { calcPrice } = await import('@pydantic/genai-prices')
-  // within one class of length, all of them cost what so many of their average would
+  // within one tier, the calls cost as much as the same number of average calls
   const times = over === undefined ? 1 : Math.max(1, usage.calls)
   try {
     const found = calcPrice(
@@ -93,7 +92,7 @@ async function builtInCost(
     )
     if (found === null || isOtherVersion(id, found.model.id)) return undefined
     const price = found.model_price
-    // Entries without a price per token are for what is billed in other ways or not published; they would cost 0.
+    // entries without a price per token are billed in other ways or have no published price; they would cost 0
     if (price['input_mtok'] === undefined || price['output_mtok'] === undefined) return undefined
     const tiers = Object.values(price).flatMap(priceTiers)
     const divided =
@@ -102,12 +101,12 @@ async function builtInCost(
         : usage.calls > 1 && tiers.some((start) => start > over && start < nextPriceStep(over))
     return divided ? undefined : found.total_price * times
   } catch {
-    // It throws on counts and data that it cannot interpret.
+    // the package throws on counts and data that it cannot interpret
     return undefined
   }
 }
 
-/** Both sides count cached tokens within the input, and reasoning within the output. */
+/** Both formats count cached tokens as input, and reasoning as output. */
 function toPackageUsage(usage: Usage, times: number): Record<string, number> {
   const { input, output, cacheRead, cacheWrite, reasoning } = usage
   return {
@@ -119,8 +118,7 @@ function toPackageUsage(usage: Usage, times: number): Record<string, number> {
   }
 }
 
-// Many entries match by how a name begins, so that `claude-sonnet-5-9`, once there is one, would cost what
-// `claude-sonnet-5` costs.
+// The package matches names by prefix, so a future `claude-sonnet-5-9` would get the price of `claude-sonnet-5`.
 function isOtherVersion(asked: string, found: string): boolean {
   const name = asked.trim().toLowerCase()
   return name.startsWith(found) && /^[-.]\d{1,2}(-\d{8}|-latest)?$/.test(name.slice(found.length))

@@ -1,5 +1,5 @@
-// Makes the AI SDK's messages from the journal's own. What a provider needs to continue came in as its metadata, was
-// kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
+// Converts messages of the journal to messages of the AI SDK. Metadata that a provider needs to continue is kept as
+// `opaque` and sent back as provider options, so that a request can be made from the journal alone.
 import type { ModelMessage } from 'ai'
 import { defined } from '../base/defined.ts'
 import type { ChatMessage, GeneratedFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
@@ -15,7 +15,7 @@ type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 export interface MessageOptions {
   readonly files?: Files | undefined
   readonly tools?: readonly ToolDefinition[]
-  /** How images in the results of tools are sent. */
+  /** How images in tool results are sent. */
   readonly images?: Images
 }
 
@@ -44,7 +44,7 @@ function toNonAssistant(
     toolCallId: id,
     toolName: tool,
     output: toOutput(outcome, images),
-    // some providers find there which kind of call this is the result of
+    // some providers read the type of the call from here
     ...toProviderOptions(calls.get(id)),
   }))
   const apart = images === 'apart' ? imagesIn(message.results) : []
@@ -52,7 +52,7 @@ function toNonAssistant(
 }
 type Calls = ReadonlyMap<string, Json | undefined>
 
-/** Some servers refuse two messages of the user in a row. */
+/** Some servers refuse two consecutive user messages. */
 function withUsersMerged(messages: readonly ModelMessage[]): ModelMessage[] {
   const merged: ModelMessage[] = []
   for (const message of messages) {
@@ -71,7 +71,7 @@ function contentParts(content: UserContent): Exclude<UserContent, string> {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-/** Sources are for people: no provider wants them back. */
+/** Sources are for people, and not sent back to providers. */
 function isResendable(part: ReplyPart): part is Exclude<ReplyPart, Source> {
   return part.type !== 'source' && hasContent(part)
 }
@@ -79,7 +79,7 @@ function isResendable(part: ReplyPart): part is Exclude<ReplyPart, Source> {
 export function hasContent(part: ReplyPart): boolean {
   if ((part.type !== 'text' && part.type !== 'reasoning') || part.text !== '') return true
   if (part.opaque === undefined) return false
-  // Reasoning without text is its encrypted form. An empty text matters only to Gemini, which signs it.
+  // reasoning without text is encrypted; an empty text only matters if it carries a signature of Gemini
   return part.type === 'reasoning' || /signature/i.test(JSON.stringify(part.opaque))
 }
 
@@ -92,8 +92,8 @@ function toAssistantPart(part: Exclude<ReplyPart, Source>, tools: readonly ToolD
     case 'call': {
       const { id, tool, input } = part
       const takesText = tools.find(({ name }) => name === tool)?.provider !== undefined && part.invalid === undefined
-      // Providers accept only an object as input, so a call that wasn't JSON goes back empty; its answer quotes what it
-      // was. Tools that a provider defines may take a text.
+      // providers only accept an object as input, so the input of a call that wasn't JSON is sent back empty; its
+      // result quotes the original. Tools that a provider defines may take a text.
       const kept = takesText || (typeof input === 'object' && input !== null) ? input : {}
       return { type: 'tool-call', toolCallId: id, toolName: tool, input: kept, ...options }
     }
@@ -131,7 +131,7 @@ function toProviderOptions(opaque: Json | undefined): { providerOptions?: Provid
   return defined({ providerOptions: opaque as ProviderOptions | undefined })
 }
 
-/** Whether a text is a remark that an OpenAI model makes before its answer. */
+/** Whether a text is a remark of an OpenAI model before its answer. */
 export function isCommentary(opaque: unknown): boolean {
   const openai = (opaque as { readonly openai?: { readonly phase?: Json } } | undefined)?.openai
   return openai?.phase === 'commentary'

@@ -1,17 +1,16 @@
-// What went wrong with a model call, in words that help: the model, the HTTP status, what the server said (shortened,
-// without keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be
-// installed.
+// Describes failures of model calls: the model, the HTTP status, the server's message (shortened, without keys), and
+// what to do. Errors of the AI SDK are recognised by their fields, since several copies of it can be installed.
 import { defined } from '../base/defined.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import type { FailedTry, Usage } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ResolvedModel } from './resolve/resolve-model.ts'
 
-/** A MODEL_FAILED error: what `model.failed` records, besides code and message. */
+/** A MODEL_FAILED error with the fields that `model.failed` records. */
 export type ModelFailure = RepriseError & {
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
-  /** The conversation does not fit the model's window: a shorter one may. */
+  /** The conversation does not fit the model's context window. */
   readonly tooLong: boolean
 }
 
@@ -29,38 +28,38 @@ export function timeoutError(milliseconds: number): Error {
   return error
 }
 
-/** A try that failed only because it was streamed. */
-interface LostStream {
-  /** What it took, where that is known. */
+/** The fields of an error by which a streamed try failed. */
+interface StreamError {
+  /** The usage of the failed try, if known. */
   readonly usage?: Usage | undefined
-  /** Some of the reply had come. */
+  /** A part of the reply had arrived. */
   readonly begun: boolean
 }
 const unfinishedName = 'UnfinishedStream'
 const brokenName = 'BrokenStream'
 
 export function unfinishedStream(usage?: Usage): Error {
-  const lost: LostStream = { usage, begun: true }
+  const fields: StreamError = { usage, begun: true }
   const error = new Error('the stream ended before the reply did')
-  return Object.assign(error, { name: unfinishedName, statusCode: 200, ...lost })
+  return Object.assign(error, { name: unfinishedName, statusCode: 200, ...fields })
 }
 
 export function brokenStream(error: unknown, begun: boolean): Error {
-  const lost: LostStream = { begun }
-  return Object.assign(new Error(`the stream cannot be read: ${messageOf(error)}`), { name: brokenName, ...lost })
+  const fields: StreamError = { begun }
+  return Object.assign(new Error(`the stream cannot be read: ${messageOf(error)}`), { name: brokenName, ...fields })
 }
 
-/** Whether a streamed try ended before anything of a stream was there: the model object cannot stream. */
+/** Whether a streamed try failed before the first part arrived: the model object cannot stream. */
 export function neverBegan(error: unknown): boolean {
-  return (error as Error).name === brokenName && !(error as Error & LostStream).begun
+  return (error as Error).name === brokenName && !(error as Error & StreamError).begun
 }
 
-/** A stream that is not as the AI SDK defines streams. */
+/** The stream violates the AI SDK's protocol of streams. */
 export function protocolError(what: string): Error {
   return new TypeError(what)
 }
 
-/** Whether an error is about the connection, for model objects that give it as it is. */
+/** Whether a raw error, not wrapped by the AI SDK, is about the connection. */
 export function isConnectionLost(error: unknown): boolean {
   for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++) {
     const { code } = inner as NodeJS.ErrnoException
@@ -71,9 +70,9 @@ export function isConnectionLost(error: unknown): boolean {
   return false
 }
 
-/** What a failed try took, and, of one that was made only because somebody listened, that it isn't known. */
+/** The usage of a failed try. `unknown`: a streamed reply had begun, and the provider reported no usage. */
 export function lostUsage(error: unknown): Pick<FailedTry, 'usage'> & { readonly unknown: boolean } {
-  const { usage, begun } = error as Partial<LostStream>
+  const { usage, begun } = error as Partial<StreamError>
   return { ...defined({ usage }), unknown: begun === true && usage === undefined }
 }
 
@@ -83,15 +82,15 @@ interface ApiCallError extends Error {
   readonly isRetryable?: boolean
 }
 
-/** Whether the same request may succeed when it is sent again. */
+/** Whether the same request may succeed if it is sent again. */
 export function isTemporary(error: unknown): boolean {
   const { name, isRetryable } = error as ApiCallError
   if (isTooLong(error)) return false
   return name === timeoutName || isRetryable === true || isUnreadable(error)
 }
 
-// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock and Together, xAI. Each has its own words, and
-// most no code.
+// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock and Together, xAI: each has its own message, and
+// most have no code.
 const tooLongWords = [
   /context_length_exceeded|exceed_context_size|model_context_window_exceeded/,
   /maximum (context|prompt) length|available context size/i,
@@ -101,24 +100,24 @@ const tooLongWords = [
   /longer than the model's context length/i,
 ]
 
-/** Whether the provider says that the conversation does not fit. A limit of tokens per minute is something else. */
+/** Whether the provider refuses the conversation as too long, as opposed to a limit of tokens per minute. */
 export function isTooLong(error: unknown): boolean {
   const { statusCode = 400, responseBody = '' } = error as ApiCallError
   if ([401, 403, 429].includes(statusCode)) return false
-  // what arrived with a 200 is a reply that may be about anything
-  const said = isUnreadable(error) ? messageOf(error) : `${messageOf(error)} ${responseBody}`
-  return tooLongWords.some((words) => words.test(said))
+  // the body of a 200 is a reply, which may contain any words
+  const text = isUnreadable(error) ? messageOf(error) : `${messageOf(error)} ${responseBody}`
+  return tooLongWords.some((words) => words.test(text))
 }
 
-// A reply that arrived but isn't JSON, or isn't the JSON of a reply, was cut short or written by something in between.
+/** The reply arrived but isn't the JSON of a reply: it was cut short, or comes from a proxy. */
 function isUnreadable(error: unknown): boolean {
   const { statusCode } = error as ApiCallError
   return statusCode !== undefined && statusCode >= 200 && statusCode < 300
 }
 
 /**
- * Whether a streamed try failed because it was streamed: the server (or the user's account there) cannot do it and says
- * so, it doesn't mark the end of the stream, as some servers don't, or the stream cannot be read.
+ * Whether a try failed because it was streamed: the server or the account doesn't support streams, the server does not
+ * mark the end of the stream, or the stream cannot be read.
  */
 export function isAgainstStreaming(error: unknown): boolean {
   const { name, statusCode = 0, responseBody = '' } = error as ApiCallError
@@ -131,7 +130,7 @@ export function isAgainstStreaming(error: unknown): boolean {
   )
 }
 
-/** Whether the model takes no images, or not in the results of tools. */
+/** Whether the model doesn't accept images, at least not in tool results. */
 export function isAgainstImages(error: unknown): boolean {
   const { statusCode = 0, responseBody = '', name } = error as ApiCallError
   const refused = statusCode >= 400 && statusCode < 500 && !isTemporary(error) && ![401, 403, 404].includes(statusCode)
@@ -139,16 +138,16 @@ export function isAgainstImages(error: unknown): boolean {
   return /\bimages?\b|image_url|\bvision\b|multi-?modal|modalit/i.test(`${messageOf(error)} ${responseBody}`)
 }
 
-/** One failed try in one line. */
+/** A failed try in one line. */
 export function describe(error: unknown): string {
   const { statusCode, responseBody } = error as ApiCallError
-  const said = messageOf(error).trim()
-  if (statusCode === undefined) return shorten(said)
+  const message = messageOf(error).trim()
+  if (statusCode === undefined) return shorten(message)
   if (isUnreadable(error))
     return shorten(
-      `HTTP ${statusCode} with a reply that cannot be read (${said})${responseBody ? `: ${responseBody}` : ''}`,
+      `HTTP ${statusCode} with a reply that cannot be read (${message})${responseBody ? `: ${responseBody}` : ''}`,
     )
-  return shorten(`HTTP ${statusCode}: ${said || responseBody || 'the server gave no reason'}`)
+  return shorten(`HTTP ${statusCode}: ${message || responseBody || 'the server gave no reason'}`)
 }
 
 interface FailedCall {
@@ -156,7 +155,7 @@ interface FailedCall {
   readonly model: ResolvedModel
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
-  /** How long the server asked to wait, when that was too long. */
+  /** The wait that the server asked for, if it was too long. */
   readonly asked: number | undefined
 }
 
@@ -185,8 +184,7 @@ function advice(error: unknown, model: ResolvedModel, asked: number | undefined)
   return ''
 }
 
-// The SDK's own error holds the whole request and the server's raw answer, which may echo a key; printing an error
-// prints its cause.
+/** A cause without the whole request and raw response of the SDK's error, which may contain a key and get printed. */
 export function safeCause(error: unknown): Error {
   const { name, statusCode, stack } = error as ApiCallError
   const cause = Object.assign(new Error(describe(error)), statusCode === undefined ? {} : { statusCode })

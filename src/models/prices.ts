@@ -1,44 +1,40 @@
-// Prices that a user gives: data, keyed by the model as it is written. They are checked before anything is spent,
-// since a bad price would show as a wrong bill and never as an error.
+// The user's own prices, by model. They are checked before anything is spent, because a wrong price would cause no
+// error, only a wrong bill.
 import { RepriseError } from '../base/errors.ts'
 import { wrong, type Check } from '../base/checks.ts'
 import { checkKeys, describe, isRecord } from '../base/options.ts'
 import { readModelName } from './resolve/model-names.ts'
 import { findProvider } from './resolve/providers.ts'
 
-/** In US dollars per million tokens. Cached tokens without a price of their own cost what other input costs. */
+/** In US dollars per million tokens. Without a price of their own, cached tokens cost as much as other input. */
 export interface Price {
   readonly input: number
   /** Includes reasoning. */
   readonly output: number
   /** Input that the provider read from its cache. */
   readonly cacheRead?: number
-  /** Input that the provider put into its cache. */
+  /** Input that the provider wrote to its cache. */
   readonly cacheWrite?: number
 }
 
-/** Keyed by `provider/model`; the model alone (`gpt-5-mini`) means that model of every provider. */
+/** By `provider/model`. Without a provider (`gpt-5-mini`), the price applies to that model of every provider. */
 export type Prices = { readonly [model: string]: Price }
 
 const keys = ['input', 'output', 'cacheRead', 'cacheWrite'] as const
 const example = '{ input: 0.25, output: 2 }'
 const unit = 'US dollars per million tokens'
 
-/**
- * The price that was given for a model as `modelName` writes it: for its whole name, else for the name without its
- * provider.
- */
+/** The user's price for a model in the form of `modelName`: by its full name, or else without the provider. */
 export function givenPrice(model: string, prices: Prices | undefined): Price | undefined {
   if (prices === undefined) return undefined
   if (Object.hasOwn(prices, model)) return prices[model]
   const id = model.slice(model.indexOf('/') + 1)
-  // The id `openai/gpt-5-mini` at some gateway is not the same as the name `openai/gpt-5-mini`, which means OpenAI's
-  // own.
+  // the id `openai/gpt-5-mini` at a gateway is not OpenAI's own model, which has the same name
   const isName = findProvider(id.split('/', 1)[0]!) !== undefined && id.includes('/')
   return !isName && Object.hasOwn(prices, id) ? prices[id] : undefined
 }
 
-/** Keeps a copy; OPTION_INVALID, with the model and the value, for what isn't a price; OPTION_UNKNOWN. */
+/** Keeps a copy. OPTION_INVALID names the model and the value; OPTION_UNKNOWN. */
 export const pricesCheck: Check<Prices> = {
   expected: `an object of models, such as { 'openai/gpt-5-mini': ${example} }`,
   read(what, value) {
@@ -49,7 +45,7 @@ export const pricesCheck: Check<Prices> = {
   },
 }
 
-/** `gemini/…` is `google/…`; a model alone stays alone, since it is that model of every provider. */
+/** Normalises the provider's name (`gemini/…` is `google/…`). A model without a provider is kept as it is. */
 function priceKey(model: string): string {
   return model.includes('/') ? (readModelName(model)?.name ?? model) : model
 }

@@ -1,12 +1,12 @@
-// What a model was sent, as one plain text: instructions, messages, calls and results in order. It has no ids and no
-// options, so it is the same in every process and for every provider.
+// The request to a model as plain text: instructions, messages, calls and results in order. Without ids and options, so
+// that it is the same in every process and for every provider.
 import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
 export interface Conversation {
   readonly asked: { readonly conversation: string; readonly instructions: string; readonly lastMessage: string }
   /** How many tool results there are. */
   readonly results: number
-  /** The calls that the model has made, each as `tool({"its":"input"})`. */
+  /** The model's calls, as `tool({"its":"input"})`. */
   readonly made: readonly string[]
 }
 

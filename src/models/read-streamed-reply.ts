@@ -1,13 +1,12 @@
-// A streamed reply, put together into what the same model gives in one piece, while somebody listens. Everything after
-// that, from calls that aren't JSON to usage and failures, is then the same code for both, and so is what gets
-// recorded.
+// Assembles a streamed reply into the form of a reply in one piece, and passes its deltas to a listener. All further
+// code, from invalid calls to usage and failures, is then the same for both, and so is the recorded reply.
 import { defined } from '../base/defined.ts'
 import type { Usage } from '../journal/entries.ts'
 import { isCommentary } from './messages.ts'
 import { brokenStream, isConnectionLost, protocolError, unfinishedStream } from './model-failure.ts'
 import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
-export type OnDelta = (kind: 'text' | 'reasoning', text: string) => void
+export type OnDelta = (type: 'text' | 'reasoning', text: string) => void
 
 type GeneratedReply = Awaited<ReturnType<LanguageModelV4['doGenerate']>>
 type StreamedReply = Awaited<ReturnType<LanguageModelV4['doStream']>>
@@ -22,16 +21,16 @@ interface StreamedText {
 }
 
 /**
- * Rejects with what broke the stream, also when it ends before the reply does; with a broken stream (which says what
- * was paid for it, if that is known) when the model cannot stream or does not keep to the protocol of streams.
- * Listeners get nothing once the signal has aborted.
+ * Rejects with the error in the stream; with `unfinishedStream` (including the usage, if known) when it ends before the
+ * reply does; with `brokenStream` when the model object cannot stream or violates the protocol. After an abort,
+ * `onDelta` is not called any more.
  */
 export async function readStreamedReply(
   doStream: () => PromiseLike<StreamedReply>,
-  hear: OnDelta,
+  onDelta: OnDelta,
   signal: AbortSignal | undefined,
 ): Promise<GeneratedReply> {
-  const reply = createReply(hear)
+  const reply = createReply(onDelta)
   try {
     const { stream, request, response } = await doStream()
     reply.opened(request, response)
@@ -41,7 +40,7 @@ export async function readStreamedReply(
     }
   } catch (error) {
     signal?.throwIfAborted()
-    // what comes after its end adds nothing to a reply
+    // errors after the end of the reply don't matter
     if (!reply.isWhole()) throw streamFailure(error, reply.hasBegun())
   }
   return reply.whole()
@@ -55,7 +54,7 @@ interface Reply {
   whole(): GeneratedReply
 }
 
-function createReply(hear: OnDelta): Reply {
+function createReply(onDelta: OnDelta): Reply {
   const content: (StreamedText | WholePart)[] = []
   const open = new Map<string, StreamedText>()
   let warnings: GeneratedReply['warnings'] = []
@@ -64,12 +63,12 @@ function createReply(hear: OnDelta): Reply {
   let finish: Finish | undefined
   let begun = false
 
-  const spokenBy = (part: {
+  const openText = (part: {
     readonly type: `${StreamedText['type']}-${string}`
     readonly id: string
   }): StreamedText => {
-    const spoken = open.get(`${textType(part.type)} ${part.id}`)
-    if (spoken) return spoken
+    const text = open.get(`${textType(part.type)} ${part.id}`)
+    if (text) return text
     throw protocolError(`it has a ${part.type} of ${JSON.stringify(part.id)}, which was not started`)
   }
   const add = (part: StreamPart): void => {
@@ -84,25 +83,25 @@ function createReply(hear: OnDelta): Reply {
       }
       case 'text-start':
       case 'reasoning-start': {
-        // an id may come again: then it is another part
-        const spoken: StreamedText = { type: textType(part.type), text: '' }
-        content.push(spoken)
-        open.set(`${spoken.type} ${part.id}`, spoken)
-        mergeMetadata(spoken, part.providerMetadata)
+        // a reused id starts a new part
+        const started: StreamedText = { type: textType(part.type), text: '' }
+        content.push(started)
+        open.set(`${started.type} ${part.id}`, started)
+        mergeMetadata(started, part.providerMetadata)
         break
       }
       case 'text-delta':
       case 'reasoning-delta': {
-        const spoken = spokenBy(part)
-        mergeMetadata(spoken, part.providerMetadata)
-        spoken.text += part.delta
-        // remarks before the answer are recorded as thoughts, so listeners get them as such
-        if (part.delta !== '') hear(isCommentary(spoken.providerMetadata) ? 'reasoning' : spoken.type, part.delta)
+        const text = openText(part)
+        mergeMetadata(text, part.providerMetadata)
+        text.text += part.delta
+        // remarks before the answer are recorded as reasoning, so listeners get them as reasoning
+        if (part.delta !== '') onDelta(isCommentary(text.providerMetadata) ? 'reasoning' : text.type, part.delta)
         break
       }
       case 'text-end':
       case 'reasoning-end':
-        mergeMetadata(spokenBy(part), part.providerMetadata)
+        mergeMetadata(openText(part), part.providerMetadata)
         open.delete(`${textType(part.type)} ${part.id}`)
         break
       case 'tool-call':
@@ -114,7 +113,7 @@ function createReply(hear: OnDelta): Reply {
         content.push(part)
         break
       case 'custom':
-        // that a message begins is said only in a stream
+        // only streams mark the start of a message
         if (!part.kind.endsWith('.message_start')) content.push(part)
         break
       case 'finish':
@@ -123,7 +122,7 @@ function createReply(hear: OnDelta): Reply {
       case 'error':
         throw new ErrorPart('', { cause: part.error })
       default:
-        // partial inputs of calls
+        // ignores partial inputs of calls
         break
     }
   }
@@ -158,15 +157,15 @@ function textType(type: `${'text' | 'reasoning'}-${string}`): StreamedText['type
   return type.startsWith('text') ? 'text' : 'reasoning'
 }
 
-function mergeMetadata(spoken: StreamedText, metadata: Metadata | undefined): void {
+function mergeMetadata(text: StreamedText, metadata: Metadata | undefined): void {
   if (metadata === undefined) return
-  const known: Metadata = { ...spoken.providerMetadata }
+  const known: Metadata = { ...text.providerMetadata }
   for (const [provider, values] of Object.entries(metadata)) known[provider] = { ...known[provider], ...values }
-  spoken.providerMetadata = known
+  text.providerMetadata = known
 }
 
-// OpenAI sends the encrypted form of a thought with its last summary only; in one piece, all summaries of the thought
-// have it.
+// In a stream, OpenAI sends the encrypted form of a thought only with its last summary; in one piece, with all of its
+// summaries.
 function shareWithinItems(content: readonly { readonly type: string }[]): void {
   const last = new Map<unknown, Metadata>()
   for (const part of content.toReversed() as StreamedText[]) {
@@ -178,19 +177,18 @@ function shareWithinItems(content: readonly { readonly type: string }[]): void {
   }
 }
 
-// When a stream was cut off without an error, providers report the finish reason that they had set before the first
-// piece.
+// After a stream that was cut off without an error, providers report their initial finish reason.
 function isCut({ unified, raw }: Finish['finishReason']): boolean {
   return unified === 'interrupted' || (raw === undefined && ['other', 'unknown', 'error'].includes(unified))
 }
 
-/** What a part of the stream said. */
+/** An error that the stream itself reported. */
 class ErrorPart extends Error {}
 
 /**
- * What a try failed with. An error that the server sent in the middle of a reply has no HTTP status: unless it says
- * otherwise, the same request may succeed next time. So it is with a connection that was lost. Anything else that has
- * no status did not come from the server: the model object cannot stream, or cannot read the stream.
+ * The error of a failed try. An error that the server sends in the middle of a reply has no HTTP status; by default, it
+ * can be retried, as can a lost connection. Other errors without a status are not the server's: the model object cannot
+ * stream, or cannot read the stream.
  */
 function streamFailure(thrown: unknown, begun: boolean): unknown {
   const error = thrown instanceof ErrorPart ? thrown.cause : thrown
@@ -203,7 +201,7 @@ function streamFailure(thrown: unknown, begun: boolean): unknown {
   return Object.assign(new Error(message), { statusCode: statusCode ?? 200, isRetryable: isRetryable ?? true })
 }
 
-/** Errors that the AI SDK and JavaScript make, and no server sends. */
+/** Errors of the AI SDK and of JavaScript, as opposed to errors sent by a server. */
 function isProgrammingError(error: unknown): boolean {
   return error instanceof Error && /^AI_|^(Type|Syntax|Range|Reference)Error$/.test(error.name)
 }

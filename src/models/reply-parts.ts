@@ -1,6 +1,6 @@
-// Makes the journal's parts of what a model's provider gave, in the same order. They are made from what the provider
-// itself gave and not from what the AI SDK makes of that: the SDK would fetch files from their addresses, and give up a
-// whole reply, which was paid for, over a result whose call it cannot find.
+// Converts a provider's reply to the parts of the journal, in the same order. Reads the provider's own content and not
+// the AI SDK's: the SDK would download files, and discard a whole reply, which was paid for, because of a result whose
+// call it cannot find.
 import type { ContentPart, ToolSet } from 'ai'
 import { defined } from '../base/defined.ts'
 import type {
@@ -19,12 +19,12 @@ import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 export type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
 export type ParsedCall = Extract<ContentPart<ToolSet>, { type: 'tool-call' }>
 
-/** Whether it is for the SDK to see: everything that it need not parse is kept from it. */
+/** Whether the SDK gets the part. It only gets parts that it has to parse. */
 export function isForSdk(part: Content): boolean {
   return part.type === 'text' || part.type === 'reasoning' || (part.type === 'tool-call' && !part.providerExecuted)
 }
 
-/** `calls` are those that are ours to make, as the SDK has parsed them. */
+/** `calls`: the calls that Reprise has to make, as parsed by the SDK. */
 export function toReplyParts(
   content: readonly Content[],
   calls: readonly ParsedCall[],
@@ -35,16 +35,16 @@ export function toReplyParts(
     switch (part.type) {
       case 'text':
       case 'reasoning': {
-        // OpenAI's models write remarks before the answer, as separate texts. They are thoughts here, or a structured
-        // answer would be remarks and JSON in one; toAssistantPart gives them back as what they were.
+        // OpenAI's models write remarks before the answer, as separate texts. They are kept as reasoning, so that a
+        // structured answer has no remarks in it; toAssistantPart sends them back as texts.
         const type = isCommentary(opaque.opaque) ? 'reasoning' : part.type
-        const said = { type, text: part.text, ...opaque } as const
-        return hasContent(said) ? [said] : []
+        const text = { type, text: part.text, ...opaque } as const
+        return hasContent(text) ? [text] : []
       }
       case 'tool-call': {
         const { toolCallId: id, toolName: tool } = part
         if (part.providerExecuted === true) {
-          // packages of providers are not all as strict as their types
+          // some packages of providers violate their types
           const { input: written } = part as { readonly input?: string }
           const input = readJson(written ?? '{}') ?? written ?? {}
           return [{ type: 'provider-call', id, tool, input, ...opaque }]
@@ -65,13 +65,13 @@ export function toReplyParts(
         return []
     }
   })
-  // some packages give sources elsewhere when they stream, and where they are means nothing
+  // sources last: their position has no meaning, and some packages put them elsewhere in streams
   const isSource = (part: ReplyPart): boolean => part.type === 'source'
-  const said = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(appendPart, [])
-  return [...said, ...parts.filter(isSource)]
+  const others = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(appendPart, [])
+  return [...others, ...parts.filter(isSource)]
 }
 
-/** Whether the provider made a call whose result is still to come, in its next reply. */
+/** Whether the result of a provider's own call comes with its next reply. */
 export function hasPending(parts: readonly ReplyPart[], tools: readonly ToolDefinition[]): boolean {
   const given = new Set(parts.flatMap((part) => (part.type === 'provider-result' ? [part.id] : [])))
   return parts.some((part) => {
@@ -80,11 +80,11 @@ export function hasPending(parts: readonly ReplyPart[], tools: readonly ToolDefi
   })
 }
 
-// A text that a server sends in several pieces is one text when it is streamed, so it is one here too.
+// Joins consecutive texts: a text that a server sends in several parts is one text in a stream.
 function appendPart(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
   const last = parts.at(-1)
-  const isSpoken = last?.type === 'text' || last?.type === 'reasoning'
-  if (!isSpoken || last.type !== part.type || last.opaque || part.opaque) return [...parts, part]
+  const isText = last?.type === 'text' || last?.type === 'reasoning'
+  if (!isText || last.type !== part.type || last.opaque || part.opaque) return [...parts, part]
   return [...parts.slice(0, -1), { ...last, text: last.text + part.text }]
 }
 
@@ -112,7 +112,7 @@ function readWord(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** None for one whose address nobody could follow. */
+/** Empty if the file only has an invalid URL. */
 function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): GeneratedFile[] {
   const { data } = part
   const mediaType = readWord(part.mediaType) ?? 'application/octet-stream'

@@ -1,16 +1,13 @@
-// How long to wait before another try: what the server asks for, otherwise a growing, partly random time, so that many
-// workers that were refused together do not all retry together.
+// How long to wait before a retry: as long as the server asks for, or else a growing, partly random time, so that
+// workers that were refused together don't retry together.
 
-/** If the server asks for a longer wait than this, the call fails instead: the run can be resumed later. */
+/** If the server asks for a longer wait, the call fails instead: the run can be resumed later. */
 export const maxWaitMs = 60_000
 
 const firstWaitMs = 1000
 const maxBackoffMs = 30_000
 
-/**
- * In milliseconds, from `retry-after-ms` or `retry-after` (seconds or a date) of a failed answer; undefined when it
- * asks for none.
- */
+/** In ms, from the headers `retry-after-ms` or `retry-after` (seconds or a date). Undefined if there is none. */
 export function retryAfter(error: unknown, now: number): number | undefined {
   const headers = (error as { readonly responseHeaders?: Readonly<Record<string, string>> } | undefined)
     ?.responseHeaders
@@ -22,15 +19,12 @@ export function retryAfter(error: unknown, now: number): number | undefined {
   const seconds = number(value)
   if (seconds !== undefined) return seconds * 1000
   const date = Date.parse(value)
-  // the clock here may differ from that of the server
+  // relative to the server's clock, which may differ from ours
   const since = Date.parse(headers['date'] ?? '') || now
   return Number.isNaN(date) ? undefined : Math.max(0, date - since)
 }
 
-/**
- * After the given number of failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half (`chance`: 0
- * to 1).
- */
+/** The wait after so many failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half. */
 export function backoff(failedTries: number, chance: number): number {
   const full = Math.min(maxBackoffMs, firstWaitMs * 2 ** (failedTries - 1))
   return Math.round(full / 2 + (full / 2) * chance)

@@ -1,5 +1,5 @@
-// How the outcome of a tool call is told to a model. Images go inside the result, where the provider's protocol has
-// room for them, or after it as a message of the user, since tool messages of the chat protocol take only text.
+// Converts the outcome of a tool call to a tool result for the model. Images are sent inside the result if the
+// provider's protocol allows it, or else after it in a user message: tool messages of the chat protocol only take text.
 import type { ModelMessage } from 'ai'
 import { defined } from '../base/defined.ts'
 import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome } from '../journal/entries.ts'
@@ -13,28 +13,28 @@ type OutputFile = Extract<OutputPart, { type: 'file' }>
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 type JsonValue = Extract<Output, { type: 'json' }>['value']
 
-/** `none`: they are described, for a model that takes no images. */
+/** `none`: images are replaced by a description, for models that don't accept images. */
 export type Images = 'inside' | 'apart' | 'none'
 
-/** By the protocol that a provider's name ends with; Google's own API is called so too, and is another one. */
+/** By the protocol at the end of the provider's name. Vertex names its own API `chat` as well. */
 export function imagesFor(provider: string): Images {
   return /(^|\.)chat$/.test(provider) && !provider.includes('vertex') ? 'apart' : 'inside'
 }
 
-/** Whether there is an image in a result of a tool. */
+/** Whether a tool result contains an image. */
 export function showsImages(messages: readonly ChatMessage[]): boolean {
   return messages.some(({ role, ...message }) => role === 'tool' && resultImages(message as Results).length > 0)
 }
 
 export function toOutput(outcome: ToolOutcome, images: Images): Output {
-  // Many providers have no mark for a failed or denied call, so the text itself has to say which it was.
+  // many providers have no flag for a failed or denied call, so the text has to say it
   if ('error' in outcome) return { type: 'error-text', value: `Error: ${outcome.error || 'the tool did not say why'}` }
   if ('denied' in outcome) {
     return { type: 'execution-denied', reason: `The call was denied by a person and not made: ${outcome.denied}` }
   }
   if (outcome.sent) return sentOutput(outcome.sent, images)
   if ('unreadable' in outcome) {
-    const value = `The call was made, but its result could not be read: it holds something that is not JSON (${outcome.unreadable}).`
+    const value = `The call was made, but its result could not be read: it contains a value that is not JSON (${outcome.unreadable}).`
     return { type: 'text', value }
   }
   return valueOutput(outcome.result)
@@ -56,7 +56,7 @@ function sentOutput(sent: SentResult, images: Images): Output {
     case 'denied':
       return { type: 'execution-denied', ...defined({ reason: sent.reason }), ...outputOptions(sent.opaque) }
     case 'parts':
-      // a list of parts would be JSON to a protocol that has only text
+      // a protocol that only has text would send a list of parts as JSON
       if (images === 'apart')
         return { type: 'text', value: sent.parts.map((part) => describePart(part, true)).join('\n') }
       return { type: 'content', value: sent.parts.map((part) => toPart(part, images)) }
@@ -90,7 +90,7 @@ function describePart(part: SentPart, follows: boolean): string {
 type Results = Pick<Extract<ChatMessage, { role: 'tool' }>, 'results'>
 type ImageFile = SentFile & ({ readonly base64: string } | { readonly url: string })
 
-/** What the user's message after the results holds: the images of each, and whose they are. */
+/** The content of the user message after the results: the images of each result, with the name of the tool. */
 export function imagesIn(results: Results['results']): Exclude<UserContent, string> {
   return results.flatMap((result): Exclude<UserContent, string> => {
     const images = resultImages({ results: [result] })

@@ -1,5 +1,5 @@
 // One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output
-// that it does not parse. The engine decides what to do with the reply, after it was recorded.
+// that it does not parse. The engine records the reply before it acts on it.
 import type { LanguageModelMiddleware, LanguageModelUsage, Output, Schema, ToolSet } from 'ai'
 import type { ToolDefinition, Usage } from '../journal/entries.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
@@ -15,25 +15,25 @@ import type { Images } from './tool-output.ts'
 import { refuseFiles } from './user-content.ts'
 
 export interface TryOptions {
-  /** Asked right before the request is sent: when it returns a listener, the reply is streamed. */
-  readonly hearing: () => OnDelta | undefined
+  /** Called right before the request is sent. If it returns a listener, the reply is streamed. */
+  readonly startStreaming: () => OnDelta | undefined
   readonly images: Images
 }
 
 let sdk: Promise<typeof import('ai')> | undefined
 
-/** MODEL_FAILED when the provider asks for an approval that only it would know what to do with. */
+/** Rejects with the error of the try. */
 export async function tryOnce(
   request: ModelRequest,
   resolved: ResolvedModel,
   timeoutMs: number,
-  { hearing, images }: TryOptions,
+  { startStreaming, images }: TryOptions,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
-  // loaded when the first model is asked, and kept: to look for it again takes longer than most of what follows
+  // loaded with the first call and kept, since another dynamic import takes longer than most of this function
   const { generateText, jsonSchema, wrapLanguageModel } = await (sdk ??= import('ai'))
   const { instructions, messages, output, settings, files } = request
   refuseFiles(resolved.model.provider, messages)
-  // a model may ask for a tool named like a member that every object has
+  // no prototype: a model may call a tool named `constructor`
   const tools = Object.create(null) as ToolSet
   for (const tool of request.tools) {
     tools[tool.name] = toSdkTool(tool, jsonSchema(tool.schema as Parameters<typeof jsonSchema>[0]))
@@ -43,7 +43,7 @@ export async function tryOnce(
   const result = await withDeadline(request.signal, timeoutMs, (abortSignal) =>
     generateText({
       ...modelSettings(settings),
-      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, hearing, keep) }),
+      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, startStreaming, keep) }),
       messages: toModelMessages(messages, { files, tools: request.tools, images }),
       providerOptions: providerOptions(resolved.model.provider, settings, output),
       maxRetries: 0,
@@ -89,7 +89,7 @@ async function withDeadline<T>(
     else controller.signal.addEventListener('abort', stop, { once: true })
   })
   try {
-    // The race still handles whichever of the two loses, so it never becomes an unhandled rejection.
+    // the race also handles the rejection of the loser, so it isn't unhandled
     return await Promise.race([work(controller.signal), aborted])
   } finally {
     clearTimeout(timer)
@@ -97,15 +97,16 @@ async function withDeadline<T>(
   }
 }
 
-// Six things are done around the model itself. When somebody listens, the reply is streamed, and put together again
-// right here. Warnings are removed from the result, or the SDK prints them: its only switch is global and would silence
-// the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model calls a tool
-// anyway. Ids are made unique, since the SDK finds the input of a call by its id, while some servers give every call
-// the same one. What is nested too deeply for a journal is removed, since the SDK runs out of stack on it and the
-// reply, which was paid for, would be lost. And the SDK gets only those parts of the reply that it has to parse.
+// Wraps the model between the SDK and the provider, so that the SDK never discards a reply that was paid for:
+// - With a listener, the reply is streamed, and assembled again right here.
+// - Warnings are removed, or the SDK prints them: its only switch is global and would silence the user's own calls.
+// - `toolChoice: none` is set here, since the SDK discards the reply of a model that calls a tool anyway.
+// - Ids of calls are made unique: the SDK finds inputs by id, but some servers give every call the same id.
+// - Values nested too deeply for a journal are removed: the SDK would run out of stack.
+// - The SDK only gets the parts of the reply that it has to parse.
 function middleware(
   { toolChoice, warn }: ModelRequest,
-  hearing: () => OnDelta | undefined,
+  startStreaming: () => OnDelta | undefined,
   keep: (content: readonly Content[]) => void,
 ): LanguageModelMiddleware {
   return {
@@ -115,12 +116,12 @@ function middleware(
         toolChoice === 'none' && params.tools !== undefined ? { ...params, toolChoice: { type: 'none' } } : params,
       ),
     wrapGenerate: async ({ doGenerate, doStream, params }) => {
-      const hear = hearing()
-      const result = hear ? await readStreamedReply(doStream, hear, params.abortSignal) : await doGenerate()
+      const onDelta = startStreaming()
+      const result = onDelta ? await readStreamedReply(doStream, onDelta, params.abortSignal) : await doGenerate()
       for (const warning of result.warnings) warn?.(redact(warningText(warning)))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
-        // the result of a provider's own call refers to its id
+        // ids of a provider's own calls are kept, since their results refer to them
         if (part.type !== 'tool-call' || part.providerExecuted === true) return withinLimit(part)
         let id = part.toolCallId || 'call'
         for (let count = 2; seen.has(id); count++) id = `${part.toolCallId || 'call'}-${count}`
@@ -134,19 +135,18 @@ function middleware(
   }
 }
 
-/** Nobody could be asked in time: the provider has forgotten a reply that isn't stored there by the next one. */
+/** Approvals of a provider's own calls are not supported: without storage, the provider forgets the reply meanwhile. */
 function refuseApproval(content: readonly Content[]): void {
   const request = content.find((part) => part.type === 'tool-approval-request')
   if (!request) return
   const call = content.find((part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId)
   const tool = call?.type === 'tool-call' ? call.toolName : request.toolCallId
-  throw new Error(`the provider wants its own call of ${tool} approved, which is not supported: set it up to need none`)
+  throw new Error(
+    `the provider asks for approval of its own call of ${tool}, which is not supported: configure the tool without approval`,
+  )
 }
 
-/**
- * An input that is nested too deeply becomes one that isn't JSON, which the model is told about; metadata that deep is
- * left out.
- */
+/** Replaces an input that is nested too deeply by a text that isn't JSON, so that the model learns of it. */
 function withinLimit(part: Content): Content {
   const { providerMetadata, ...rest } = part
   const kept = isNestedDeeper(providerMetadata, nestingLimit) ? (rest as Content) : part
@@ -172,7 +172,7 @@ function warningText(warning: { readonly type: string }): string {
   return [about, message ?? details].filter(Boolean).join(': ') || JSON.stringify(warning)
 }
 
-// Output.object would parse the reply and throw when it isn't JSON, and the reply, which was paid for, would be lost.
+// Output.object would throw on a reply that isn't JSON, and lose the reply.
 function unparsedOutput(schema: Json): Output.Output<string, string, never> {
   return {
     name: 'unparsed',

@@ -1,5 +1,5 @@
-// What a user's message holds: its text and its files. A text file becomes part of the message's text, which every
-// model accepts; any other is a separate part, and the provider decides whether the model accepts that kind.
+// The content of a user message: its text and its files. Text files become part of the text, which every model accepts.
+// Other files are separate parts, and the provider decides whether the model accepts them.
 import type { ModelMessage } from 'ai'
 import { RepriseError } from '../base/errors.ts'
 import type { ChatMessage, StoredFile } from '../journal/entries.ts'
@@ -9,7 +9,7 @@ import { findProvider } from './resolve/providers.ts'
 
 export type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
-/** BLOB_MISSING for a file whose bytes did not come with the request. */
+/** BLOB_MISSING for a file whose bytes are not in `files`. */
 export function userContent(text: string, references: readonly StoredFile[], files: Files): UserContent {
   const bytesOf = ({ hash, name }: StoredFile): Uint8Array => {
     const bytes = files.get(hash)
@@ -31,13 +31,13 @@ export function userContent(text: string, references: readonly StoredFile[], fil
   return parts.length === 0 ? whole : [{ type: 'text', text: whole }, ...parts]
 }
 
-/** Throws for a file that the model would not get, or not as it is: nothing is sent then. */
+/** Throws, before anything is sent, for a file that the provider's package would drop or garble. */
 export function refuseFiles(provider: string, messages: readonly ChatMessage[]): void {
   const known = findProvider(provider.split('.', 1)[0]!)
   if (!known?.picturesOnly) return
   for (const message of messages) {
     const files = message.role === 'user' ? (message.files ?? []) : []
     const wrong = files.find(({ mediaType }) => !isTextType(mediaType) && !mediaType.startsWith('image/'))
-    if (wrong) throw new Error(`${known.name} takes texts and pictures, and ${wrong.name} is ${wrong.mediaType}`)
+    if (wrong) throw new Error(`${known.name} only accepts texts and images, and ${wrong.name} is ${wrong.mediaType}`)
   }
 }

@@ -1,13 +1,13 @@
-// Turns a user's schema into the two things that Reprise needs: the JSON Schema that the model is shown, and
-// a parser. The JSON Schema is that of the input side, since a model writes what comes before the schema's transforms.
-// It is made at once, so that a schema without one is refused when a crew is created, not after money was spent.
+// Turns a user's schema into a JSON Schema for the model and a parser for its answer. The JSON Schema is that of the
+// input side, because a model writes values before the schema's transforms. It is created at once, so that a schema
+// without JSON Schema is refused when a crew is created, not after money was spent.
 import { messageOf, RepriseError } from '../base/errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 import { foreignTypeIn } from './zod-three.ts'
 import { datesAsTexts } from './zod-dates.ts'
 
-/** The part of Standard Schema that is needed to infer types; https://standardschema.dev has the rest. */
+/** The part of Standard Schema (https://standardschema.dev) that is needed to infer types. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
@@ -26,7 +26,9 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** A schema that takes and gives objects. The compiler infers the two by members: a library's own types stay out. */
+/**
+ * A schema whose input and output are objects. The compiler infers them from members, without a library's own types.
+ */
 export interface ObjectSchema<Input extends object = object, Output extends object = object> {
   readonly '~standard': StandardSchema['~standard'] & {
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
@@ -44,10 +46,10 @@ type AiValidation<Output> =
   | { readonly success: true; readonly value: Output }
   | { readonly success: false; readonly error: Error }
 
-/** Everything that can be given as a schema. */
+/** The schemas that Reprise accepts. */
 export type SchemaInput = StandardSchema | AiSchema
 
-/** The type of a parsed value: what comes after the schema's transforms. */
+/** The type of a parsed value, after the schema's transforms. */
 export type InferOutput<S> =
   S extends StandardSchema<infer _Input, infer Output> ? Output : S extends AiSchema<infer Output> ? Output : never
 
@@ -62,27 +64,24 @@ export type ParseResult =
 export interface AnswerSchema {
   /** JSON Schema draft-07 of the input side, with closed objects. */
   readonly json: Json
-  /**
-   * What a model is asked for: `json`, or an object that holds it as `value`, since providers accept only objects as
-   * answers.
-   */
+  /** The schema for the model: `json`, or an object with it as `value`, because providers only accept objects. */
   readonly asked: Json
-  /** Turns the model's answer into what `validate` takes. */
+  /** Turns the model's answer into the value for `validate`. */
   unwrap(answer: Json): Json
   /**
-   * A refusal names the places, such as `lossDate: Invalid input: expected string`. Rejects with what a transform or a
-   * refinement throws; `parseValue` doesn't.
+   * A refusal names the place, such as `lossDate: Invalid input: expected string`. Rejects if a transform or a
+   * refinement throws; `parseValue` handles that.
    */
   validate(value: Json): Promise<ParseResult>
 }
 
-/** A schema of values that no model is asked for: it need not give JSON Schema. */
+/** A schema of values that don't come from a model, so it need not provide JSON Schema. */
 export type ValueSchema = Pick<AnswerSchema, 'validate'> & {
-  /** JSON Schema draft-07 of the input side, where the schema gives one. */
+  /** JSON Schema draft-07 of the input side, if the schema provides one. */
   readonly json: Json | undefined
 }
 
-/** SCHEMA_INVALID for what is not a schema. */
+/** SCHEMA_INVALID for a value that isn't a schema. */
 export function asValueSchema(given: unknown, what: string): ValueSchema {
   try {
     return asAnswerSchema(given, what)
@@ -92,7 +91,7 @@ export function asValueSchema(given: unknown, what: string): ValueSchema {
   }
 }
 
-/** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when it gives no JSON Schema. */
+/** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID if it provides no JSON Schema. */
 export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
   const schema = isLazy(given) ? given() : given
   if (isAiSchema(schema)) return fromAiSchema(schema, what)
@@ -145,8 +144,8 @@ function standardJson(schema: StandardSchema, what: string): unknown {
     const libraryOptions = standard.vendor === 'zod' ? { libraryOptions: datesAsTexts } : {}
     return standard.jsonSchema.input({ target: 'draft-07', ...libraryOptions })
   }
-  // zod 3, zod before 4.2 and zod/mini don't give JSON Schema themselves; the AI SDK can convert them. It takes
-  // 70 ms to load, so only these pay for it, and it is required, since all of this must stay synchronous.
+  // zod 3, zod before 4.2 and zod/mini don't provide JSON Schema; the AI SDK can convert them. Loading it takes 70 ms,
+  // so it is only loaded for these, by `require`, because this function is synchronous.
   if (standard.vendor === 'zod') {
     const foreign = foreignTypeIn(schema)
     if (foreign !== undefined) throw notWritable(what, `${foreign} cannot be represented in JSON Schema`)
@@ -179,7 +178,7 @@ function invalid(what: string, found: string, cause?: unknown): RepriseError {
   )
 }
 
-/** The schema is of a kind that we take, but some of what it asks for is nothing that a model can write. */
+/** A supported schema of a value that cannot be written as JSON, so that a model cannot answer with it. */
 function notWritable(what: string, why: string, cause?: unknown): RepriseError {
   const date = /\bDate\b/.test(why) ? ': z.coerce.date() for a date' : ''
   return new RepriseError(
@@ -203,7 +202,7 @@ function issuePath(path: NonNullable<Issue['path']>): string {
   }, '')
 }
 
-// The AI SDK puts the issues of a schema that it wrapped into the cause of its error, or the error itself is zod's.
+// For a wrapped schema, the AI SDK puts the issues into the cause of its error, or returns zod's error itself.
 function describeError(error: Error): string {
   for (const candidate of [error, error.cause]) {
     const issues = (candidate as { issues?: unknown } | undefined)?.issues ?? candidate
@@ -220,7 +219,7 @@ function isStandardSchema(value: unknown): value is StandardSchema {
   return typeof standard?.validate === 'function'
 }
 
-/** A schema that the AI SDK makes when it is first needed, such as those of its providers' tools. */
+/** The AI SDK creates some schemas lazily, such as those of providers' tools. */
 function isLazy(value: unknown): value is () => unknown {
   return typeof value === 'function' && !isStandardSchema(value)
 }
@@ -230,7 +229,7 @@ function isAiSchema(value: unknown): value is AiSchema {
 }
 
 function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: unknown } } {
-  // Not imported by name: bundles that contain CommonJS begin with a line that declares `createRequire`.
+  // not imported: bundles that contain CommonJS declare `createRequire` themselves
   const { createRequire } = process.getBuiltinModule('node:module')
   return createRequire(import.meta.url)('@ai-sdk/provider-utils') as ReturnType<typeof providerUtils>
 }

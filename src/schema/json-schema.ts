@@ -1,15 +1,15 @@
-// Two questions about a JSON Schema that OpenAI's strict mode raises, answered without changing what the user gave us.
+// Adapts JSON Schemas to OpenAI's strict mode, without changing the user's schema.
 import type { Json } from '../journal/json.ts'
 
 type JsonObject = { readonly [key: string]: Json }
 
 /**
- * A copy in which every object schema that says nothing about further members refuses them. The parts of an `allOf`
- * stay open: each sees all members of the value, so closing two of them would make a schema that nothing fits.
+ * A copy in which object schemas refuse additional members, unless they say otherwise. The parts of an `allOf` stay
+ * open: each sees all members of the value, so nothing would fit two closed parts.
  */
 export function closeObjects(schema: Json): Json {
   if (!isObject(schema)) return schema
-  // fromEntries defines members, so that one named __proto__ stays a member
+  // fromEntries also defines a member named __proto__
   const copy: Record<string, Json> = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, closeWithin(key, value)]),
   )
@@ -32,7 +32,7 @@ export function fitsStrictMode(schema: Json): boolean {
   return subschemas(schema).every(fitsStrictMode)
 }
 
-/** Whether the whole is one object. Providers accept nothing else as an answer or as a tool's input. */
+/** Whether the schema describes an object. Providers accept nothing else as an answer or a tool's input. */
 export function isObjectSchema(schema: Json): boolean {
   return isObject(schema) && schema['type'] === 'object'
 }

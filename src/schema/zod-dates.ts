@@ -1,5 +1,5 @@
-// Options by which zod 4 makes JSON Schema of `z.coerce.date()`: the text that a model writes, and the schema coerces.
-// Zod itself refuses it, since the input of a coercion may be anything.
+// Options with which zod 4 converts `z.coerce.date()` to JSON Schema: a text, which the schema coerces. By default, zod
+// refuses it, because the input of a coercion may be anything.
 
 interface OverrideContext {
   readonly zodSchema: {
@@ -10,7 +10,7 @@ interface OverrideContext {
   readonly jsonSchema: { type?: string; format?: string }
 }
 
-/** What JSON does not carry, with the names that zod gives it when it refuses one. */
+/** Types that JSON doesn't have, with their names in zod's own errors. */
 const foreign: { readonly [type: string]: string } = {
   bigint: 'BigInt',
   custom: 'Custom types',
@@ -25,7 +25,7 @@ const foreign: { readonly [type: string]: string } = {
   void: 'Void',
 }
 
-export const datesAsTexts: { readonly unrepresentable: 'any'; override(of: OverrideContext): void } = {
+export const datesAsTexts: { readonly unrepresentable: 'any'; override(context: OverrideContext): void } = {
   unrepresentable: 'any',
   override({ zodSchema, jsonSchema }) {
     const { type, coerce, values = [] } = zodSchema._zod.def

@@ -1,6 +1,6 @@
-// Schemas of zod 3, which the AI SDK converts to JSON Schema. Where JSON has no such value, its converter describes
-// another one, a text in place of a Date, and the schema then refuses every answer that fits the description. Zod 4
-// says so by itself.
+// Finds types in schemas of zod 3 that JSON doesn't have. The AI SDK's converter describes these as another type, such
+// as a text instead of a Date, and the schema would then refuse every answer that fits the description. Zod 4 reports
+// an error instead.
 
 interface ZodThree {
   readonly _def: {
@@ -13,16 +13,16 @@ interface ZodThree {
   }
 }
 
-/** What JSON doesn't carry: ZodDate is the schema of a Date. */
+/** Schemas of types that JSON doesn't have. */
 const foreign = /^Zod(BigInt|Date|Function|Map|NaN|Promise|Set|Symbol)$/
 
-/** What a schema of zod 3 asks for that no JSON gives, such as `Date`; undefined for every other schema. */
+/** A type in a schema of zod 3 that JSON doesn't have, such as `Date`. */
 export function foreignTypeIn(schema: unknown, seen: Set<unknown> = new Set()): string | undefined {
   const { _def: def } = (schema ?? {}) as Partial<ZodThree>
   if (typeof def?.typeName !== 'string' || seen.has(schema)) return undefined
   seen.add(schema)
   const { typeName, coerce, effect, shape, getter, out: _out, ...others } = def
-  // these take anything; what comes out of a pipe isn't read, since a model writes what goes in
+  // these accept any input; the output of a pipe doesn't matter, since a model writes the input
   if (coerce || effect?.type === 'preprocess' || typeName === 'ZodCatch') return undefined
   const [, found] = foreign.exec(typeName) ?? []
   if (found !== undefined) return found

@@ -1,12 +1,9 @@
-// What credentials look like, as data: for those that were not registered. To recognise one more kind, add a line.
-// `redact` puts `[redacted]` in place of each match; the group `kept` stays, so that a reader sees what was there.
-// Texts come from servers and may be hostile: no pattern may look at a text more than once. So where a pattern can
-// begin at many places, what it repeats is bounded, or ends at the next place where it could begin.
+// The shapes of credentials, as data, to find credentials that were not registered. To recognise another one, add a
+// line. `redact` replaces each match by `[redacted]`; the group `kept` stays, to show what was there. Texts come from
+// servers and may be hostile, so every pattern must run in linear time: where a pattern can start at many places, its
+// repetitions are bounded, or end at the next place where it could start.
 
-/**
- * How well-known tokens begin, and how many characters follow at least. Few enough that a token masked in part is found
- * too.
- */
+/** Prefixes of well-known tokens, and how many characters follow at least: few enough to find partly masked tokens. */
 const tokens: readonly (readonly [prefix: string, least: number])[] = [
   ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many that copy them
   ['AIza', 10], // Google
@@ -50,9 +47,9 @@ export const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\w+/=\s\\]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
   // a name and a password in an address, up to the last @: passwords do contain / and @. A port isn't a password.
   /(?<kept>:\/\/)(?:\[redacted\]|[^\s/?#@:"'<>[]{0,200}):(?!\d{1,5}(?:[/?#,;)\]}\s"'<>]|$))[^\s"'<>]{0,200}(?=@)/g,
-  // a token alone in that place; of a database it is a name
+  // a token alone in that place; in the URL of a database it is a user name
   /(?<!(?:postgres|postgresql|redis|rediss))(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
-  // the header, with whatever scheme
+  // the header, with any scheme
   text(
     `(?<kept>authorization${assigned}\\\\*["']?(?:(?:bearer|basic|token|digest|apikey|key|bot|negotiate)\\s{1,9})?)${ordinary}${bare}{6,}`,
   ),
@@ -82,13 +79,13 @@ export const shapes: readonly RegExp[] = [
 
 const anyToken = new RegExp(`^(?:${tokens.map(([prefix]) => prefix).join('|')}|AKIA|ASIA|eyJ|Bearer |Basic )`)
 
-/** Whether a value that was given in code begins like a well-known token. */
+/** Whether a value has the prefix of a well-known token. */
 export function isToken(value: string): boolean {
   return anyToken.test(value)
 }
 
-/** Whether the name of a header, a variable, an option or a member of a query says that its value is a credential. */
-export function isTelling(name: string): boolean {
+/** Whether the name of a header, variable, option or query parameter suggests that its value is a credential. */
+export function isCredentialName(name: string): boolean {
   return /key|token|secret|pass|pwd|auth|cred|cookie|bearer|private|signature|session|^sig$|^code$|(^|_)pat$/i.test(
     name,
   )

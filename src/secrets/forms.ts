@@ -1,17 +1,17 @@
-// Removes known credentials from texts, in every form in which servers have been seen to repeat them: as they
-// are, escaped, in base64 or hexadecimal, backwards, in pieces, and masked in the middle.
+// Removes known credentials from texts, in every form in which servers have been seen to repeat them: verbatim,
+// escaped, in base64 or hexadecimal, backwards, in pieces, and masked in the middle.
 
 const replacement = '[redacted]'
-/** A shorter value isn't a secret, and replacing it would only make texts unreadable. */
+/** Shorter values aren't secrets, and replacing them would make texts unreadable. */
 const shortest = 4
-/** Shorter values are looked for only where they stand alone, and not in encoded forms: they may be parts of words. */
+/** Shorter values may be parts of words: they are only found as whole words, and not in encoded forms. */
 const shortestEncoded = 8
-/** A piece of a secret that is shorter than this is not found. */
+/** Shorter pieces of a secret are not found. */
 const piece = 12
 
 export function createRemover(secrets: readonly string[]): (text: string) => string {
   const long = [...new Set(secrets)].filter((secret) => secret.length >= shortest)
-  // the longest first: a key that begins like another must not leave its tail behind
+  // longest first, so that no tail is left of a key that starts with another key
   const forms = [...new Set(long.flatMap(encodedForms))].toSorted((a, b) => b.length - a.length)
   if (forms.length === 0) return (text) => text
   const grams = secretPieces(forms)
@@ -43,7 +43,7 @@ function lowerEscapes(escaped: string): string {
   return escaped.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase())
 }
 
-/** Alone, and within something longer, where the same bytes look different at each of three offsets. */
+/** The secret alone, and inside longer data, where it looks different at each of three offsets. */
 function base64Forms(bytes: Buffer): string[] {
   const within = [0, 1, 2].map((before) => {
     const coded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -56,7 +56,7 @@ function base64Forms(bytes: Buffer): string[] {
   return [...all, ...all.map((coded) => coded.replaceAll('+', '-').replaceAll('/', '_'))]
 }
 
-/** Every piece of the forms, and whether it is one that no ordinary text contains. */
+/** All pieces of the forms, and whether each looks random. */
 function secretPieces(forms: readonly string[]): ReadonlyMap<string, boolean> {
   const grams = new Map<string, boolean>()
   for (const form of forms) {
@@ -68,12 +68,12 @@ function secretPieces(forms: readonly string[]): ReadonlyMap<string, boolean> {
   return grams
 }
 
-// A key may have words in it (my-development-key), and those occur in other texts too; so do zeros.
+// A piece that doesn't look random (words as in my-development-key, zeros) also occurs in ordinary texts.
 function isRandom(gram: string): boolean {
   return new Set(gram).size >= 6 && (/\d/.test(gram) || /[a-z][A-Z]/.test(gram))
 }
 
-/** In one pass; pieces that overlap count as one. */
+/** Removes pieces in one pass. Overlapping pieces count as one. */
 function withoutPieces(run: string, grams: ReadonlyMap<string, boolean>): string {
   let clean = ''
   let done = 0
@@ -99,7 +99,7 @@ function withoutPieces(run: string, grams: ReadonlyMap<string, boolean>): string
 
 const masks = /\*{2,}|•{2,}|…|\.{3,}/g
 
-/** `abcd…wxyz` for a key that begins or ends like that. */
+/** Removes masked forms such as `abcd…wxyz` of a key that starts or ends like that. */
 function withoutMasked(text: string, secrets: readonly string[]): string {
   let clean = ''
   let done = 0

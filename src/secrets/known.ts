@@ -1,70 +1,68 @@
-// The credentials that this process knows of: those of the environment, read at use, and those given in code, which
-// their users register here. They belong to the process, not to a run: an error of one run may repeat a key of another.
+// The credentials that this process knows: from the environment, read at each use, and from code, registered here. They
+// belong to the process, not to a run: an error of one run may contain a key of another.
 import { addresses, secrets } from '../base/environment.ts'
-import { isTelling, isToken } from './credential-shapes.ts'
+import { isCredentialName, isToken } from './credential-shapes.ts'
 
-/** Enough for the keys of a program; tokens that are renewed every hour push the oldest out. */
+/** Enough for the keys of a program. Tokens that are renewed every hour displace the oldest. */
 const secretLimit = 100
-/** A shorter one may well be a word. */
+/** Shorter values are probably words. */
 const minSecretLength = 8
-const given = new Set<string>()
+const registered = new Set<string>()
 
-/** From here on they are taken out of every error, log and span. */
+/** Removes these values from all errors, logs and spans from now on. */
 export function remember(values: readonly string[]): void {
   for (const value of values) {
     if (value.length < minSecretLength) continue
-    given.delete(value)
-    given.add(value)
+    registered.delete(value)
+    registered.add(value)
   }
-  for (const oldest of given) {
-    if (given.size <= secretLimit) break
-    given.delete(oldest)
+  for (const oldest of registered) {
+    if (registered.size <= secretLimit) break
+    registered.delete(oldest)
   }
 }
 
-/**
- * The same for the credentials in the address of a store, however short they are: errors of the store, or answers of
- * its server, may name one.
- */
+/** Registers the credentials in the URL of a store, even short ones, since errors of its server may contain them. */
 export function rememberAddress(address: string): void {
-  for (const value of secretsInAddress(address)) given.add(value)
+  for (const value of secretsInAddress(address)) registered.add(value)
 }
 
 export function knownSecrets(): readonly string[] {
-  return [...secrets(), ...addresses().flatMap(secretsInAddress), ...given]
+  return [...secrets(), ...addresses().flatMap(secretsInAddress), ...registered]
 }
 
 /**
- * Of a header, a variable or an option: the value, when its name or its shape shows that it is a credential; otherwise
- * the credentials in an address.
+ * The credentials in a header, variable or option: the value if its name or shape suggests a credential, and
+ * credentials in a URL.
  */
 export function secretsIn([name, value]: readonly [string, string]): string[] {
   const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? readUser(value) : []
-  if (!isTelling(name) && !isToken(value)) return inAddress
-  // what follows a scheme: `Bearer abc`
+  if (!isCredentialName(name) && !isToken(value)) return inAddress
+  // also without a scheme: `Bearer abc`
   return [...inAddress, value, ...value.split(/\s+/).slice(1)]
 }
 
-/** The password, the values of the query whose names say so, and parts of the path that look like a key. */
+/** The password, query parameters that look like credentials, and parts of the path that look like a key. */
 export function secretsInAddress(address: string): string[] {
   if (/^(postgres(ql)?|rediss?):/i.test(address)) return secretsInDatabase(address)
   const url = URL.parse(address)
   if (url === null || !/^[a-z]+:\/\//i.test(address)) return readUser(address)
-  // what follows the query belongs to it once a path is appended to the address
-  const query = [...url.searchParams].filter(([name, value]) => isTelling(name) || isToken(value) || isRandom(value))
+  const query = [...url.searchParams].filter(
+    ([name, value]) => isCredentialName(name) || isToken(value) || isRandom(value),
+  )
   const written = query.flatMap(([, value]) => [value, encodeURIComponent(value)])
   return [...readUser(address), ...written, ...url.pathname.split('/').filter(isRandom)]
 }
 
 /**
- * In the address of a database, user, database and schema are names, which people want to read. So a password that is
- * also one of these, as in many a compose file, is taken out of the address only.
+ * In the URL of a database, the user, database and schema should stay readable. So a password that equals one of these,
+ * as in many compose files, is not removed from texts.
  */
 function secretsInDatabase(address: string): string[] {
   const url = URL.parse(address)
   const query = [...(url?.searchParams ?? [])]
   const isSecret = ([name]: readonly [string, string]): boolean =>
-    isTelling(name) && !/^ssl(key|cert|rootcert)$/.test(name)
+    isCredentialName(name) && !/^ssl(key|cert|rootcert)$/.test(name)
   const names = query.filter((entry) => !isSecret(entry)).map(([, value]) => value)
   if (url !== null) names.push(url.username, url.hostname, url.protocol.slice(0, -1), ...url.pathname.split('/'))
   const passwords = /^[^/]*\/\/[^/:@]*@/.test(address) ? [] : readUser(address)
@@ -77,8 +75,8 @@ function isRandom(part: string): boolean {
 }
 
 /**
- * By hand, since a password may contain characters that end it for a parser: postgres://user:p/a@ss@host. Without one,
- * the name is the key.
+ * The password of a URL, or the user name if there is none. Parsed by hand, because a password may contain characters
+ * that end it for a URL parser: postgres://user:p/a@ss@host.
  */
 function readUser(address: string): string[] {
   const whole = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]

@@ -1,31 +1,31 @@
-// Where in the user's own code something was thrown: the part of a stack that says something to them. Frames of Node
-// and of Reprise are left out, as is everything after Reprise called that code, and of a library all but the place
-// where it threw. Messages are not part of it, and it has a limit: it is stored with the run.
+// The part of a stack that is useful to users: where their own code threw. Leaves out frames of Node and Reprise,
+// callers outside the user's code, and frames of libraries except the one that threw. It is stored with the run, so it
+// has a limited length and no messages.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../base/errors.ts'
 import { redact } from './redact.ts'
 
-const mostFrames = 8
-const longestFrame = 300
+const maxFrames = 8
+const maxFrameLength = 300
 
 interface Frame {
   /** `async lookup`; empty at the top of a module. */
   readonly name: string
-  /** As the engine names it: a URL, a path, or something like `node:internal/timers`. */
+  /** In the form of the JavaScript engine: a URL, a path, or something like `node:internal/timers`. */
   readonly file: string
   readonly place: string
 }
 
 /**
- * A line for each frame: `at lookup (crew.ts:12:9)`. Undefined where none is of the user's code. Of an error of ours,
- * that of its cause.
+ * The frames of the user's code, a line each: `at lookup (crew.ts:12:9)`. Undefined if there are none. For a
+ * RepriseError, the frames of its cause.
  */
 export function thrownStack(thrown: unknown): string | undefined {
   try {
     return readStack(thrown)
   } catch {
-    // it only helps people: whatever is odd about it must not hide what was thrown
+    // a stack that cannot be read must not hide the error itself
     return undefined
   }
 }
@@ -37,7 +37,7 @@ function readStack(thrown: unknown): string | undefined {
   const [first, ...others] = frames.slice(Math.max(begin, 0), end < 0 ? undefined : end)
   const own = others.filter((frame) => !isNode(frame) && !isLibrary(frame))
   if (begin < 0 || !first || (own.length === 0 && isLibrary(first))) return undefined
-  return [first, ...own].slice(0, mostFrames).map(frameText).join('\n')
+  return [first, ...own].slice(0, maxFrames).map(frameText).join('\n')
 }
 
 function rootError(thrown: unknown): unknown {
@@ -47,9 +47,9 @@ function rootError(thrown: unknown): unknown {
 }
 
 function parseFrames(error: unknown): Frame[] {
-  // anything can be thrown
+  // values other than errors can be thrown
   const { stack, message } = error as Error
-  // a message may look like frames
+  // skips the message, which may look like frames
   const lines = stack?.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n') ?? []
   return lines.flatMap((line) => {
     const [, name = '', file, place] = /^ {4}at (?:(.*) \()?(.+?):(\d+:\d+)\)?$/.exec(line) ?? []
@@ -64,7 +64,7 @@ const isOurs = ({ file }: Frame): boolean => {
   return root !== undefined && (file.startsWith(root.url) || file.startsWith(root.path))
 }
 
-/** Undefined in a bundle, in which nobody can tell our code from the user's. */
+/** Undefined in a bundle, where our code can't be told from the user's. */
 function ourFolder(): { readonly url: string; readonly path: string } | undefined {
   const here = (import.meta as { readonly url?: string }).url ?? ''
   const [, url] = /^(file:.*\/)secrets\/thrown-stack\.[jt]s$/.exec(here) ?? []
@@ -73,10 +73,10 @@ function ourFolder(): { readonly url: string; readonly path: string } | undefine
 
 function frameText({ name, file, place }: Frame): string {
   const where = `${shownFile(file)}:${place}`
-  return redact(`at ${name === '' ? where : `${name} (${where})`}`).slice(0, longestFrame)
+  return redact(`at ${name === '' ? where : `${name} (${where})`}`).slice(0, maxFrameLength)
 }
 
-/** Relative to the working folder where it is below that. */
+/** A path inside the working folder is shown relative to it. */
 function shownFile(file: string): string {
   const path = file.startsWith('file:') ? fileURLToPath(file) : file
   const below = relative(process.cwd(), path)

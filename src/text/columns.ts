@@ -1,7 +1,7 @@
-// How wide a text is on a terminal, counted in what a reader sees as one character. Doesn't need Node: the page uses it
+// The width of a text on a terminal, counted by visible characters. Free of Node, because the studio's page uses it
 // too.
 
-/** How many columns a line takes on a terminal: two for East Asian wide characters and for emoji. */
+/** The columns of a line on a terminal: two for East Asian wide characters and for emoji. */
 export function columns(text: string): number {
   if (isAscii(text)) return text.length
   let count = 0
@@ -9,7 +9,7 @@ export function columns(text: string): number {
   return count
 }
 
-/** The longest beginning of a text that fits into `width` columns; no character is cut in two. */
+/** The longest beginning of a text that fits into `width` columns. Characters are never split. */
 export function cutToWidth(text: string, width: number): string {
   if (isAscii(text)) return text.slice(0, Math.max(0, width))
   let end = 0
@@ -27,7 +27,7 @@ function isAscii(text: string): boolean {
   return /^[\u0000-\u007f]*$/.test(text)
 }
 
-/** Made when first needed: that takes as long as loading half of the command line. */
+/** Created when first needed, since that takes as long as loading half of the command line. */
 let segmenter: Intl.Segmenter | undefined
 function segments(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter()

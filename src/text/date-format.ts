@@ -1,5 +1,4 @@
-// A date written by a format of strftime's codes, the ones that people use for dates: `%d %B %Y`. In English and in the
-// time zone of the process.
+// Formats dates by the common codes of strftime (`%d %B %Y`), in English and in the time zone of the process.
 
 const months = 'January February March April May June July August September October November December'.split(' ')
 const days = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
@@ -28,7 +27,7 @@ export function formatDate(format: string, date: Date): string {
   return format.replaceAll(/%(.)/gsu, (written, code: string) => codes[code]?.(date) ?? written)
 }
 
-/** Whether it says anything of a date, and has no code that is not known. */
+/** Whether a format has a code besides `%%`, and only known codes. */
 export function isDateFormat(format: string): boolean {
   const used = format.match(/%.?/gsu) ?? []
   return used.some((code) => code !== '%%') && used.every((code) => dateCodes.includes(code))

@@ -1,14 +1,14 @@
-// The placeholders of a text: `{name}` stands for an input. `{{` is a literal brace, as is the `}}` that closes one;
-// braces that hold no identifier (JSON, for one) stay as they are.
+// Placeholders in texts: `{name}` stands for an input. `{{` and its closing `}}` are literal braces. Braces without an
+// identifier, such as in JSON, stay as they are.
 
 const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** The names that a text uses, each once, in order. */
+/** The distinct names of a text, in order. */
 export function placeholders(text: string): string[] {
   return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
 }
 
-/** The text with its inputs. A placeholder for which there is none stays as it is. */
+/** Replaces placeholders by their inputs. A placeholder without an input stays as it is. */
 export function fillIn(text: string, valueOf: (name: string) => string | undefined): string {
   let open = 0
   return text.replaceAll(pattern, (found, name: string | undefined) => {
@@ -16,7 +16,7 @@ export function fillIn(text: string, valueOf: (name: string) => string | undefin
       open += 1
       return '{'
     }
-    // only behind a `{{`: two braces that close JSON are just that
+    // only after a `{{`, since `}}` may also close JSON
     if (found === '}}' && open > 0) {
       open -= 1
       return '}'

@@ -1,4 +1,4 @@
-// Times, durations and amounts as people read them, in local time: on the command line, in a diff and on the page.
+// Formats times (in local time), durations and amounts for people: on the command line, in diffs and on the page.
 
 /** `2026-05-03 14:02:05` */
 export function longTime(at: string): string {
@@ -29,7 +29,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)}h${two(Math.floor((seconds % 3600) / 60))}m`
 }
 
-/** `40ms`, and from a second on as `duration`: for lists in which steps that take no time stand out. */
+/** `40ms`, and like `duration` from one second on: for lists with very short steps. */
 export function preciseDuration(ms: number): string {
   return ms < 1_000 ? `${Math.max(0, Math.round(ms))}ms` : duration(ms)
 }

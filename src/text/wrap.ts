@@ -1,8 +1,8 @@
-// Breaking a long line for a terminal, so that the rows after the first are aligned with where the text began.
+// Wraps long lines for a terminal, with the following rows indented.
 import { columns, cutToWidth } from './columns.ts'
 import { plain } from './plain-text.ts'
 
-/** Rows of at most `width` columns; all but the first are indented. Breaks at spaces where there are any. */
+/** Returns rows of at most `width` columns, indented after the first. Breaks at spaces if possible. */
 export function wrap(text: string, width: number, indent: number): string[] {
   const rows: string[] = []
   let rest = plain(text)

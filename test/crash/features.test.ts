@@ -182,7 +182,10 @@ describe('several processes and one run', () => {
     assert.equal((await live()).status, 'suspended')
     const ids = await openIds(at, 3)
     assert.equal(await harness.person(at, ids('b#1'), { decision: 'approve' }), 'done')
-    assert.match(await harness.person(at, ids('b#1'), { decision: 'fail', reason: 'no' }), /^QUESTION_ANSWERED: .*late/)
+    assert.match(
+      await harness.person(at, ids('b#1'), { decision: 'fail', reason: 'no' }),
+      /^QUESTION_ANSWERED: .*already has an answer/,
+    )
     assert.equal((await live()).status, 'suspended')
     assert.equal(model.times('Follow as b-next'), 1)
     const [first, second] = await Promise.all([

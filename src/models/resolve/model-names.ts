@@ -1,5 +1,6 @@
-// Models as people write them: `provider/model`, by any name of the provider; and those of OpenAI, Anthropic, Google
-// and Bedrock without one, as CrewAI takes them. Everything that keeps or shows a model has the provider's own name.
+// Reads names of models as users write them: `provider/model`, with any alias of the provider; and, as in CrewAI,
+// without a provider for models of OpenAI, Anthropic, Google and Bedrock. Stored and shown names have the provider's
+// canonical name.
 import { nearest } from '../../base/options.ts'
 import { findProvider, providerNames, findProviderByModel, type Provider } from './providers.ts'
 
@@ -10,7 +11,7 @@ export interface NamedModel {
   readonly provider: Provider
 }
 
-/** Undefined for a name without a known provider. */
+/** Undefined if the provider is not known. */
 export function readModelName(written: string): NamedModel | undefined {
   const slash = written.indexOf('/')
   const provider = slash < 0 ? findProviderByModel(written) : findProvider(written.slice(0, slash))
@@ -18,20 +19,20 @@ export function readModelName(written: string): NamedModel | undefined {
   return provider === undefined || id.trim() === '' ? undefined : { name: `${provider.name}/${id}`, id, provider }
 }
 
-/** Which providers there are, and what may have been meant, for an error about a name that has none of them. */
+/** The known providers and a suggestion, for an error about an unknown provider. */
 export function knownProviders(written: string): string {
   const meant = suggestion(written)
   return `${providerNames.join(', ')}${meant === undefined ? '' : ` (did you mean ${JSON.stringify(meant)}?)`}`
 }
 
-// Only what is sure to be served there: most open models are served by several providers under different names.
+// Only suggests what the provider surely serves: several providers serve most open models, under different names.
 function suggestion(written: string): string | undefined {
   const slash = written.indexOf('/')
   const id = written.slice(slash + 1)
   const provider = slash > 0 ? nearest(written.slice(0, slash), providerNames) : undefined
   if (provider !== undefined) return `${provider}/${id}`
   const owner = findProviderByModel(id)?.name ?? providerNames.find((name) => id.startsWith(`${name}-`))
-  // llama3:8b is how Ollama names what it serves
+  // Ollama's form of names: llama3:8b
   if (/^[a-z][\w.-]*:[\w.-]+$/i.test(written) && findProviderByModel(written) === undefined) return `ollama/${written}`
   return owner === undefined ? undefined : `${owner}/${id}`
 }

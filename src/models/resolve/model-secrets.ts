@@ -1,6 +1,6 @@
-// The keys of model objects that were made in code: createOpenAI({ apiKey, headers, baseURL }). The objects of the AI
-// SDK keep what they send in their `config`, which is not part of their types, so it is read with care. From an object
-// that keeps it elsewhere, or is wrapped, nothing is learnt; its key is then recognised only by its shape.
+// Registers the keys of model objects made in code, such as createOpenAI({ apiKey, headers, baseURL }). Objects of the
+// AI SDK have what they send in `config`, which is not part of their types, so it is read defensively. The key of
+// another or a wrapped object is only recognised by its shape.
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
@@ -12,9 +12,7 @@ interface Config {
 
 const seen = new WeakSet<LanguageModel>()
 
-/**
- * Once for each object, since asking for the headers may call a function of the user that makes a token. Never throws.
- */
+/** Reads each object once, because its headers may come from a user's function that creates a token. Never throws. */
 export function learnSecrets(model: LanguageModel): void {
   if (seen.has(model)) return
   seen.add(model)
@@ -38,7 +36,7 @@ function callSafely(maker: unknown, ...given: readonly unknown[]): unknown {
   try {
     return typeof maker === 'function' ? (maker as (...given: readonly unknown[]) => unknown)(...given) : undefined
   } catch {
-    // the call itself will say what is wrong
+    // the model call will report the error
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// What the environment says of a provider, and whether that is enough to ask it. Nothing is sent anywhere.
+// Reads a provider's key and address from the environment, and checks that they suffice. Sends nothing.
 import { firstSet } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { isInstalled } from '../../base/optional-package.ts'
@@ -9,7 +9,7 @@ import type { NamedModel } from './model-names.ts'
 
 export interface Access {
   readonly apiKey: string | undefined
-  /** As a variable gives it, complete; undefined when none does. */
+  /** The completed address from a variable. Undefined if none is set. */
   readonly address: string | undefined
 }
 
@@ -21,26 +21,26 @@ export function readAccess(provider: Provider): Access {
   }
 }
 
-/** The variable that holds its key, or, where none is set, the one to set. */
+/** The variable with the key; if none is set, the variable to set. */
 export function keyVariable(provider: Provider): string | undefined {
   return firstSet(provider.keys)?.name ?? provider.keys[0]
 }
 
-/** Whether a variable leads to another server than the provider's own. */
+/** Whether a variable names another server than the provider's own. */
 export function hasOwnAddress(provider: Provider): boolean {
   const given = firstSet(provider.addresses)?.value
   return given !== undefined && URL.parse(given)?.hostname !== URL.parse(provider.url ?? '')?.hostname
 }
 
-// An address with a query is left alone: whatever is added to it would become a part of that.
+// An address with a query is kept as it is: a suffix would become part of the query.
 function completeAddress(address: string, ending: string | undefined): string {
   const plain = address.replace(/\/+$/, '')
   return ending === undefined || /\/v\d\w*$|\?/.test(plain) ? plain : plain + ending
 }
 
 /**
- * MODEL_INVALID when its package is missing or its address is invalid, MODEL_KEY_MISSING when a variable that it needs
- * is missing, or its key is invalid.
+ * MODEL_INVALID when the package is missing or the address is invalid; MODEL_KEY_MISSING when the key is missing or
+ * invalid, or another required variable is missing.
  */
 export function checkProvider({ name, id, provider }: NamedModel): void {
   if (provider.package !== undefined && !isInstalled(provider.package)) {
@@ -51,12 +51,12 @@ export function checkProvider({ name, id, provider }: NamedModel): void {
   if (missing !== undefined) throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs ${missing}`)
   const key = firstSet(provider.keys)
   if (key !== undefined && /[^\x21-\x7e]/.test(key.value)) {
-    const words = `model ${name} cannot be asked: ${key.name} has a line break or another character that no key has; set it again`
+    const words = `model ${name} cannot be called: ${key.name} contains a line break or another character that no key has; set it again`
     throw new RepriseError('MODEL_KEY_MISSING', words)
   }
   const address = firstSet(provider.addresses)
   if (address === undefined || /^https?:$/.test(URL.parse(address.value)?.protocol ?? '')) return
-  // it may begin with a name and a password
+  // without a user name and a password before the @
   const shown = describe(redact(address.value.replace(/^.*@/s, '')))
   const words = `model ${name} cannot be reached: ${address.name} is ${shown}; set it to a whole address, such as http://127.0.0.1:8080/v1`
   throw new RepriseError('MODEL_INVALID', words)

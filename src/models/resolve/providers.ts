@@ -1,5 +1,5 @@
-// The providers that a model string can name, one row for each: its package, its variables, its address, its other
-// names. Why each is asked in this way: docs/decisions/0018-providers.md.
+// The table of providers, one row each: package, variables, address, aliases. docs/decisions/0018-providers.md explains
+// how each is called.
 import { compatible, load } from './load-provider.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
@@ -7,24 +7,24 @@ import { azure, bedrock, openai, openrouter, vertex, type SpecialProvider } from
 
 export interface Provider extends SpecialProvider {
   readonly name: string
-  /** What else it is called: by CrewAI and LiteLLM, and by its package. */
+  /** Its other names: in CrewAI and LiteLLM, and in its package. */
   readonly aliases?: readonly string[]
-  /** The models whose names need no provider before them. */
+  /** Models that can be written without the provider. */
   readonly bareNames?: RegExp
-  /** What the user has to install, and what makes the provider there. Without one, it speaks chat completions. */
+  /** The package to install, and its factory function. Without a package, the provider speaks chat completions. */
   readonly package?: string
   readonly factory?: string
   /** The variables that may hold its key: the first one that is set counts. */
   readonly keys: readonly string[]
   /** The variables that may hold its address. */
   readonly addresses: readonly string[]
-  /** Where it is when none of them is set. */
+  /** The default address. */
   readonly url?: string
-  /** Added to an address that does not end in a version, as people leave it out: https://host for https://host/v1. */
+  /** Appended to an address without a version, which users often leave out: https://host means https://host/v1. */
   readonly ending?: string
-  /** Its package would leave other files out, or garble them. Other packages refuse what they cannot send. */
+  /** Its package drops or garbles other files. The packages of other providers refuse files that they cannot send. */
   readonly picturesOnly?: true
-  /** What the package of prices calls it, and the models that it is right for, where not for all. */
+  /** Its name in the package of prices, and the models for which these prices are right. Default: all. */
   readonly prices?: { readonly id: string; readonly only?: RegExp }
 }
 
@@ -68,7 +68,7 @@ export const providers: readonly Provider[] = [
     package: '@ai-sdk/azure',
     keys: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
     addresses: ['AZURE_BASE_URL', 'AZURE_API_BASE', 'AZURE_OPENAI_ENDPOINT', 'AZURE_ENDPOINT'],
-    // no prices: a model is named after its deployment there, and may be any
+    // no prices: the name of a deployment says nothing about its model
     ...azure,
   },
   {
@@ -88,7 +88,7 @@ export const providers: readonly Provider[] = [
     package: '@ai-sdk/google-vertex',
     keys: ['GOOGLE_VERTEX_API_KEY'],
     addresses: ['GOOGLE_VERTEX_BASE_URL'],
-    // what Claude costs there depends on the location
+    // prices of Claude depend on the location
     prices: { id: 'google', only: /^gemini-/ },
     ...vertex,
   },
@@ -191,17 +191,17 @@ const byName = new Map(
   providers.flatMap((provider) => [provider.name, ...(provider.aliases ?? [])].map((name) => [name, provider])),
 )
 
-/** By its name or another that it is known by. */
+/** By name or alias. */
 export function findProvider(name: string): Provider | undefined {
   return byName.get(name)
 }
 
-/** That of a model which is written without one. */
+/** The provider of a model that is written without one. */
 export function findProviderByModel(model: string): Provider | undefined {
   return providers.find(({ bareNames }) => bareNames?.test(model))
 }
 
-/** The model object. The provider has what it needs, as `checkProvider` found. */
+/** Opens a model. Call `checkProvider` first. */
 export async function openModel(provider: Provider, id: string, access: Access): Promise<LanguageModel> {
   if (provider.open) return provider.open(id, access)
   const { apiKey, address: baseURL = provider.url! } = access

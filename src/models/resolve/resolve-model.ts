@@ -1,6 +1,6 @@
-// From what a user writes as a model to the AI SDK's model object. A string names a provider and means that provider
-// itself, never a gateway. Everything that can be wrong with one is found by `checkModel`, without network and before
-// anything is spent. No package is loaded before a model is called, so that importing Reprise stays cheap.
+// Resolves a model as written by a user to a model object of the AI SDK. A string names a provider and means that
+// provider itself, never a gateway. `checkModel` finds everything that can be wrong, without network and before
+// anything is spent. Packages are loaded when a model is called, so that importing Reprise stays cheap.
 import type { LanguageModel as AiLanguageModel } from 'ai'
 import { environment } from '../../base/environment.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
@@ -12,25 +12,25 @@ import { knownProviders, readModelName, type NamedModel } from './model-names.ts
 import { readAccess, checkProvider, keyVariable } from './provider-access.ts'
 import { findProvider, openModel } from './providers.ts'
 
-/** A language model object of the AI SDK, of any version that it still accepts. */
+/** A language model object of any version that the AI SDK accepts. */
 export type LanguageModel = Exclude<AiLanguageModel, string>
 export type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: 'v4' }>
 
 export interface ResolvedModel {
-  /** As `modelName` returns it. */
+  /** In the form of `modelName`. */
   readonly name: string
   readonly model: LanguageModel
-  /** The environment variable that holds the key of the provider, where that is known. */
+  /** The environment variable with the provider's key, if known. */
   readonly keyVariable: string | undefined
 }
 
-/** The model of agents that name none, when REPRISE_MODEL is not set either. */
+/** The model of agents without one, if REPRISE_MODEL is not set. */
 export const defaultModel = 'openai/gpt-5-mini'
 
 /**
- * `provider/model`, also for a text that has another name of the provider or none (`gemini/…`, `gpt-4o`); as written
- * when it names no known provider. Of an object, its provider and id: `openai/gpt-5-mini` for a provider
- * `openai.responses`.
+ * The canonical name, `provider/model`, also for texts with an alias or without a provider (`gemini/…`, `gpt-4o`). A
+ * text without a known provider is returned as it is. For an object, its provider and id: `openai/gpt-5-mini` for the
+ * provider `openai.responses`.
  */
 export function modelName(model: LanguageModel | string | undefined): string {
   const written = model ?? environment().model ?? defaultModel
@@ -38,13 +38,13 @@ export function modelName(model: LanguageModel | string | undefined): string {
   return `${modelProvider(written)}/${written.modelId}`
 }
 
-/** Refuses what `resolveModel` would refuse: MODEL_INVALID (also for a package to install), MODEL_KEY_MISSING. */
+/** Checks everything that `resolveModel` needs: MODEL_INVALID (also for a missing package), MODEL_KEY_MISSING. */
 export function checkModel(model: LanguageModel | string | undefined): void {
   if (model !== undefined && typeof model !== 'string') return checkModelKind('a model', model)
   checkProvider(parseModel(model))
 }
 
-/** The object to call. MODEL_INVALID and MODEL_KEY_MISSING as in `checkModel`; nothing is sent anywhere. */
+/** Returns the object to call. MODEL_INVALID, MODEL_KEY_MISSING. Sends nothing. */
 export async function resolveModel(model: LanguageModel | string | undefined): Promise<ResolvedModel> {
   checkModel(model)
   const name = modelName(model)
@@ -64,7 +64,7 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   }
 }
 
-/** MODEL_INVALID for a name without a known provider. Neither its package nor its key need be present. */
+/** MODEL_INVALID for an unknown provider. Does not need its package or key. */
 export function parseModel(model: string | undefined): NamedModel {
   const written = model ?? environment().model ?? defaultModel
   const found = readModelName(written)
@@ -77,7 +77,7 @@ export function parseModel(model: string | undefined): NamedModel {
   )
 }
 
-/** MODEL_INVALID for what is neither a text nor a model that the AI SDK could call; undefined is fine. */
+/** MODEL_INVALID for a value that is neither a text, a model object of the AI SDK, nor undefined. */
 export function checkModelKind(what: string, model: unknown): void {
   if (model === undefined || typeof model === 'string') return
   const { doGenerate, modelId } = (model ?? {}) as { readonly doGenerate?: unknown; readonly modelId?: unknown }
@@ -88,8 +88,7 @@ export function checkModelKind(what: string, model: unknown): void {
   )
 }
 
-// `openai.responses`, `openai.chat`, `anthropic.messages`, `google.generative-ai`: which API is used is not part of the
-// name.
+// Removes the API, which is not part of the name: `openai.responses`, `anthropic.messages`, `google.generative-ai`.
 function modelProvider(model: LanguageModel): string {
   return model.provider.replace(/\.(chat|responses|completion|messages|generative-ai)$/, '')
 }

@@ -1,4 +1,4 @@
-// The settings of an agent that reach the model. They are JSON, since a started task keeps them in the journal.
+// The model settings of an agent. They are JSON, because the journal keeps them for a started task.
 import type { LanguageModelCallOptions, generateText } from 'ai'
 import { RepriseError } from '../../base/errors.ts'
 import { check, listOf, number, optional, seconds, text, whole, type Check } from '../../base/checks.ts'
@@ -8,10 +8,7 @@ import { fitsStrictMode } from '../../schema/json-schema.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // A type and not an interface, so that it is assignable to the JSON that the journal keeps.
-/**
- * What an agent's `settings` may hold. `providerOptions` is passed on unchanged: `{ openai: { reasoningEffort: 'low' }
- * }`.
- */
+/** An agent's `settings`. `providerOptions` are passed on unchanged: `{ openai: { reasoningEffort: 'low' } }`. */
 export type ModelSettings = {
   readonly temperature?: number
   readonly maxOutputTokens?: number
@@ -21,9 +18,9 @@ export type ModelSettings = {
   readonly frequencyPenalty?: number
   readonly stopSequences?: readonly string[]
   readonly seed?: number
-  /** How much a reasoning model is to think, in the words of the AI SDK: none, minimal, low, medium, high, xhigh. */
+  /** How much a reasoning model thinks: none, minimal, low, medium, high, xhigh. */
   readonly reasoning?: string
-  /** Of one try of a model call. */
+  /** The timeout of one try of a model call. */
   readonly timeoutSeconds?: number
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }
 }
@@ -47,10 +44,10 @@ const checks: { readonly [Name in keyof ModelSettings]-?: Check } = {
 const ours = ['timeoutSeconds', 'providerOptions']
 const passedOn = Object.keys(checks).filter((name) => !ours.includes(name))
 
-/** Every name that `settings` may have, for code that refuses the others. */
+/** All names of settings. */
 export const settingNames: readonly string[] = Object.keys(checks)
 
-/** OPTION_UNKNOWN, OPTION_INVALID: a model would refuse it too, but only once the run has started. */
+/** OPTION_UNKNOWN, OPTION_INVALID, before the run starts and the model would refuse the settings. */
 export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
   expected: `an object with any of ${settingNames.map((name) => `\`${name}\``).join(', ')}`,
   read(what, value) {
@@ -60,7 +57,7 @@ export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
     for (const [name, by] of Object.entries(checks)) optional(`settings.${name}${whose}`, given[name], by)
     const json = strictJson(given, 'settings')
     if (!json.ok) {
-      throw new RepriseError('OPTION_INVALID', `${json.path}${whose} is ${json.found}, which JSON does not carry`)
+      throw new RepriseError('OPTION_INVALID', `${json.path}${whose} is ${json.found}, which is not valid JSON`)
     }
     const kept = json.value as { readonly [name: string]: Json }
     refuseSecrets(whose, kept['providerOptions'] ?? null, ['settings', 'providerOptions'])
@@ -68,12 +65,12 @@ export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
   },
 }
 
-/** OPTION_INVALID: the journal keeps the settings of a started task, and must not keep a key. */
+/** OPTION_INVALID for a credential: the journal keeps the settings of a started task, and must not contain keys. */
 function refuseSecrets(whose: string, value: Json, path: readonly string[]): void {
   if (typeof value === 'string') {
     const named = `${path.at(-1)}=${value}`
     if (redact(named) === named) return
-    const words = `${path.join('.')}${whose} is a credential, and settings are kept in the journal; give it to the model object instead, as in createOpenAI({ apiKey })`
+    const words = `${path.join('.')}${whose} is a credential, and the journal stores settings; give it to the model object instead, as in createOpenAI({ apiKey })`
     throw new RepriseError('OPTION_INVALID', words)
   }
   if (typeof value !== 'object' || value === null) return
@@ -88,31 +85,31 @@ export function modelSettings(settings: Settings): LanguageModelCallOptions {
   return Object.fromEntries(known) as LanguageModelCallOptions
 }
 
-/** What the provider is told besides the standard settings; the user's own options come last and win. */
+/** The options of the provider, besides the standard settings. The user's own options win. */
 export function providerOptions(provider: string, settings: Settings, output: Json | undefined): ProviderOptions {
   const dot = provider.lastIndexOf('.')
-  const spoken = dot < 0 ? '' : provider.slice(dot + 1)
+  const api = dot < 0 ? '' : provider.slice(dot + 1)
   const strict = output === undefined || fitsStrictMode(output)
   const defaults = {
-    // A resume weeks later must not depend on items kept at the provider: the request carries everything, and reasoning
-    // comes back to us encrypted (the package asks for that on its own once nothing is stored).
-    ...(spoken === 'responses' && { store: false }),
-    // Strict mode refuses a schema with optional members, so it is switched off where the schema doesn't fit.
-    ...((spoken === 'responses' || spoken === 'chat') && !strict && { strictJsonSchema: false }),
-    // It has no such switch; what is given to it becomes part of the request.
+    // a resume weeks later must not depend on items stored at the provider: the request contains everything, and
+    // reasoning comes back encrypted (the package asks for that if nothing is stored)
+    ...(api === 'responses' && { store: false }),
+    // strict mode refuses schemas with optional members, so it is switched off for these
+    ...((api === 'responses' || api === 'chat') && !strict && { strictJsonSchema: false }),
+    // OpenRouter's package has no such switch, but adds these options to the request
     ...(provider === 'openrouter' && !strict && { response_format: notStrict(output) }),
   }
   const given = (settings?.['providerOptions'] ?? {}) as ProviderOptions
   if (Object.keys(defaults).length === 0) return given
-  const key = optionsKey(provider, spoken)
+  const key = optionsKey(provider, api)
   return { ...given, [key]: { ...defaults, ...given[key] } }
 }
 
-function optionsKey(provider: string, spoken: string): string {
+function optionsKey(provider: string, api: string): string {
   if (provider.includes('azure')) return 'azure'
   const [owner = ''] = provider.split('.', 1)
-  // whatever its provider is called, a model object of OpenAI's package reads what is there for OpenAI
-  return spoken === 'responses' && owner !== 'xai' ? 'openai' : owner
+  // model objects of OpenAI's package read the options for OpenAI, whatever the provider's name is
+  return api === 'responses' && owner !== 'xai' ? 'openai' : owner
 }
 
 function notStrict(schema: Json): Json {

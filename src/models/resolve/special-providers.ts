@@ -1,4 +1,4 @@
-// What is particular to some providers: what else they need than a key, and how their model objects are made.
+// Providers that need more than a key, or a special way to create their model objects.
 import { firstSet } from '../../base/environment.ts'
 import { describe } from '../../base/options.ts'
 import { compatible, load } from './load-provider.ts'
@@ -6,25 +6,25 @@ import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
 export interface SpecialProvider {
-  /** What is missing and how to set it, after "model x needs"; undefined when nothing is. By default, a key. */
+  /** What is missing and how to set it, after "model x needs". Undefined if nothing is. Default: checks the key. */
   readonly missing?: (id: string, access: Access) => string | undefined
-  /** By default, what `factory` of the package makes. */
+  /** Default: calls `factory` of the package. */
   readonly open?: (id: string, access: Access) => Promise<LanguageModel>
-  /** The variables that it reads besides those of its key and its address. */
+  /** The variables that it reads, besides those of its key and address. */
   readonly others?: readonly string[]
-  /** What a new project has to set, where that isn't the key alone. */
+  /** The variables that a new project has to set. Default: the key. */
   readonly toSet?: readonly string[]
 }
 
 export const openai: SpecialProvider = {
-  // Self-hosted servers often need no key; the server itself says if it does.
+  // self-hosted servers often need no key, and report an error if they do
   missing: (_, { apiKey, address }) =>
     (apiKey ?? address) === undefined ? 'an API key: set OPENAI_API_KEY' : undefined,
   async open(id, { apiKey, address }) {
-    // Chat completions is what OpenAI-compatible servers speak; only OpenAI itself is asked through its own API.
+    // compatible servers speak chat completions; only OpenAI itself has the responses API
     if (address !== undefined) return compatible('openai', id, { apiKey, baseURL: address })
     const { createOpenAI } = await import('@ai-sdk/openai')
-    // The base URL is spelled out, or the package would read the environment itself.
+    // with an explicit base URL, so that the package does not read the environment
     return createOpenAI({ apiKey: apiKey!, baseURL: 'https://api.openai.com/v1' }).responses(id)
   },
 }
@@ -41,17 +41,17 @@ export const azure: SpecialProvider = {
     const name = firstSet(resource)?.value
     if (name === undefined)
       return 'an address: set AZURE_RESOURCE_NAME, or AZURE_BASE_URL to https://….openai.azure.com'
-    // it becomes part of the address, to which the key is sent
+    // it becomes part of the URL to which the key is sent
     if (/^[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/i.test(name)) return undefined
     return `the name of a resource: AZURE_RESOURCE_NAME is ${describe(name)}; set it to letters, digits and hyphens`
   },
   async open(id, { apiKey, address }) {
     const { createAzure } = await load('@ai-sdk/azure')
     const given = address ?? `https://${firstSet(resource)?.value}.openai.azure.com`
-    // people copy it with more or less of the path
+    // users copy the URL with more or less of its path
     const root = given.replace(/\/(openai(\/v1|\/deployments\/.*)?|models)$/, '')
     const version = firstSet(apiVersion)?.value ?? ''
-    // A date is a version of the older API, which has the deployment in the address and speaks chat completions.
+    // a date is a version of the older API, which has the deployment in the URL and speaks chat completions
     if (/^\d/.test(version)) {
       const settings = { apiKey, baseURL: `${root}/openai`, apiVersion: version, useDeploymentBasedUrls: true }
       return createAzure!(settings).chat(id)
@@ -75,7 +75,7 @@ export const bedrock: SpecialProvider = {
   },
   async open(id, { apiKey, address }) {
     const { createAmazonBedrock } = await load('@ai-sdk/amazon-bedrock')
-    // Without a key, the package reads the access key by itself.
+    // without a key, the package reads the access key from the environment
     return createAmazonBedrock!({ apiKey, baseURL: address, region: firstSet(region)?.value })(id)
   },
 }
@@ -100,7 +100,7 @@ export const vertex: SpecialProvider = {
       const settings = { ...from, apiKey, baseURL: root && `${root}/publishers/google` }
       return (await openOnce('@ai-sdk/google-vertex', 'createGoogleVertex', settings))(id)
     }
-    // Without the project there, the package would look for it, for seconds.
+    // without the project, the package would search for it, which takes seconds
     const googleAuthOptions = { projectId: from.project }
     const settings = { ...from, googleAuthOptions, baseURL: root && `${root}/publishers/anthropic/models` }
     return (await openOnce('@ai-sdk/google-vertex/anthropic', 'createGoogleVertexAnthropic', settings))(id)
@@ -109,7 +109,7 @@ export const vertex: SpecialProvider = {
 
 const openProviders = new Map<string, (id: string) => LanguageModel>()
 
-/** Kept for the token that it holds: a new one would fetch another for every call. */
+/** Keeps providers, because they hold a token: a new provider would fetch a new token for every call. */
 async function openOnce(specifier: string, factory: string, settings: object): Promise<(id: string) => LanguageModel> {
   const credentials = firstSet(['GOOGLE_APPLICATION_CREDENTIALS'])?.value
   const key = JSON.stringify([specifier, settings, credentials])
@@ -118,7 +118,9 @@ async function openOnce(specifier: string, factory: string, settings: object): P
   return provider
 }
 
-/** Claude has a protocol of its own there, and no keys: only what `gcloud auth` and service accounts give. */
+/**
+ * On Vertex, Claude has its own protocol, and works with credentials of `gcloud auth` or a service account, not keys.
+ */
 function isClaude(id: string): boolean {
   return id.startsWith('claude')
 }
@@ -126,7 +128,7 @@ function isClaude(id: string): boolean {
 export const openrouter: SpecialProvider = {
   async open(id, { apiKey, address }) {
     const { createOpenRouter } = await load('@openrouter/ai-sdk-provider')
-    // strict: with it, the usage is asked for while streaming too
+    // strict mode also requests the usage of streamed replies
     return createOpenRouter!({ apiKey, baseURL: address, compatibility: 'strict' })(id)
   },
 }

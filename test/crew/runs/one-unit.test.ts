@@ -330,7 +330,10 @@ describe('a child run', () => {
     await crew.kickoff({ id: 'claim', inputs })
     const file = join(folder.path, 'settle.jsonl')
     await within.run('claim/settle#1').export(file)
-    await assert.rejects(within.import(file), { code: 'OPTION_INVALID', message: /works for run claim/ })
+    await assert.rejects(within.import(file), {
+      code: 'OPTION_INVALID',
+      message: /reserved for a child run of run claim/,
+    })
     await within.import(file, { as: 'alone' })
     assert.equal((await within.run('alone').view()).caller, undefined)
     await within.run('alone').delete()

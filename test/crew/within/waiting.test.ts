@@ -76,7 +76,7 @@ describe('a run that a function kicked off and that waits for a person', () => {
     await crew.kickoff({ id: 'b' })
     assert.match(
       warnings.join('\n'),
-      /function chapters waits for run b\/chapters#1\/1\.0\/one#1; as its effect is once/,
+      /function chapters waits for run b\/chapters#1\/1\.0\/one#1; because its effect is once/,
     )
     await crew.run('b').answer('chapters/one/q1', approve)
     const asking = await crew.resume('b')
@@ -204,7 +204,7 @@ describe('a kickoff that cannot be a child run', () => {
     assert.equal(result.usage.spent.calls, 1)
     assert.equal((await stateOf(other, 'mine')).status, 'completed')
     assert.equal(await store.row('mine'), undefined)
-    const about = warnings.filter((warning) => warning.includes('does not work for'))
+    const about = warnings.filter((warning) => warning.includes('is not a child run of'))
     assert.equal(about.length, 1, warnings.join('\n'))
     assert.match(
       about[0] ?? '',
