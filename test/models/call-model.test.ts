@@ -151,7 +151,7 @@ test('a model call continues a conversation with tool results in the order of th
       ['tool', 'The call was denied by a person and not made: too dear'],
       [
         'tool',
-        'The call was made, but its result could not be read: it holds something that is not JSON (result.since).',
+        'The call was made, but its result could not be read: it contains a value that is not JSON (result.since).',
       ],
     ],
   )

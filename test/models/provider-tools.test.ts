@@ -158,7 +158,7 @@ describe('an image in the result of a tool', () => {
     assert.deepEqual(reply.parts, [{ type: 'text', text: 'I see nothing.' }])
     assert.match(reply.tries[0]?.error ?? '', /does not support image input/)
     assert.match(JSON.stringify(server.received.at(-1)?.body), /image\/png, \d+ bytes, left out/)
-    assert.deepEqual(warnings, ['the model takes no images, so those in the results of tools were left out'])
+    assert.deepEqual(warnings, ['the model does not accept images, so images in tool results were left out'])
   })
 
   async function sentTo(model: (url: string) => LanguageModel, answer: object): Promise<Received['body']> {

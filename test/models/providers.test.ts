@@ -57,7 +57,7 @@ for (const provider of providers) {
       using _ = environmentOf({ ...everything(provider), [variable]: 'half\nother' })
       assert.throws(() => check(provider), {
         code: 'MODEL_KEY_MISSING',
-        message: new RegExp(`: ${variable} has a line break`),
+        message: new RegExp(`: ${variable} contains a line break`),
       })
     })
   }
