@@ -39,12 +39,12 @@ export function RunActions({ run, detail }: { readonly run: LiveRun; readonly de
     }
   }
   const acts = [
-    { type: 'resume', keys: 'r', words: 'Resume', icon: 'play', run: () => open('resume') },
-    { type: 'requeue', keys: 'r', words: 'Resume by a worker', icon: 'play', run: () => void requeue() },
-    { type: 'replay', keys: 'p', words: 'Replay', icon: 'repeat', run: () => open('replay') },
-    { type: 'fork', keys: 'f', words: 'Fork', icon: 'fork', run: () => open('fork') },
-    { type: 'refresh', keys: 'u', words: 'Refresh', icon: 'check', run: () => open('refresh') },
-    { type: 'cancel', keys: 'X', words: 'Cancel', icon: 'stop', run: () => setCancelling(true) },
+    { act: 'resume', keys: 'r', words: 'Resume', icon: 'play', run: () => open('resume') },
+    { act: 'requeue', keys: 'r', words: 'Resume by a worker', icon: 'play', run: () => void requeue() },
+    { act: 'replay', keys: 'p', words: 'Replay', icon: 'repeat', run: () => open('replay') },
+    { act: 'fork', keys: 'f', words: 'Fork', icon: 'fork', run: () => open('fork') },
+    { act: 'refresh', keys: 'u', words: 'Refresh', icon: 'check', run: () => open('refresh') },
+    { act: 'cancel', keys: 'X', words: 'Cancel', icon: 'stop', run: () => setCancelling(true) },
   ] as const
   const offered = acts.filter(
     ({ act }) =>
