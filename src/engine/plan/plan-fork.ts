@@ -338,7 +338,7 @@ function nothingToRetry(parent: RunState): RepriseError {
     return new RepriseError('OPTION_INVALID', words, { runId })
   }
   const words = `in run ${runId} only ${namesWords([nested, ...more])} failed, within a nested crew whose output is kept`
-  const next = { act: 'replay', runId, task: nested.slice(0, nested.indexOf('/')) } as const
+  const next = { type: 'replay', runId, task: nested.slice(0, nested.indexOf('/')) } as const
   return new RepriseError('OPTION_INVALID', words, { runId, next })
 }
 

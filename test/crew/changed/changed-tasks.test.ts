@@ -164,7 +164,7 @@ test('two orphaned tasks are not both taken for the same new one', async () => {
     tasks: ({ agent }) => ['posted', 'end'].map((name) => new Task({ name, description: `Note ${name}`, agent })),
   })
   await assert.rejects(now.resume('r'), {
-    next: { act: 'resume', runId: 'r', renamed: { post: 'posted' }, removed: ['posts'] },
+    next: { type: 'resume', runId: 'r', renamed: { post: 'posted' }, removed: ['posts'] },
   })
 })
 
@@ -436,10 +436,10 @@ describe('a changed nested crew', () => {
     await dies(stage, 'tool.returned')
     const outer = nest(stage, renamed, { name: 'works' })
     await assert.rejects(outer.resume('r'), {
-      next: { act: 'resume', runId: 'r', renamed: { work: 'works' } },
+      next: { type: 'resume', runId: 'r', renamed: { work: 'works' } },
     })
     await assert.rejects(outer.resume('r', { renamed: { work: 'works' } }), {
-      next: { act: 'resume', runId: 'r', renamed: { work: 'works', 'work/book': 'post' } },
+      next: { type: 'resume', runId: 'r', renamed: { work: 'works', 'work/book': 'post' } },
     })
     const result = await outer.resume('r', { renamed: { work: 'works', 'work/book': 'post' } })
     assert.equal(result.status, 'completed')
