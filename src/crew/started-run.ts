@@ -83,7 +83,7 @@ export function executeHere(
 }
 
 function warnOfStale(crew: CrewDefinition, { runId, stale }: RunResult): void {
-  const next = { act: 'refresh', runId } as const
+  const next = { type: 'refresh', runId } as const
   for (const { task, reasons } of stale) {
     const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
     warnOf(crew, { facts, next })

@@ -3,7 +3,12 @@ import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/local-runs.ts'
 import { createRun } from '../../engine/run/create-run.ts'
 import type { NewRun } from '../../engine/run/create-run.ts'
-import { runningCode, warnOfUncountedRun, type FunctionCall, type RunningCode } from '../../engine/task/function-call.ts'
+import {
+  runningCode,
+  warnOfUncountedRun,
+  type FunctionCall,
+  type RunningCode,
+} from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'

@@ -123,7 +123,7 @@ export async function prepareResume(
   if (await isFatal(engine.store, state)) {
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
     const facts = `run ${state.run} ${givenUpReason}`
-    const next = { act: 'resume', runId: state.run } as const
+    const next = { type: 'resume', runId: state.run } as const
     warnOf(crew, { facts, next })
     return undefined
   }

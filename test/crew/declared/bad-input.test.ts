@@ -508,7 +508,7 @@ test('a key that no request can carry is named before a run is made, and is not 
   const crew = crewOf({ tasks: [task({ agent: new Agent({ role: 'A', goal: 'g', model: 'openai/x' }) })] })
   await assert.rejects(crew.kickoff(), (error: RepriseError) => {
     assert.equal(error.code, 'MODEL_KEY_MISSING')
-    assert.match(error.message, /OPENAI_API_KEY has a line break/)
+    assert.match(error.message, /OPENAI_API_KEY contains a line break/)
     assert.doesNotMatch(error.message, /sk-/)
     return true
   })
