@@ -1,6 +1,12 @@
 // `reprise check`: what the loaded code would do with every unfinished run. A deployment decides by its exit code.
 import { Crew } from '../../crew/crew.ts'
 import type { CheckOutcome, RunCheck } from '../../crew/verbs/check.ts'
+import { openCrewStore } from '../../crew/default-store.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { isBacktest } from '../../engine/history/backtest-name.ts'
+import { moveOf } from '../../engine/read/moved.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import { isEnded } from '../../journal/state/state.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
 import type { Command, Invocation } from '../command.ts'
@@ -21,8 +27,10 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
   const loaded = await loadServed(args.filter((path) => path !== undefined))
   const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
   const found: RunCheck[] = []
+  let unchecked: ReadonlyMap<string, number>
   try {
     for (const crew of crews) for await (const checked of crew.check()) found.push(checked)
+    unchecked = await countUnchecked(crews)
   } finally {
     for (const crew of crews) await crew.close()
   }
@@ -37,6 +45,10 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
         ? `${plural(found.length, 'unfinished run')} of ${names}: all of them continue with this code`
         : `${stranded.length} of ${plural(found.length, 'unfinished run')} would be stranded by this code`,
   )
+  for (const [crew, count] of unchecked)
+    terminal.err.line(
+      `not checked: ${plural(count, 'unfinished run')} of ${crew}, a crew that these modules do not export`,
+    )
   const [first] = stranded
   if (first?.outcome === 'orphaned') {
     const words = 'give the tasks that were renamed their earlier names (was), or decide for each run'
@@ -49,6 +61,25 @@ async function check({ args, options, terminal, commands }: Invocation): Promise
     terminal.err.line(`${words}; ${plan}`)
   }
   return stranded.length > 0 ? exitCodes.failed : exitCodes.done
+}
+
+/** The unfinished runs of other crews in the same stores, by crew. A crew that got another name is one of these. */
+async function countUnchecked(crews: readonly Crew[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const place of new Set(crews.map(({ store }) => store))) {
+    const store = await openCrewStore(place)
+    try {
+      for await (const row of allRows(store, { roots: true })) {
+        const { crew, status } = row
+        const isOwn = crews.some(({ name }) => name === crew)
+        if (isOwn || isBacktest(crew) || isEnded(status) || moveOf(readSummary(row))) continue
+        counts.set(crew, (counts.get(crew) ?? 0) + 1)
+      }
+    } finally {
+      if (typeof place !== 'object') await store.close()
+    }
+  }
+  return counts
 }
 
 const columns: readonly Column<RunCheck>[] = [
