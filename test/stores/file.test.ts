@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { watch } from 'node:fs'
 import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,8 +15,15 @@ import {
   started,
   ttlMs,
 } from '../../src/testing/store-contract/harness.ts'
-import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
+import { turns } from './other-process.ts'
+import { processContract } from './process-contract.ts'
 import { temporaryFolder } from './temporary-folder.ts'
+
+processContract('a file store', {
+  url: (folder) => `file:${folder}`,
+  open: fileStore,
+  database: (folder) => join(folder, 'leases.db'),
+})
 
 interface Scene extends AsyncDisposable {
   readonly folder: string
@@ -429,60 +435,6 @@ test('a file store refuses a folder of an earlier build with both numbers', asyn
     'STORE_INVALID',
     /leases\.db has layout 5, of an earlier build, and this build has layout 6: finish or delete its runs/,
   )
-})
-
-test('waits for the lock of another process without blocking its own, and reads on meanwhile', async () => {
-  await using opened = await scene()
-  const { folder, store, lease } = opened
-  const child = otherProcess('lock', join(folder, 'leases.db'))
-  await once(child.stdout, 'data')
-  let done = false
-  const append = store.append(lease, 3, batch(4)).then(() => (done = true))
-  await turns(50)
-  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
-  assert.equal(done, false)
-  // The kernel drops the lock of a process that is killed.
-  child.kill('SIGKILL')
-  await append
-  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
-  await ended(child)
-})
-
-test('takes the appends of several processes', async () => {
-  await using opened = await scene()
-  const { folder, store, lease } = opened
-  const children = ['a', 'b'].map((run) => otherProcess('append', `file:${folder}`, run, '40'))
-  for (const child of children) child.stdout.resume()
-  for (let seq = 4; seq <= 40; seq++) await store.append(lease, seq - 1, { lines: [entry(seq)] })
-  assert.deepEqual(await Promise.all(children.map(ended)), [0, 0])
-  for (const run of ['a', 'b', 'r']) assert.equal((await seqsOf(store, run)).length, 40)
-})
-
-test('has every entry that a killed process was told is written, and gives its run away at once', async () => {
-  await using opened = await scene()
-  const { folder, store } = opened
-  const child = otherProcess('append', `file:${folder}`, 'killed', '100000')
-  let told = 0
-  for await (const line of linesFrom(child)) {
-    told = Number(line)
-    if (told === 30) child.kill('SIGKILL')
-  }
-  await ended(child)
-  const seqs = await seqsOf(store, 'killed')
-  assert.ok(seqs.length >= told)
-  const lease = await store.acquire('killed', currentOwner(), ttlMs)
-  await store.append(lease, seqs.length, batch(seqs.length + 1))
-})
-
-test('wakes watchers for the changes of another process', async () => {
-  await using opened = await scene()
-  const { folder, store } = opened
-  const hints = store.watch('new', new AbortController().signal)[Symbol.asyncIterator]()
-  const child = otherProcess('append', `file:${folder}`, 'new', '1')
-  const keepAlive = setInterval(() => {}, 1000)
-  assert.equal((await hints.next()).done, false)
-  clearInterval(keepAlive)
-  await ended(child)
 })
 
 test('a file store wakes no watcher when another process only writes its leases', async () => {

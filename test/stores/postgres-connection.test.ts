@@ -88,16 +88,19 @@ describe('connections to PostgreSQL', { skip: await without('postgres') }, () =>
     const database = await openDatabase(opened.pool, opened.schema, undefined)
     const over = new AbortController()
     const ended = Promise.withResolvers<void>()
+    let sessions = 0
     const watchers = watchDatabase({
       ...database,
       async session() {
         const client = await database.session()
+        sessions += 1
         client?.once('end', ended.resolve)
         return client && whenAsked(client, () => over.abort())
       },
     })
     watchers.watch('r', over.signal)
     await ended.promise
+    assert.equal(sessions, 1, 'its connection has ended, and no other is made')
   })
 
   test('a connection lost while it starts to listen is replaced by one other', async (t) => {

@@ -19,6 +19,8 @@ describe('watching PostgreSQL', { skip: await without('postgres') }, () => {
       while (place.proxy.sent() < before + sent) await turn()
       over.abort()
       while ((await place.listening()) > 0) await turn()
+      for (let turns = 0; turns < 20; turns++) await turn()
+      assert.equal(await place.listening(), 0, 'it does not listen again')
     }
   })
 

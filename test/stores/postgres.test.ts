@@ -274,7 +274,9 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
       await Promise.all(stores.map((store) => store.close()))
       // what a long transaction of a busy worker holds, and more
       await client.query(`begin; lock table ${schema}.heads, ${schema}.reprise_migrations in share row exclusive mode`)
-      await (await postgresStore(url, { schema, statementTimeoutMs: 2_000 })).close()
+      const another = await postgresStore(url, { schema, statementTimeoutMs: 2_000 })
+      assert.equal(await another.row('r'), undefined)
+      await another.close()
       await client.query('rollback')
     } finally {
       await client.query(`drop schema if exists ${schema} cascade`)

@@ -50,8 +50,8 @@ for (const [statement, code] of [
   ['rollback to job', broken],
   ['commit', broken],
 ] as const) {
-  for (const time of [1, 2, 5]) {
-    test(`has just the entries that it answered for when "${statement}" fails with code ${code}, time ${time}`, async (context) => {
+  for (const time of [1, 5]) {
+    test(`a SQLite store has exactly the acknowledged entries if "${statement}" fails with code ${code}, time ${time}`, async (context) => {
       await using folder = await temporaryFolder()
       const path = join(folder.path, 'runs.db')
       const stores = [await sqliteStore(path), await sqliteStore(path)] as const
@@ -77,7 +77,7 @@ for (const [statement, code] of [
       }
       for (const { lease, last } of runs) {
         for (const store of stores) assert.deepEqual(await linesOf(store, lease.run), batch(1, last).lines)
-        assert.ok(last > 200, `${last} entries: the connection did not go on`)
+        assert.ok(last > 200, `${last} entries: the connection did not continue`)
       }
       assert.ok(failed())
       for (const store of stores) await store.close()

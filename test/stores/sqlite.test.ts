@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { sqliteStore, currentOwner, type Lease } from 'reprise/stores'
+import { sqliteStore, type Lease } from 'reprise/stores'
 import { hashBytes } from '../../src/journal/hash.ts'
 import type { Migration } from '../../src/stores/rules/migration.ts'
 import { migrate } from '../../src/stores/sqlite/migrate.ts'
 import { migrations } from '../../src/stores/sqlite/migrations.ts'
-import {
-  batch,
-  entry,
-  linesOf,
-  refused,
-  row,
-  seqsOf,
-  started,
-  ttlMs,
-} from '../../src/testing/store-contract/harness.ts'
-import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
+import { batch, entry, linesOf, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import { processContract } from './process-contract.ts'
 import { temporaryFolder } from './temporary-folder.ts'
+
+processContract('a SQLite store', {
+  url: (folder) => `sqlite:${join(folder, 'runs.db')}`,
+  open: (folder) => sqliteStore(join(folder, 'runs.db')),
+  database: (folder) => join(folder, 'runs.db'),
+})
 
 test('a SQLite store makes files and folders that only their owner can read', async () => {
   await using folder = await temporaryFolder()
@@ -61,6 +57,7 @@ test('a SQLite store writes a database with later migrations that still allow th
   change(path, "insert into migrations values (99, '0099-later', 'x', 'now'); alter table runs add column later text")
   const store = await sqliteStore(path)
   await started(store, 'another')
+  assert.deepEqual(await seqsOf(store, 'another'), [1])
   await store.close()
 })
 
@@ -159,74 +156,6 @@ test('a SQLite store groups the appends of one turn, and a refused one does not 
     [1],
     [1, 2],
   ])
-  await store.close()
-})
-
-test('takes the appends of several processes', async () => {
-  await using folder = await temporaryFolder()
-  const path = join(folder.path, 'runs.db')
-  const children = ['a', 'b'].map((run) => otherProcess('append', `sqlite:${path}`, run, '100'))
-  for (const child of children) child.stdout.resume()
-  const store = await sqliteStore(path)
-  const lease = await started(store, 'mine')
-  for (let seq = 2; seq <= 100; seq++) await store.append(lease, seq - 1, { lines: [entry(seq)] })
-  assert.deepEqual(await Promise.all(children.map(ended)), [0, 0])
-  for (const run of ['a', 'b', 'mine']) assert.equal((await seqsOf(store, run)).length, 100)
-  await store.close()
-})
-
-test('has every entry that a killed process was told is written, and gives its run away at once', async () => {
-  await using folder = await temporaryFolder()
-  const path = join(folder.path, 'runs.db')
-  const child = otherProcess('append', `sqlite:${path}`, 'r', '100000')
-  let told = 0
-  for await (const line of linesFrom(child)) {
-    told = Number(line)
-    if (told === 30) child.kill('SIGKILL')
-  }
-  await ended(child)
-  const store = await sqliteStore(path)
-  const seqs = await seqsOf(store, 'r')
-  assert.ok(seqs.length >= told)
-  assert.deepEqual(
-    seqs,
-    Array.from(seqs, (_, index) => index + 1),
-  )
-  const lease = await store.acquire('r', currentOwner(), ttlMs)
-  await store.append(lease, seqs.length, batch(seqs.length + 1))
-  await store.close()
-})
-
-test('waits for the lock of another process without blocking its own, and reads on meanwhile', async () => {
-  await using folder = await temporaryFolder()
-  const path = join(folder.path, 'runs.db')
-  const store = await sqliteStore(path)
-  const lease = await started(store, 'r')
-  const child = otherProcess('lock', path)
-  await once(child.stdout, 'data')
-  let done = false
-  const append = store.append(lease, 1, batch(2)).then(() => (done = true))
-  await turns(50)
-  assert.deepEqual(await seqsOf(store, 'r'), [1])
-  assert.equal(done, false)
-  child.stdin.end()
-  await append
-  assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
-  await ended(child)
-  await store.close()
-})
-
-test('wakes watchers for the changes of another process', async () => {
-  await using folder = await temporaryFolder()
-  const path = join(folder.path, 'runs.db')
-  const store = await sqliteStore(path)
-  const hints = store.watch('r', new AbortController().signal)[Symbol.asyncIterator]()
-  const child = otherProcess('append', `sqlite:${path}`, 'r', '1')
-  const keepAlive = setInterval(() => {}, 1000)
-  assert.equal((await hints.next()).done, false)
-  clearInterval(keepAlive)
-  assert.deepEqual(await store.row('r'), row('r'))
-  await ended(child)
   await store.close()
 })
 

@@ -60,8 +60,9 @@ test('a lost hint delays a run only until the next poll', async () => {
   const deaf: Store = { ...store, watch: (_, signal) => store.watch('no such run', signal) }
   const ear = hearing()
   await using _ = await startWorker([claims(deaf)], { pollSeconds: 0.02, onEvent: ear.onEvent })
-  await claims(store).enqueue({ id: 'unheard', inputs: { notes: 'x' } })
+  const run = await claims(store).enqueue({ id: 'unheard', inputs: { notes: 'x' } })
   await ear.until((event) => event.type === 'left')
+  assert.equal((await run.view()).status, 'completed')
 })
 
 test('a worker does not claim its own run whose lease expired while the store was away', async () => {

@@ -1,4 +1,4 @@
-// What a run may take, and what happens when it has taken it.
+// The limits of a run, and what happens when they are reached.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, type CrewOptions, type Question } from 'reprise'
@@ -47,12 +47,54 @@ function within(options: Partial<CrewOptions> = {}) {
   return { crew, model, store }
 }
 
-describe('a run over its budget within a crew that is its task', () => {
+for (const { where, over, task, calls, spent } of [
+  {
+    where: 'in its own task',
+    over: () => spending({ budget: { tokens: 50 }, process: 'parallel', concurrency: 1 }),
+    task: 'b',
+    calls: 1,
+    spent: '100 of 50',
+  },
+  {
+    where: 'in a nested crew',
+    over: () => within({ budget: { tokens: 150 } }),
+    task: 'inner',
+    calls: 2,
+    spent: '200 of 150',
+  },
+]) {
+  describe(`a run over its budget ${where}`, () => {
+    test('is failed by a person who refuses to raise it', async () => {
+      const onQuestion = () => ({ decision: 'fail', reason: 'too dear' }) as const
+      await assert.rejects(over().crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
+    })
+
+    test('is failed by such an answer from elsewhere too, and asks again if it is resumed after all', async () => {
+      const { crew, model } = over()
+      await crew.kickoff({ id: 'r' })
+      await crew.run('r').answer('q1', { decision: 'fail', reason: 'too dear' })
+      await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task, message: /too dear/ })
+      assert.equal(model.calls.length, calls)
+      const again = await crew.resume('r')
+      assert.deepEqual(
+        again.questions.map(({ id, kind, path }) => [id, kind, path]),
+        [['q2', 'limit', `${task}#2`]],
+      )
+      // the spending of the failed attempt counts
+      assert.match(String(again), new RegExp(`The run has used ${spent} tokens`))
+      assert.equal(model.calls.length, calls)
+      const done = await crew.resume('r', { budget: { tokens: 1000 } })
+      assert.deepEqual([done.status, done.usage.spent.calls], ['completed', model.calls.length])
+    })
+  })
+}
+
+describe('a run over its budget in a nested crew', () => {
   for (const [what, options, used, to] of [
     ['tokens', { budget: { tokens: 250 } }, /300 of 250 tokens/, { tokens: 1000 }],
     ['money', { budget: { cost: 0.25 }, prices }, /\$0\.30* of \$0\.25/, { cost: 1 }],
   ] as const) {
-    test(`stops there before the next model call, and asks itself: ${what}`, async () => {
+    test(`stops before the next model call, and the outer run asks: ${what}`, async () => {
       const { crew, model, store } = within(options)
       const stopped = await crew.kickoff({ id: 'r' })
       assert.match(String(stopped), used)
@@ -61,7 +103,7 @@ describe('a run over its budget within a crew that is its task', () => {
         stopped.questions.map(({ id, kind, path }) => [id, kind, path]),
         [['q1', 'limit', 'inner#1']],
       )
-      // the number beside the words says the same
+      // the data agrees with the message
       assert.deepEqual(
         stopped.questions.map((question) => question.kind === 'limit' && question.spent.calls),
         [3],
@@ -75,7 +117,7 @@ describe('a run over its budget within a crew that is its task', () => {
     })
   }
 
-  test('goes on at once when whoever called it raises the limit, as often as it is reached', async () => {
+  test('continues at once when its caller raises the limit, as often as it is reached', async () => {
     const { crew, model } = within({ budget: { tokens: 150 } })
     let limit = 150
     const onQuestion = () => ({ decision: 'raise', to: { tokens: (limit += 100) } }) as const
@@ -84,31 +126,7 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.equal(limit, 450)
   })
 
-  test('is failed by a person who does not want to pay more', async () => {
-    const { crew } = within({ budget: { tokens: 150 } })
-    const onQuestion = () => ({ decision: 'fail', reason: 'too dear' }) as const
-    await assert.rejects(crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
-  })
-
-  test('is failed by such an answer from elsewhere too, and asks again when it is resumed after all', async () => {
-    const { crew, model } = within({ budget: { tokens: 150 } })
-    await crew.kickoff({ id: 'r' })
-    await crew.run('r').answer('q1', { decision: 'fail', reason: 'too dear' })
-    await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task: 'inner', message: /too dear/ })
-    assert.equal(model.calls.length, 2)
-    const again = await crew.resume('r')
-    assert.deepEqual(
-      again.questions.map(({ id, kind, path }) => [id, kind, path]),
-      [['q2', 'limit', 'inner#2']],
-    )
-    // what the run that was given up has spent is spent
-    assert.match(String(again), /The run has used 200 of 150 tokens/)
-    assert.equal(model.calls.length, 2)
-    const done = await crew.resume('r', { budget: { tokens: 1000 } })
-    assert.deepEqual([done.status, done.usage.spent.calls], ['completed', model.calls.length])
-  })
-
-  test('is not told to be resumed with a higher budget where the budget is that of the crew within', async () => {
+  test('does not suggest a resume with a higher budget if the budget is that of the nested crew', async () => {
     const { crew: inner, store } = spending({ budget: { tokens: 50 } })
     const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner })], store })
     const [question] = (await crew.kickoff({ id: 'r' })).questions
@@ -120,7 +138,7 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
-  test('stops also two crews down', async () => {
+  test('stops two crews down too', async () => {
     const { crew: middle, model, store } = within()
     const crew = new Crew({
       name: 'top',
@@ -135,7 +153,7 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.equal(model.calls.length, 5)
   })
 
-  /** A task of 100 tokens, and a crew that has taken 100 when it asks a person whether its result is good. */
+  /** A task of 100 tokens, and a nested crew that has used 100 when it asks a person to review its result. */
   function asking(first: 'crew' | 'task', options: Partial<CrewOptions> = {}) {
     const { model, store } = spending()
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -152,7 +170,7 @@ describe('a run over its budget within a crew that is its task', () => {
     return { crew, model }
   }
 
-  test('counts what a crew has taken that waits for a person', async () => {
+  test('counts what a waiting nested crew has used', async () => {
     const { crew, model } = asking('crew', { budget: { tokens: 100 } })
     const stopped = await crew.kickoff({ id: 'r' })
     assert.equal(model.calls.length, 1)
@@ -161,7 +179,7 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.deepEqual(limit?.kind === 'limit' && limit.spent, { calls: 1, input: 90, output: 10 })
   })
 
-  test('counts it also before its turn comes, in another life', async () => {
+  test('counts it before its turn comes too, in another life', async () => {
     const { crew, model } = asking('task')
     await crew.kickoff({ id: 'r' })
     await crew.run('r').invalidate('other')
@@ -170,7 +188,7 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.equal(model.calls.length, 2)
   })
 
-  test('knows what the crew has cost when it is done, and a plan of it too', async () => {
+  test('knows the cost of a finished nested crew, as does a plan', async () => {
     const { crew } = within({ prices })
     await crew.kickoff({ id: 'r' })
     const plan = await crew.plan({ of: 'fork', runId: 'r', from: 'inner' })
@@ -184,7 +202,7 @@ describe('a run over its budget within a crew that is its task', () => {
 })
 
 describe('a run over its budget', () => {
-  test('stops before the next model call, is resumed with a higher one, and has not lost a step', async () => {
+  test('stops before the next model call, and a resume with a higher budget repeats no step', async () => {
     const { crew, model, store } = spending({ budget: { tokens: 150 } })
     const stopped = await crew.kickoff({ id: 'r' })
     assert.equal(stopped.status, 'suspended')
@@ -201,7 +219,7 @@ describe('a run over its budget', () => {
     )
   })
 
-  test('asks once, and goes on when a person raises the limit, inline or from elsewhere', async () => {
+  test('asks once, and continues when a person raises the limit, inline or from elsewhere', async () => {
     const inline = spending({ budget: { tokens: 50 } })
     const asked: Question[] = []
     const onQuestion = (question: Question) => {
@@ -226,7 +244,7 @@ describe('a run over its budget', () => {
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
-  test('of several kinds keeps those that an answer does not raise', async () => {
+  test('of several types keeps the limits that an answer does not raise', async () => {
     const { crew, model } = spending({ budget: { tokens: 50, cost: 0.15 }, prices })
     const stopped = await crew.kickoff({ id: 'r' })
     assert.match(String(stopped), /100 of 50 tokens/)
@@ -235,27 +253,7 @@ describe('a run over its budget', () => {
     assert.equal(model.calls.length, 2)
   })
 
-  test('is failed by a person who does not want to pay more', async () => {
-    const { crew } = spending({ budget: { tokens: 50 } })
-    const onQuestion = () => ({ decision: 'fail', reason: 'too dear' }) as const
-    await assert.rejects(crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
-  })
-
-  test('is failed by such an answer from elsewhere too, and asks again when it is resumed after all', async () => {
-    const { crew, model } = spending({ budget: { tokens: 50 }, process: 'parallel', concurrency: 1 })
-    await crew.kickoff({ id: 'r' })
-    await crew.run('r').answer('q1', { decision: 'fail', reason: 'too dear' })
-    await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task: 'b', message: /too dear/ })
-    const again = await crew.resume('r')
-    assert.deepEqual(
-      again.questions.map(({ id, kind, path }) => [id, kind, path]),
-      [['q2', 'limit', 'b#2']],
-    )
-    assert.equal(model.calls.length, 1)
-    assert.equal((await crew.resume('r', { budget: { tokens: 1000 } })).status, 'completed')
-  })
-
-  test('may be one of money, for models whose prices are known', async () => {
+  test('may have a budget of money, for models with known prices', async () => {
     const { crew, model } = spending({ budget: { cost: 0.15 }, prices })
     const stopped = await crew.kickoff({ id: 'r' })
     assert.match(String(stopped), /\$0\.2(0+)? of \$0\.15/)
@@ -268,7 +266,7 @@ describe('a run over its budget', () => {
     assert.equal(unknown.model.calls.length, 0)
   })
 
-  test('asks again when it was raised to money and nobody knows what a model costs', async () => {
+  test('asks again if the budget was raised to money and the cost of a model is unknown', async () => {
     const { crew, model } = spending({ budget: { tokens: 50 } })
     await crew.kickoff({ id: 'r' })
     await crew.run('r').answer('q1', { decision: 'raise', to: { tokens: 1000, cost: 5 } })
@@ -281,7 +279,7 @@ describe('a run over its budget', () => {
     assert.equal((await crew.resume('r', { budget: { tokens: 1000 } })).status, 'completed')
   })
 
-  test('may be one of time, of which waiting for people is no part', async () => {
+  test('may have a budget of time, which excludes waiting for people', async () => {
     const { crew, store } = spending({ budget: { seconds: 3600 } })
     await crew.kickoff({ id: 'r' })
     const { activeMs } = await stateOf(store, 'r')
@@ -290,7 +288,7 @@ describe('a run over its budget', () => {
     assert.equal((await short.crew.kickoff()).status, 'suspended')
   })
 
-  test('of time is not used up by days that nobody worked, before an answer or after a kill', async (context) => {
+  test('uses no time on idle days, before an answer or after a kill', async (context) => {
     const pass = passing(context)
     const days = (): void => pass(3 * 24 * 3600 * 1000)
     const { model } = spending()
@@ -311,7 +309,7 @@ describe('a run over its budget', () => {
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
-  test('of time counts once the time in which a crew within worked, in whichever life that was', async (context) => {
+  test('counts the time of a nested crew once, in whichever life', async (context) => {
     const pass = passing(context)
     const { model, store } = spending()
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -336,7 +334,7 @@ describe('a run over its budget', () => {
     assert.match(String(await strict.resume('s')), /80 of 80 seconds/)
   })
 
-  test('with several branches under way has one question, and all go on when it is answered', async () => {
+  test('with several active branches has one question, and all continue when it is answered', async () => {
     const store = memoryStore()
     const model = scriptedModel([{ when: 'Task:', reply: 'done', usage: { input: 90, output: 10 } }])
     const agent = new Agent({ role: 'A', goal: 'g', model })
@@ -356,7 +354,7 @@ describe('a run over its budget', () => {
     assert.equal(model.calls.length, 4)
   })
 
-  test('counts what agents that were handed work have cost', async () => {
+  test('counts the cost of coworkers', async () => {
     const store = memoryStore()
     const usage = { input: 90, output: 10 }
     const model = scriptedModel([
@@ -380,12 +378,12 @@ describe('a run over its budget', () => {
     assert.match(String(stopped), /\$0\.2(0+)? of \$0\.15/)
   })
 
-  test('refuses a limit of money when the model of an agent that may be handed work has no known price', async () => {
+  test('refuses a budget of money if the model of a coworker has no known price', async () => {
     const lead = new Agent({ role: 'Lead', goal: 'g', model: scriptedModel([]), allowDelegation: true })
-    const helper = new Agent({ role: 'Helper', goal: 'g', model: { ...scriptedModel([]), modelId: 'nobody-knows' } })
+    const helper = new Agent({ role: 'Helper', goal: 'g', model: { ...scriptedModel([]), modelId: 'unknown' } })
     const tasks = [new Task({ name: 'a', description: 'a', agent: lead })]
     const crew = new Crew({ name: 'c', agents: [lead, helper], tasks, store: 'memory:', prices, budget: { cost: 1 } })
-    const refused = { code: 'OPTION_INVALID', message: /model scripted\/nobody-knows of task a/ }
+    const refused = { code: 'OPTION_INVALID', message: /model scripted\/unknown of task a/ }
     await assert.rejects(crew.kickoff(), refused)
     // the manager has one coworker, who hands work on to the other
     const manager = new Agent({ role: 'Manager', goal: 'g', model: scriptedModel([]) })
@@ -402,7 +400,7 @@ describe('a run over its budget', () => {
     await assert.rejects(managed.kickoff(), refused)
   })
 
-  test('is refused when it is none', async () => {
+  test('refuses an invalid budget', async () => {
     assert.throws(() => spending({ budget: { tokens: 0 } }), {
       code: 'OPTION_INVALID',
       message: /budget of crew "spending" has 0 as tokens/,
@@ -417,7 +415,7 @@ describe('a run over its budget', () => {
   })
 })
 
-test('requests per minute are held to, and waiting for one ends with the signal', async () => {
+test('requests per minute are limited, and the wait for one ends with the signal', async () => {
   let now = 0
   const waits: number[] = []
   const world = {
@@ -441,7 +439,7 @@ test('requests per minute are held to, and waiting for one ends with the signal'
   )
 })
 
-test('requests per minute of a crew count those of a crew that is its task', async () => {
+test('requests per minute of a crew include those of a nested crew', async () => {
   let now = 0
   const waits: number[] = []
   const world: World = {

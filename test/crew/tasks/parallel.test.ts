@@ -18,12 +18,15 @@ function gated(script: readonly ScriptEntry[] = []) {
     return known
   }
   const under = new Set<string>()
+  const released = new Set<string>()
+  let most = 0
   const watchers: (() => void)[] = []
   const changed = (): void => watchers.splice(0).forEach((wake) => wake())
   type Request = Parameters<typeof model.doGenerate>[0]
   const behindGate = async <T>(request: Request, answer: () => PromiseLike<T>): Promise<T> => {
     const name = /Task: (\w+)/.exec(JSON.stringify(request.prompt))?.[1] ?? ''
     under.add(name)
+    most = Math.max(most, under.size)
     changed()
     try {
       await Promise.race([
@@ -45,13 +48,24 @@ function gated(script: readonly ScriptEntry[] = []) {
   return {
     model: waiting,
     calls: model.calls,
-    /** Waits until exactly these tasks are being asked about. */
+    /**
+     * Waits until exactly these tasks are active. Throws if another task that the test has not let go is active too.
+     */
     async underWay(...names: string[]) {
       while ([...under].toSorted().join() !== names.toSorted().join()) {
+        const others = [...under].filter((name) => !names.includes(name) && !released.has(name))
+        assert.ok(others.length === 0 || names.some((name) => !under.has(name)), `${others.join()} is active too`)
         await new Promise<void>((resolve) => watchers.push(resolve))
       }
     },
-    let: (...names: string[]) => names.forEach((name) => gate(name).resolve()),
+    /** The most tasks that were active at the same time. */
+    most: () => most,
+    let(...names: string[]) {
+      for (const name of names) {
+        released.add(name)
+        gate(name).resolve()
+      }
+    },
   }
 }
 
@@ -95,7 +109,9 @@ describe('a parallel crew', () => {
     gates.let('a')
     await gates.underWay('b', 'c')
     gates.let('b', 'c', 'd')
-    await run.result()
+    const { tasks } = await run.result()
+    assert.equal(tasks.length, 4)
+    assert.equal(gates.most(), 2)
   })
 
   test('passes a task only what its context lists, whatever is done by then', async () => {
