@@ -29,8 +29,7 @@ export const pictureViews: readonly PictureView[] = [
     path: '/runs/coast-of-yorkshire',
     shows: '.line.is-step',
     prepare: async (page) => {
-      for (const task of ['survey', 'tides'])
-        await page.getByRole('button', { name: `Tasks of the crew of ${task}` }).click()
+      for (const task of ['survey', 'tides']) await page.getByRole('button', { name: `Tasks of ${task}` }).click()
       await page.locator('.line').filter({ hasText: 'read_gauge' }).last().waitFor()
     },
   },
@@ -41,12 +40,12 @@ export const pictureViews: readonly PictureView[] = [
   { name: 'lineage', path: '/runs/claim-4711?tab=lineage', shows: '.run-main a' },
   {
     name: 'fork',
-    path: '/runs/claim-4711?take=fork&edit=facts',
+    path: '/runs/claim-4711?action=fork&edit=facts',
     shows: 'dialog fieldset',
     prepare: async (page) => {
       await page.getByRole('group', { name: 'Output of facts' }).getByLabel('issue').fill('a burst pipe')
       const plan = page.locator('dialog .plan[aria-busy=false]')
-      await plan.filter({ hasText: 'your value' }).waitFor()
+      await plan.filter({ hasText: 'edit' }).waitFor()
       await plan.locator('.plan-sum').scrollIntoViewIfNeeded()
     },
   },

@@ -7,7 +7,7 @@ import type { AttemptSpan, Life, StepSpan, Timeline } from '../../src/runs/timel
 import { schemaFields, schemaShape } from '../../src/studio/web/form/schema-shape.ts'
 import { layoutGraph } from '../../src/studio/web/parts/graph-layout.ts'
 import { parseBlocks, parseSpans } from '../../src/studio/web/parts/markdown-blocks.ts'
-import { treeRows, type ChildRun } from '../../src/studio/web/run/tree-rows.ts'
+import { treeRows, type ChildRun } from '../../src/studio/web/run/timeline-rows.ts'
 import { lastRecorded, findTakeovers } from '../../src/studio/web/run/takeovers.ts'
 import { timelineRows, triesWords, type TimelineRowsRequest } from '../../src/studio/web/run/timeline-rows.ts'
 import { parseLocation } from '../../src/studio/web/routing/location.ts'
@@ -172,7 +172,7 @@ describe('runs of crews, in the timeline of the run that they work for,', () => 
       steps: [],
     }))
     const detail = { runId: 'r', status: 'running', tasks: tasks.map((name) => ({ name, status: 'pending' })) }
-    const root = { detail, timeline: { ...timeline, attempts }, saying: [] }
+    const root = { detail, timeline: { ...timeline, attempts }, streaming: [] }
     return (children: ReadonlyMap<string, ChildRun>) =>
       treeRows({ root, children, folds, chosen } as unknown as Parameters<typeof treeRows>[0])
   }
@@ -273,8 +273,8 @@ test('a question about a call stands before the call that it allowed, and a doub
     tasks: [{ name: 'pay', status: 'executed' }],
     timeline: { ...emptyTimeline('r'), attempts, questions },
     level: 0,
-    under: false,
-    saying: [],
+    isRunning: false,
+    streaming: [],
     isOpen: () => true,
     within: () => undefined,
   } as unknown as TimelineRowsRequest)

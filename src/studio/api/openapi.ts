@@ -35,7 +35,7 @@ function operation(endpoint: Endpoint, route: AnyRoute, response: Json): Json {
   // the comment on an endpoint of the contract is about the operation
   const { description, ...schema } = response as { readonly description?: string }
   const content = { [streams ? 'text/event-stream' : 'application/json']: { schema } }
-  const needs = role === undefined ? 'Needs no token.' : `Needs the role \`${role}\`, or one that includes it.`
+  const needs = role === undefined ? 'Needs no token.' : `Needs at least the role \`${role}\`.`
   return {
     summary,
     description: description === undefined ? needs : `${description} ${needs}`,

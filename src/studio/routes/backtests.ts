@@ -1,4 +1,4 @@
-// Backtests: stored ones, and those that this studio executes. Each trial is a run of its own under the crew's name
+// Backtests, stored and in progress. Each trial is a run of its own under the crew's name
 // with `/backtest`, forked from the run that it is compared with. So trials survive a kill, and the same id continues
 // the rest.
 import { checkModels } from '../../crew/arguments/check-executable.ts'
@@ -250,7 +250,7 @@ async function readSourceRun(store: Store, run: string, incarnation?: string): P
   return state?.incarnation === incarnation ? state : undefined
 }
 
-/** One that cannot be read leaves its context in the table empty. */
+/** Undefined for a damaged run, whose side of the case stays empty. */
 async function readUndamaged(store: Store, run: string): Promise<RunState | undefined> {
   return readStateIfExists(store, run).catch(() => undefined)
 }

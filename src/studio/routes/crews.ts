@@ -56,7 +56,7 @@ function crewView({ crew, definition, within }: ShownCrew): CrewView {
   }
 }
 
-/** With the models that runs use: `crew.with` may replace those that the agents declare. */
+/** With the models that runs use, which `crew.with` may replace. */
 function crewAgents(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
   const used = new Map(
     tasks

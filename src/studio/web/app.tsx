@@ -1,25 +1,23 @@
-// The frame around every view, and which view an address means. The views that most people open first come with the
-// page; the others are fetched when they are needed.
+// The frame around every view, and the view of each address. The first views that people open are part of the page;
+// the others are loaded on demand.
 import type { ComponentType, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './api/client.ts'
-import { connected, followChanges } from './api/changes.ts'
+import { connected, followChanges } from './api/listen.ts'
 import { openSession, session, sessionError } from './api/studio-session.ts'
 import { useResource, type Resource } from './api/resource.ts'
 import type { Questions } from '../api/contract.ts'
-import { Help } from './keys/help.tsx'
-import { useShortcuts } from './keys/shortcuts.ts'
+import { useShortcuts, groups } from './keys/shortcuts.ts'
 import { Notices } from './parts/notices.tsx'
 import { Empty, Failed, Loading } from './parts/states.tsx'
-import { Link } from './routing/link.tsx'
-import { navigate, currentLocation } from './routing/router.ts'
+import { Link, navigate, currentLocation } from './routing/router.tsx'
 import { RunsPage } from './runs/runs-page.tsx'
 import { Side, toggleTheme } from './side.tsx'
 import { Unlock } from './unlock.tsx'
 import { isHeld, settleAnswers } from './waiting/held-answers.ts'
-import { HeldList } from './waiting/held-list.tsx'
-import { LeftToWorkers } from './waiting/left-to-workers.tsx'
+import { HeldAnswers, AnsweredRuns } from './waiting/answer-notices.tsx'
 import { WaitingPage } from './waiting/waiting-page.tsx'
+import { Dialog } from './parts/dialog.tsx'
 
 const lazyPages = {
   run: () => import('./run/run-page.tsx').then(({ RunPage }) => RunPage as ComponentType<object>),
@@ -49,19 +47,19 @@ function Shell(): JSX.Element {
   const view = parts.join('/')
   const main = useRef<HTMLElement>(null)
   const first = useRef(true)
-  // not before: without a token it would be refused, and not tried again
+  // only with a session: a refused stream isn't retried
   useEffect(followChanges, [])
 
   useShortcuts('Everywhere', [
-    { keys: '?', does: 'Show the keys', run: () => setHelp(true) },
-    { keys: 'g w', does: 'Go to what waits for you', run: () => navigate('/') },
-    { keys: 'g r', does: 'Go to runs', run: () => navigate('/runs') },
-    { keys: 'g c', does: 'Go to crews', run: () => navigate('/crews') },
-    { keys: 'g d', does: 'Go to compare', run: () => navigate('/compare') },
-    { keys: 't', does: 'Light or dark', run: toggleTheme },
+    { keys: '?', does: 'Show shortcuts', run: () => setHelp(true) },
+    { keys: 'g w', does: 'Go to Waiting', run: () => navigate('/') },
+    { keys: 'g r', does: 'Go to Runs', run: () => navigate('/runs') },
+    { keys: 'g c', does: 'Go to Crews', run: () => navigate('/crews') },
+    { keys: 'g d', does: 'Go to Compare', run: () => navigate('/compare') },
+    { keys: 't', does: 'Toggle theme', run: toggleTheme },
   ])
   useEffect(() => {
-    // another view begins at its beginning, for screen readers and the Tab key, too
+    // a new view starts at its top, also for screen readers and the Tab key
     if (first.current) first.current = false
     else main.current?.focus({ preventScroll: true })
     document.title = pageTitle(parts)
@@ -77,13 +75,13 @@ function Shell(): JSX.Element {
           main.current?.focus()
         }}
       >
-        Skip to the content
+        Skip to content
       </a>
       <Side waiting={questions.value?.questions.length} showHelp={() => setHelp(true)} />
       <div>
         {connected.value === false && (
           <p class="lost-bar" role="status">
-            The connection is lost. What you see may be old; it catches up as soon as the server is back.
+            Connection lost. This page may be out of date until the server is back.
           </p>
         )}
         <main ref={main} class="main" id="main" tabIndex={-1}>
@@ -91,8 +89,8 @@ function Shell(): JSX.Element {
         </main>
       </div>
       <Notices>
-        <HeldList />
-        <LeftToWorkers />
+        <HeldAnswers />
+        <AnsweredRuns />
       </Notices>
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
@@ -110,8 +108,8 @@ function View({ questions }: { readonly questions: Resource<Questions> }): JSX.E
   if (first === 'compare') return <Lazy page="compare" />
   if (first === 'crews') return <Lazy page={second === undefined ? 'crews' : 'crew'} />
   return (
-    <Empty whole title="There is nothing at this address">
-      <Link to="/">What waits for you</Link> or <Link to="/runs">the runs</Link>
+    <Empty whole title="Page not found">
+      Go to <Link to="/">Waiting</Link> or <Link to="/runs">Runs</Link>.
     </Empty>
   )
 }
@@ -129,9 +127,9 @@ function Lazy({ page }: { readonly page: LazyPage }): JSX.Element {
       loadedPages.set(page, await lazyPages[page]())
       setLoaded(page)
     }
-    load().catch(() => void explain(new Error('this view could not be loaded; reload the page')))
+    load().catch(() => void explain(new Error('couldn’t load this view; reload the page')))
   }, [page])
-  // a browser only says which file it did not get: most often the server is gone, or has been updated
+  // the browser only reports a missing file; usually the server is gone or was updated
   const explain = async (otherwise?: Error): Promise<void> => {
     try {
       await call('GET /studio')
@@ -148,6 +146,30 @@ function Lazy({ page }: { readonly page: LazyPage }): JSX.Element {
 
 function pageTitle(parts: readonly string[]): string {
   const [first, second] = parts
-  const name = first === undefined ? 'Waiting for you' : (second ?? first.charAt(0).toUpperCase() + first.slice(1))
+  const name = first === undefined ? 'Waiting' : (second ?? first.charAt(0).toUpperCase() + first.slice(1))
   return `${name} · Reprise studio`
+}
+
+export function Help({ onClose }: { onClose(): void }): JSX.Element {
+  return (
+    <Dialog title="Shortcuts" onClose={onClose} wide>
+      <div class="keys">
+        {groups.value.map(({ title, shortcuts }) => (
+          <section key={title}>
+            <h3>{title}</h3>
+            <dl>
+              {shortcuts.flatMap(({ keys, does }) => [
+                <dt key={keys}>
+                  {keys.split(/[ +]/).map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dt>,
+                <dd key={`${keys} does`}>{does}</dd>,
+              ])}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
 }

@@ -1,10 +1,10 @@
-// The page begins here.
+// The entry point of the page.
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { openSession } from './api/studio-session.ts'
 import { listenToKeys } from './keys/shortcuts.ts'
 import { startClock } from './parts/time.tsx'
-import { startRouter } from './routing/router.ts'
+import { startRouter } from './routing/router.tsx'
 import { sendHeldOnLeaving } from './waiting/held-answers.ts'
 import './styles/tokens.css'
 import './styles/base.css'

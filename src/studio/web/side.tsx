@@ -1,13 +1,11 @@
-// The navigation: where one is, how much waits, whether the page is connected.
+// The navigation, with the number of open questions and the state of the connection.
 import type { JSX } from 'preact'
-import { connected } from './api/changes.ts'
+import { connected } from './api/listen.ts'
 import { logOut, session } from './api/studio-session.ts'
-import { Brand } from './parts/brand.tsx'
-import { Icon, type IconName } from './parts/icons.tsx'
+import { Brand, Icon, type IconName } from './parts/icons.tsx'
 import { notify } from './parts/notices.tsx'
 import { errorText } from './parts/states.tsx'
-import { Link } from './routing/link.tsx'
-import { currentLocation } from './routing/router.ts'
+import { Link, currentLocation } from './routing/router.tsx'
 import { sendHeld } from './waiting/held-answers.ts'
 
 const views: readonly {
@@ -51,13 +49,19 @@ export function Side({ waiting, showHelp }: { readonly waiting: number | undefin
           <button
             type="button"
             class="icon-button"
-            aria-label="Light or dark"
-            title="Light or dark (t)"
+            aria-label="Toggle theme"
+            title="Toggle theme (t)"
             onClick={toggleTheme}
           >
             <Icon name="sun" />
           </button>
-          <button type="button" class="icon-button for-keys" aria-label="Keys" title="Keys (?)" onClick={showHelp}>
+          <button
+            type="button"
+            class="icon-button for-keys"
+            aria-label="Shortcuts"
+            title="Shortcuts (?)"
+            onClick={showHelp}
+          >
             <Icon name="help" />
           </button>
           {typeof studio === 'object' && studio.tokens && (
@@ -71,7 +75,7 @@ export function Side({ waiting, showHelp }: { readonly waiting: number | undefin
           <span>{connected.value === false ? 'Reconnecting …' : connected.value ? 'Live' : 'Connecting …'}</span>
         </p>
         {typeof studio === 'object' && studio.role !== 'act' && (
-          <p class="role">{studio.role === 'look' ? 'You may look' : 'You may look and answer'}</p>
+          <p class="role">{studio.role === 'look' ? 'Read only' : 'Read and answer'}</p>
         )}
         {typeof studio === 'object' && (
           <p class="store clip" title={studio.store.url}>
@@ -91,7 +95,7 @@ export function toggleTheme(): void {
   try {
     localStorage.setItem('reprise.theme', dataset['theme'])
   } catch {
-    // it holds until the page is closed
+    // without storage, the theme lasts until the page is closed
   }
 }
 

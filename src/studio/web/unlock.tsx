@@ -1,9 +1,9 @@
-// A studio that has tokens asks for one first, and again when the one that was given holds no more.
+// Asks for a token, at first and when it is no longer valid.
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api/client.ts'
 import { lockedOut, unlock } from './api/studio-session.ts'
-import { Brand } from './parts/brand.tsx'
+import { Brand } from './parts/icons.tsx'
 import { errorText } from './parts/states.tsx'
 
 export function Unlock(): JSX.Element {
@@ -21,7 +21,7 @@ export function Unlock(): JSX.Element {
     try {
       await unlock(token.trim())
     } catch (error) {
-      setProblem(problemWords(error))
+      setProblem(describeProblem(error))
       setBusy(false)
       field.current?.select()
     }
@@ -40,15 +40,15 @@ export function Unlock(): JSX.Element {
         </h1>
         {lockedOut.value && (
           <p class="note" role="status">
-            Your token holds no more: the studio has others now, or you have logged out. What you were looking at comes
-            back with the right one.
+            Your token is no longer valid: the studio has new tokens, or you logged out in another tab. Enter a token to
+            return to where you were.
           </p>
         )}
         <div class="field">
           <label for="token">Token</label>
           <p id="token-hint" class="hint">
-            Ask whoever started the studio: it is the one after <code>--token</code>, or in{' '}
-            <code>REPRISE_STUDIO_TOKEN</code>. It decides whether you may look, answer or act.
+            Set by <code>--token</code> or <code>REPRISE_STUDIO_TOKEN</code> when the studio was started. Each token has
+            a role: look, answer or act.
           </p>
           <input
             ref={field}
@@ -72,14 +72,14 @@ export function Unlock(): JSX.Element {
         <button type="submit" class="primary" disabled={token.trim() === '' || busy}>
           {busy ? 'Opening …' : 'Open'}
         </button>
-        <p class="hint">This browser keeps it until it is closed or you log out.</p>
+        <p class="hint">You stay signed in until you close the browser or log out.</p>
       </form>
     </main>
   )
 }
 
-function problemWords(error: unknown): string {
+function describeProblem(error: unknown): string {
   if (error instanceof ApiError && error.status === 401)
-    return 'The studio has no such token. Look whether all of it was copied, without the role before it.'
+    return 'Unknown token. Check that you copied all of it, without the `role=` prefix.'
   return errorText(error)
 }

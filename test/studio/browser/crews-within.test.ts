@@ -62,7 +62,7 @@ describe('crews within a crew', { skip }, () => {
     await using window = await browser.open(studio.url)
     const { id } = await crew.kickoff({ id: 'r' }).started
     await window.go(`/runs/${id}`)
-    await window.until('.line.is-step', /search.*under way/)
+    await window.until('.line.is-step', /search.*in progress/)
     assert.deepEqual(await names(window), ['research', 'dig', 'look', 'tell', 'write'])
     go.open()
     await window.until('.run-title', /completed/)
@@ -84,7 +84,7 @@ describe('crews within a crew', { skip }, () => {
     assert.deepEqual(await names(window), ['research', 'write'])
     assert.deepEqual(asked, ['r'])
 
-    const fold = page.getByRole('button', { name: 'Tasks of the crew of research' })
+    const fold = page.getByRole('button', { name: 'Tasks of research' })
     assert.equal(await fold.getAttribute('aria-expanded'), 'false')
     await fold.click()
     await window.until('.line.is-task', /dig/)
@@ -143,10 +143,10 @@ describe('crews within a crew', { skip }, () => {
     const { page } = window
     await window.go('/runs/r')
     await window.until('.line.is-attempt', /inner#1/)
-    await page.getByRole('button', { name: 'Tasks of the crew of kick#1/1.0/inner#1' }).click()
+    await page.getByRole('button', { name: 'Tasks of kick#1/1.0/inner#1' }).click()
     await window.until('.line.is-task', /write/)
     assert.deepEqual(await names(window), ['kick', 'research', 'write'])
-    await page.getByRole('button', { name: 'Tasks of the crew of research' }).click()
+    await page.getByRole('button', { name: 'Tasks of research' }).click()
     await window.until('.line.is-task', /dig/)
     assert.deepEqual(await names(window), ['kick', 'research', 'dig', 'write'])
     assert.deepEqual(window.problems, [])
@@ -162,8 +162,8 @@ describe('crews within a crew', { skip }, () => {
       route.fulfill({ status: 404, json: { code: 'RUN_NOT_FOUND', message: 'there is no run r/research#1' } }),
     )
     await window.go('/runs/r')
-    await page.getByRole('button', { name: 'Tasks of the crew of research' }).click()
-    await window.until('.line.is-missing', /can’t be shown: there is no run r\/research#1/)
+    await page.getByRole('button', { name: 'Tasks of research' }).click()
+    await window.until('.line.is-missing', /Can’t show this run: there is no run r\/research#1/)
     assert.deepEqual(await names(window), ['research', 'write'])
   })
 })

@@ -83,7 +83,7 @@ describe('a long list', { skip }, () => {
     const { page } = window
     const [asked, go] = [gate(), gate()]
     await window.go('/runs')
-    await window.until('.list-end', /Reading older runs/)
+    await window.until('.list-end', /Loading older runs/)
     await page.route(/\/api\/runs\?(?!.*cursor)/, async (route) => {
       asked.open()
       await go.wait
@@ -109,7 +109,7 @@ async function everyRow({ page, holds }: Window, list: string): Promise<number> 
       rows: [...document.querySelectorAll(${rowsOf})].map((row) => Number(row.ariaPosInSet)),
       size: Number(document.querySelector(${rowsOf}).ariaSetSize),
       nodes: document.querySelectorAll('*').length,
-      reading: document.body.innerText.includes('Reading older runs'),
+      reading: document.body.innerText.includes('Loading older runs'),
     })`)) as { rows: number[]; size: number; nodes: number; reading: boolean }
     assert.ok(nodes < most, `${nodes} elements in the document`)
     for (const row of rows) seen.add(row)
@@ -119,7 +119,7 @@ async function everyRow({ page, holds }: Window, list: string): Promise<number> 
     // what comes into sight by that, or the next page of what there is
     await holds(
       `[...document.querySelectorAll(${rowsOf})].some((row) => Number(row.ariaPosInSet) > ${last}) ||
-        (${reading} && !document.body.innerText.includes('Reading older runs'))`,
+        (${reading} && !document.body.innerText.includes('Loading older runs'))`,
     )
   }
 }

@@ -102,7 +102,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.deepEqual(sent, [])
     assert.equal((await crew.run('one').view()).status, 'waiting')
     await pass(undoMs)
-    await window.until('.left-run', /A worker will continue it: one/)
+    await window.until('.answered-run', /Waits for a worker: one/)
     assert.deepEqual(sent, ['one'])
     assert.equal((await crew.run('one').view()).status, 'queued')
   })
@@ -135,7 +135,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass, crew, store } = at
     await approve(page, pass)
-    await window.until('.held', /or at once when you leave this page/)
+    await window.until('.held', /or when you leave the page/)
     const queued = (async () => {
       for await (const _ of store.watch(undefined, AbortSignal.timeout(patienceMs)))
         if ((await crew.run('one').view()).status === 'queued') return true
@@ -153,7 +153,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     await page.evaluate(
       'Object.defineProperty(document, "hidden", { value: true }) && document.dispatchEvent(new Event("visibilitychange"))',
     )
-    await window.until('.left-run', /A worker will continue it: one/)
+    await window.until('.answered-run', /Waits for a worker: one/)
     assert.deepEqual(sent, ['one'])
   })
 
@@ -162,13 +162,13 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     const { page, window, pass } = at
     await page.locator('.question-context').getByRole('link', { name: 'run one' }).click()
     // the view and what it shows are fetched
-    const answer = page.getByRole('button', { name: 'Answer here' })
+    const answer = page.getByRole('button', { name: 'Answer' })
     while (!(await answer.isVisible())) await pass(50)
     await answer.click()
     while (!(await page.locator('.answer-form').isVisible())) await pass(50)
     await pass(guardMs)
     await approve(page, pass)
-    await window.until('.asks-bar', /Every question has its answer, which is sent in a moment/)
+    await window.until('.asks-bar', /All questions are answered\. Sending in a moment/)
     await page.getByRole('button', { name: 'Undo' }).click()
     await window.until('.asks-bar', /1 question waits for a person/)
   })
@@ -183,7 +183,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
       route.fulfill({ status: 503, json: { code: 'STORE_UNAVAILABLE', message: 'the store is away' } }),
     )
     await page.getByRole('button', { name: 'Send now' }).click()
-    await window.until('.notice.is-bad', /Not recorded: “Approve the call” for one\. The store is away/)
+    await window.until('.notice.is-bad', /Not sent: “Approve the call” for one\. The store is away/)
     await pass(50)
     await window.until('.page-head', /2 open/)
     await page.locator('.question-card').filter({ hasText: 'settle' }).first().click()

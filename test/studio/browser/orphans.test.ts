@@ -35,7 +35,7 @@ describe('orphaned tasks on the page of a run', { skip, timeout: 240_000 }, () =
     await window.go('/runs/r')
     await window.until(
       '.orphans-bar',
-      /no task for recorded work of pick \(.*book \(.*is not executed before that is decided/s,
+      /no task for the recorded work of pick \(.*book \(.*Decide what happens to it to continue the run/s,
     )
     await page.locator('.orphans-bar').getByRole('button', { name: 'Decide' }).click()
     const resume = page.locator('dialog').getByRole('button', { name: 'Resume' })
@@ -46,15 +46,15 @@ describe('orphaned tasks on the page of a run', { skip, timeout: 240_000 }, () =
     assert.equal(await fate('pick').inputValue(), '')
     assert.deepEqual(await fate('book').locator('option').allInnerTexts(), [
       'Choose …',
-      'choose continues it',
-      'post continues it',
-      'mail continues it',
-      'It is given up',
+      'Continue as choose',
+      'Continue as post',
+      'Continue as mail',
+      'Drop it',
     ])
-    await fate('pick').selectOption('It is given up')
+    await fate('pick').selectOption('Drop it')
     await window.until('dialog .plan', /removed pick/)
     assert.equal(await resume.isDisabled(), true)
-    await fate('book').selectOption('post continues it')
+    await fate('book').selectOption('Continue as post')
     await window.until('dialog .plan', /renamed book to post/)
     await resume.and(page.locator(':enabled')).click()
     await window.until('.line.is-task', /post/)
@@ -68,9 +68,9 @@ describe('orphaned tasks on the page of a run', { skip, timeout: 240_000 }, () =
     await using studio = await openStudio({ crews: [trips(store, ['pay', 'mail'], { nested: true })] })
     await using window = await browser.open(studio.url)
     const { page } = window
-    await window.go('/runs/r?take=resume')
+    await window.go('/runs/r?action=resume')
     const fate = page.getByLabel('Recorded work of travel/book')
-    await fate.selectOption('pay continues it')
+    await fate.selectOption('Continue as pay')
     await page.locator('dialog').getByRole('button', { name: 'Resume' }).and(page.locator(':enabled')).click()
     await window.until('.line.is-task', /pay/)
     assert.deepEqual(window.problems, [])

@@ -14,10 +14,13 @@ describe('a schedule', { skip }, () => {
     await using studio = await openStudio({ crews: [crew] })
     await using window = await browser.open(studio.url)
     await window.go('/crews/claims')
-    await window.until('.crew-side', /Schedules\s*None\..*crew\.schedule\(\{ cron, inputs \}\)/s)
+    await window.until(
+      '.crew-side',
+      /Schedules\s*None\. Declare schedules in code:.*crew\.schedule\(\{ cron, inputs \}\)/s,
+    )
     await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { notes: 'P-77' } })
     await window.go('/crews')
-    await window.until('.schedule', /nightly.*0 2 \* \* \* UTC.*isn’t in the queue: nobody keeps this schedule/s)
+    await window.until('.schedule', /nightly.*0 2 \* \* \* UTC.*isn’t queued, because no worker serves/s)
     await crew['~enqueueNext']('nightly', new Date())
     await window.page.locator('.schedule .note').waitFor({ state: 'detached' })
   })

@@ -29,10 +29,10 @@ describe('a studio over PostgreSQL without the code of a crew', { skip }, () => 
     await window.until('.run-row', /waiting.*paid/)
 
     await page.getByRole('link', { name: 'Waiting' }).click()
-    await window.until('.question-place', /May this call be made\?/)
+    await window.until('.question-place', /Approve this call\?/)
     const form = page.getByRole('form', { name: 'Your answer' })
     await approveNow(window)
-    await window.until('.question-place', /Is this result good\?/)
+    await window.until('.question-place', /Accept this result\?/)
     await form.getByRole('button', { name: 'Accept the result' }).click()
     await sendNow(page)
     await window.until('.question-place', /Did this call happen\?/)

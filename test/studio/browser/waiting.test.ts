@@ -47,24 +47,24 @@ describe('questions on the page', { skip }, () => {
     const chosen = (kind: RegExp): Promise<string> => window.until('.question-place', kind)
 
     // all that is needed to decide is in sight
-    const asked = await chosen(/May this call be made\?/)
+    const asked = await chosen(/Approve this call\?/)
     for (const words of ['pay_out', '1290', 'Policy P-77. Water in the cellar.', 'water in the cellar'])
       assert.ok(asked.includes(words), `${words} in ${asked}`)
     await form.getByRole('button', { name: /^Approve/ }).click()
-    await form.getByLabel('with other arguments').check()
+    await form.getByLabel('Change the arguments').check()
     await form.getByLabel('amount').fill('1000')
     await form.getByLabel('Note').fill('within the limit')
     await form.getByLabel('Your name').fill('Grace')
     await form.getByRole('button', { name: 'Approve the call' }).click()
     await sendNow(page)
 
-    await chosen(/Is this result good\?/)
+    await chosen(/Accept this result\?/)
     await other.until('.page-head', /4 open/)
     await form
       .getByRole('button', { name: /Ask for changes/ })
       .first()
       .click()
-    await form.getByLabel('What should change').fill('Be brief.')
+    await form.getByLabel('Feedback').fill('Be brief.')
     await form.getByRole('button', { name: 'Ask for changes', exact: true }).click()
     await sendNow(page)
 
@@ -74,14 +74,14 @@ describe('questions on the page', { skip }, () => {
     await form.getByRole('button', { name: 'Use this result' }).click()
     await sendNow(page)
 
-    await chosen(/The limit is used up/)
+    await chosen(/Limit reached/)
     await form.getByLabel('Tokens').fill('5000')
     await form.getByRole('button', { name: 'Raise the limit', exact: true }).last().focus()
     await page.keyboard.press('Control+Enter')
     await sendNow(page)
 
     // the last one by keyboard alone
-    await chosen(/May this call be made\?/)
+    await chosen(/Approve this call\?/)
     await page.locator('.answer-form:not([inert])').waitFor()
     await keys(page, 'd', ...Array.from('Too much'), 'Control+Enter')
     await sendNow(page)

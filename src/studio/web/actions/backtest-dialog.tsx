@@ -1,37 +1,36 @@
-// Trying a task, with the code as it is now, on what it was given in earlier runs: which runs those are and what it may
-// cost is shown before anything is spent.
+// Starts or continues a backtest: a task of the current code, executed on the inputs of earlier runs. The plan with the
+// runs and the cost comes first.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { amount, dollars, plural } from '../../../text/words.ts'
 import type { BacktestBody, BacktestPlan } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
+import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
-import { useTypedAnswer } from '../api/typed-answer.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { useFormResult } from '../api/resource.ts'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { errorText } from '../parts/states.tsx'
-import { navigate } from '../routing/router.ts'
+import { navigate, shortId } from '../routing/router.tsx'
 import { inputWords } from '../runs/run-row.tsx'
-import { shortId } from '../waiting/short-id.ts'
 
 interface BacktestProps {
   readonly crew: string
   readonly tasks: readonly string[]
-  /** The one that is chosen at first. */
+  /** Selected at first. */
   readonly task: string
-  /** The run that somebody came from. */
+  /** The run whose page opened the dialog. */
   readonly run: string | undefined
-  /** Of a backtest that is continued. */
+  /** The backtest to continue. */
   readonly id: string | undefined
-  /** How many runs at first. */
+  /** Number of runs at first. */
   readonly count: number | undefined
   onClose(): void
 }
 
-const usual = 20
+const defaultCount = 20
 
 export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClose }: BacktestProps): JSX.Element {
   const [task, setTask] = useState(first)
-  const [last, setLast] = useState(count ?? usual)
+  const [last, setLast] = useState(count ?? defaultCount)
   const [alone, setAlone] = useState(run !== undefined)
   const [starting, setStarting] = useState(false)
   const [failure, setFailure] = useState('')
@@ -41,7 +40,7 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
     value: plan,
     problem,
     busy,
-  } = useTypedAnswer(JSON.stringify(body), (signal) =>
+  } = useFormResult(JSON.stringify(body), (signal) =>
     call('POST /crews/{crew}/backtests/plan', { params: { crew }, body, signal }),
   )
   const start = async (): Promise<void> => {
@@ -60,12 +59,12 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
     }
   }
   return (
-    <Dialog title={id === undefined ? 'Backtest a task' : 'Continue the backtest'} onClose={onClose} wide>
+    <Dialog title={id === undefined ? 'Backtest a task' : 'Continue a backtest'} onClose={onClose} wide>
       <p class="soft">
-        The task is executed with the code as it is now, on what it was given in earlier runs, which stay as they are.
-        {id !== undefined && ' What was tried already is not paid again.'}
+        Executes the task with the current code on the inputs of earlier runs. Those runs stay unchanged.
+        {id !== undefined && ' Finished trials are not repeated.'}
       </p>
-      <div class="take">
+      <div class="action-form">
         <div class="form">
           <div class="field">
             <label for="backtest-task">Task</label>
@@ -84,20 +83,20 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
           </div>
           {run !== undefined && (
             <div class="field">
-              <label for="backtest-on">On</label>
+              <label for="backtest-on">Run it on</label>
               <select
                 id="backtest-on"
                 value={alone ? 'run' : 'last'}
                 onChange={(event) => setAlone(event.currentTarget.value === 'run')}
               >
-                <option value="run">run {shortId(run)} alone</option>
+                <option value="run">only run {shortId(run)}</option>
                 <option value="last">the latest runs</option>
               </select>
             </div>
           )}
           {!alone && (
             <div class="field">
-              <label for="backtest-last">How many of the latest runs</label>
+              <label for="backtest-last">Number of runs</label>
               <input
                 id="backtest-last"
                 type="number"
@@ -114,24 +113,16 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
           {problem !== undefined && <p class="problem">{errorText(problem)}</p>}
         </div>
       </div>
-      {failure !== '' && (
-        <p class="problem" role="alert">
-          {failure}
-        </p>
-      )}
-      <div class="dialog-end">
-        <button type="button" onClick={onClose}>
-          Leave it
-        </button>
+      <DialogEnd problem={failure} onClose={onClose}>
         <button
           type="button"
           class="primary"
           disabled={!plan || busy || starting || plan.execute === 0 || problem !== undefined}
           onClick={() => void start()}
         >
-          {starting ? 'Starting …' : id === undefined ? 'Start the backtest' : 'Continue it'}
+          {starting ? 'Starting …' : id === undefined ? 'Start backtest' : 'Continue backtest'}
         </button>
-      </div>
+      </DialogEnd>
     </Dialog>
   )
 }
@@ -142,13 +133,13 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
   return (
     <>
       {cases.length === 0 ? (
-        <p>No run has an output of {task} and all that it is given.</p>
+        <p>No run has an output of {task} together with all of its inputs.</p>
       ) : (
         <>
           <ol class="plan-tasks">
             {cases.map(({ runId, inputs, changes: since, done }) => (
               <li key={runId}>
-                <span class={`status ${done ? 'tone-quiet' : 'tone-busy'}`}>{done ? 'done' : 'executed'}</span>
+                <span class={`status ${done ? 'tone-quiet' : 'tone-busy'}`}>{done ? 'done' : 'execute'}</span>
                 <strong class="clip mono">{shortId(runId)}</strong>
                 <span class="soft plan-why clip">{since.length > 0 ? since.join('; ') : inputWords(inputs)}</span>
               </li>
@@ -156,26 +147,24 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
           </ol>
           <p class="plan-sum">
             <strong>
-              {execute === 0 ? 'Nothing is executed.' : `${task} is executed ${plural(execute, 'time')}.`}
+              {execute === 0 ? 'Nothing to execute.' : `${task} will be executed ${plural(execute, 'time')}.`}
             </strong>{' '}
             {execute > 0 && sumWords(plan)}
           </p>
         </>
       )}
       {cases.length > 0 && !changed && (
-        <p class="note">
-          Nothing that {task} is made from has changed since these runs: what differs will be the model’s whim.
-        </p>
+        <p class="note">{task} hasn’t changed since these runs: any difference will be model randomness.</p>
       )}
       {withheld.length > 0 && execute > 0 && (
         <p class="hint">
-          Not called, since they may change something: {withheld.join(', ')}. Recorded results are used where the same
-          is asked for.
+          Tools with effects are not called: {withheld.join(', ')}. If a call was recorded with the same arguments, its
+          result is used.
         </p>
       )}
       {passed.length > 0 && (
         <details class="foldable">
-          <summary>{plural(passed.length, 'run')} passed over</summary>
+          <summary>{plural(passed.length, 'run')} skipped</summary>
           <ul class="passed">
             {passed.map(({ runId, reason }) => (
               <li key={runId} class="soft">
@@ -190,9 +179,9 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
 }
 
 function sumWords({ estimate, execute }: BacktestPlan): string {
-  if (!estimate) return 'What that costs isn’t known: it was never completed, or began runs that are not counted.'
-  if (estimate.usage.calls === 0) return 'It made no model calls before.'
+  if (!estimate) return 'The cost is unknown: the task never completed, or started runs that are not counted.'
+  if (estimate.usage.calls === 0) return 'Made no model calls before.'
   const tokens = amount((estimate.usage.input + estimate.usage.output) * execute)
-  const cost = estimate.cost === undefined ? 'at a price that isn’t known' : dollars(estimate.cost * execute)
+  const cost = estimate.cost === undefined ? 'at an unknown price' : dollars(estimate.cost * execute)
   return `Expected: about ${tokens} tokens, ${cost}.`
 }

@@ -1,5 +1,4 @@
-// Other inputs and other outputs for a new run, in forms made from their schemas. Only what differs from the run's own
-// is given on.
+// Edits the inputs and outputs for a new run, in forms made from their schemas. Only changed values are sent.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -17,9 +16,9 @@ export interface RunEdits {
 interface EditsProps {
   readonly detail: RunDetail
   readonly edited: RunEdits
-  /** Whether outputs can be changed, too. */
+  /** Whether outputs can be edited, too. */
   readonly outputs: boolean
-  /** The task whose output is open for editing at first. */
+  /** The task whose output is open at first. */
   readonly first: string | undefined
   onChange(edited: RunEdits): void
 }
@@ -73,15 +72,15 @@ export function Edits({ detail, edited, outputs, first, onChange }: EditsProps):
         </div>
       )}
       <div class="field">
-        <label for="effects">Calls that were made once already</label>
+        <label for="effects">Recorded once calls</label>
         <select
           id="effects"
           value={edited.effects}
           onChange={(event) => onChange({ ...edited, effects: event.currentTarget.value as RunEdits['effects'] })}
         >
-          <option value="reuse">Use their recorded results</option>
-          <option value="ask">Ask a person before each is used again</option>
-          <option value="again">Make them again</option>
+          <option value="reuse">Reuse their results</option>
+          <option value="ask">Ask before each is reused</option>
+          <option value="again">Call again</option>
         </select>
       </div>
     </div>
@@ -112,16 +111,16 @@ function OutputEdit({
   readonly edited: Json | undefined
   onChange(value: Json | undefined): void
 }): JSX.Element {
-  const begin = outputValue(task)
+  const original = outputValue(task)
   const [shape] = useState<Shape>(() =>
-    task.schema === undefined && typeof begin === 'string'
+    task.schema === undefined && typeof original === 'string'
       ? { type: 'text', long: true }
-      : schemaShape(task.schema, begin),
+      : schemaShape(task.schema, original),
   )
-  return <ValueField shape={shape} label={`Output of ${task.name}`} value={edited ?? begin} onChange={onChange} />
+  return <ValueField shape={shape} label={`Output of ${task.name}`} value={edited ?? original} onChange={onChange} />
 }
 
-/** As it is stored: before the transforms of a schema. */
+/** The stored output, before the transforms of its schema. */
 function outputValue(task: TaskDetail): Json {
   return task.schema === undefined ? task.raw : (structureIn(task.raw) ?? task.raw)
 }

@@ -1,15 +1,10 @@
-// A plan: what will be done about each task, why, and what it may take.
+// A plan: what happens to each task, why, and the estimated cost.
 import type { JSX } from 'preact'
 import type { PlannedTask } from '../../../journal/entries.ts'
 import { describeTaskChanges, describeOrphan } from '../../../journal/describe.ts'
-import { amount, dollars } from '../../../text/words.ts'
+import { amount, dollars, plural } from '../../../text/words.ts'
 import type { PlanView } from '../../api/contract.ts'
 
-const words: { readonly [action in PlannedTask['action']]: string } = {
-  inherit: 'kept',
-  execute: 'executed',
-  edit: 'your value',
-}
 const tones: { readonly [action in PlannedTask['action']]: string } = {
   inherit: 'tone-quiet',
   execute: 'tone-busy',
@@ -23,7 +18,7 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
       <ol class="plan-tasks">
         {tasks.map((planned) => (
           <li key={planned.task}>
-            <span class={`status ${tones[planned.action]}`}>{words[planned.action]}</span>
+            <span class={`status ${tones[planned.action]}`}>{planned.action}</span>
             <strong class="clip">{planned.task}</strong>
             <span class="soft plan-why">
               {planned.reasons.join('; ')}
@@ -37,7 +32,9 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
       </ol>
       <p class="plan-sum">
         <strong>
-          {execute.length === 0 ? 'Nothing is executed.' : `${execute.length} of ${tasks.length} tasks executed.`}
+          {execute.length === 0
+            ? 'Nothing to execute.'
+            : `${execute.length} of ${plural(tasks.length, 'task')} will be executed.`}
         </strong>{' '}
         {execute.length > 0 && sumWords(estimate)}
       </p>
@@ -45,8 +42,8 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
       {orphaned.map((orphan) => (
         <p key={orphan.task} class="note">
           {plan.of === 'resume'
-            ? `The crew has no task for the work of ${orphan.task}. The run is resumed once you choose what becomes of it.`
-            : `The crew has no task for recorded work of ${describeOrphan(orphan)}. The new run does not use it.`}
+            ? `The crew has no task for the recorded work of ${orphan.task}. Decide what happens to it, then resume.`
+            : `The crew has no task for the recorded work of ${describeOrphan(orphan)}. The new run doesn’t use it.`}
         </p>
       ))}
       {warnings.map((warning) => (
@@ -60,13 +57,13 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
 
 function estimateWords({ estimate }: PlannedTask): string {
   if (!estimate) return 'unknown'
-  if (estimate.usage.calls === 0) return 'no calls before'
+  if (estimate.usage.calls === 0) return 'no model calls'
   return `~${amount(estimate.usage.input + estimate.usage.output)} tokens${estimate.cost === undefined ? '' : `, ${dollars(estimate.cost)}`}`
 }
 
 function sumWords({ usage, cost, unknown }: PlanView['estimate']): string {
-  if (!usage) return `What that costs isn’t known for ${unknown.join(', ')}.`
-  if (usage.calls === 0) return 'No model calls, as before.'
-  const money = cost === undefined ? 'at a price that isn’t known' : dollars(cost)
+  if (!usage) return `The cost of ${unknown.join(', ')} is unknown.`
+  if (usage.calls === 0) return 'No model calls expected.'
+  const money = cost === undefined ? 'at an unknown price' : dollars(cost)
   return `Expected: about ${amount(usage.input + usage.output)} tokens, ${money}.`
 }

@@ -1,71 +1,72 @@
-// Taking a run from where it stands: resume, replay from a task, fork with other inputs or outputs, refresh what is
-// stale. The plan is made anew with every change, and nothing is spent before somebody has seen it.
+// Resumes, replays, forks or refreshes a run. The plan follows every change of the form, and nothing is spent before
+// the user confirms it.
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { OrphanedTask } from '../../../journal/entries.ts'
 import type { ForkBody, PlanBody, RunDetail, StartedRun } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
+import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
 import { signature } from '../api/studio-session.ts'
-import { useTypedAnswer } from '../api/typed-answer.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { useFormResult } from '../api/resource.ts'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
-import { navigate, currentLocation, runPath } from '../routing/router.ts'
-import { decided, OrphanDecisions, type Decisions } from '../take/orphan-decisions.tsx'
+import { navigate, currentLocation, runPath } from '../routing/router.tsx'
+import { decisionFields, OrphanDecisions, type Decisions } from './orphan-decisions.tsx'
 import { PlanTable } from './plan-table.tsx'
 import { Edits, type RunEdits } from './edits.tsx'
 
 export type DialogAction = 'resume' | 'replay' | 'fork' | 'refresh'
 
 interface RunActionProps {
-  readonly take: DialogAction
+  readonly action: DialogAction
   readonly detail: RunDetail
   onClose(): void
   refresh(): void
 }
 
-const titles: { readonly [take in DialogAction]: string } = {
+const titles: { readonly [action in DialogAction]: string } = {
   resume: 'Resume this run',
   replay: 'Replay from a task',
   fork: 'Fork with changes',
-  refresh: 'Refresh what is stale',
+  refresh: 'Refresh stale tasks',
 }
-const means: { readonly [take in DialogAction]: string } = {
-  resume: 'The same run continues after its last recorded step.',
-  replay: 'A new run: what comes before the task is inherited, the task and all after it are executed.',
-  fork: 'A new run with your changes: only what depends on them is executed.',
-  refresh: 'A new run: only what today’s code would make from something else is executed.',
+const means: { readonly [action in DialogAction]: string } = {
+  resume: 'Continues this run after its last recorded step.',
+  replay: 'Starts a new run that inherits the outputs before a task, and executes that task and all after it.',
+  fork: 'Starts a new run with your changes, and executes only what depends on them.',
+  refresh: 'Starts a new run that executes only the tasks whose code or inputs have changed.',
 }
 
-export function RunActionDialog({ take, detail, onClose, refresh }: RunActionProps): JSX.Element {
+export function RunActionDialog({ action, detail, onClose, refresh }: RunActionProps): JSX.Element {
   const { query } = currentLocation.value
   const [from, setFrom] = useState(query.get('from') ?? detail.tasks.at(-1)?.name ?? '')
   const [edited, setEdited] = useState<RunEdits>({ inputs: {}, outputs: {}, effects: 'reuse' })
   const [decisions, setDecisions] = useState<Decisions>({})
-  const body = take === 'resume' ? resumeBody(decisions) : planBody(take, from, edited)
+  const body = action === 'resume' ? resumeBody(decisions) : planBody(action, from, edited)
   const {
     value: plan,
     problem,
     busy,
-  } = useTypedAnswer(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
+  } = useFormResult(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
     call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
   )
-  // those with a decision are no longer in the plan
+  // a plan leaves out the tasks that are decided
   const orphaned = useRef(new Map<string, OrphanedTask>())
   for (const orphan of [...detail.orphaned, ...(plan?.orphaned ?? [])]) orphaned.current.set(orphan.task, orphan)
-  const decides = take === 'resume' && orphaned.current.size > 0
+  const decides = action === 'resume' && orphaned.current.size > 0
   const [starting, setStarting] = useState(false)
   const [failure, setFailure] = useState('')
   const first = query.get('edit')
-  const nothing = take === 'fork' && Object.keys(edited.inputs).length === 0 && Object.keys(edited.outputs).length === 0
+  const nothing =
+    action === 'fork' && Object.keys(edited.inputs).length === 0 && Object.keys(edited.outputs).length === 0
 
   const start = async (): Promise<void> => {
     setStarting(true)
     setFailure('')
     try {
       const { runId } = await startAction(detail.runId, body)
-      notify(take === 'resume' ? 'The run continues.' : 'A new run has begun.')
+      notify(action === 'resume' ? 'Run resumed.' : 'New run started.')
       changes.value++
       if (runId !== detail.runId) return navigate(runPath(runId))
       onClose()
@@ -76,9 +77,9 @@ export function RunActionDialog({ take, detail, onClose, refresh }: RunActionPro
     }
   }
   return (
-    <Dialog title={titles[take]} onClose={onClose} wide>
-      <p class="soft">{means[take]}</p>
-      <div class={take === 'resume' && !decides ? 'take is-plain' : 'take'}>
+    <Dialog title={titles[action]} onClose={onClose} wide>
+      <p class="soft">{means[action]}</p>
+      <div class={action === 'resume' && !decides ? 'action-form is-plain' : 'action-form'}>
         {decides && (
           <OrphanDecisions
             detail={detail}
@@ -87,9 +88,9 @@ export function RunActionDialog({ take, detail, onClose, refresh }: RunActionPro
             onChange={setDecisions}
           />
         )}
-        {take !== 'resume' && (
+        {action !== 'resume' && (
           <div class="form">
-            {take === 'replay' && (
+            {action === 'replay' && (
               <div class="field">
                 <label for="replay-from">From task</label>
                 <select id="replay-from" value={from} onChange={(event) => setFrom(event.currentTarget.value)}>
@@ -105,7 +106,7 @@ export function RunActionDialog({ take, detail, onClose, refresh }: RunActionPro
               detail={detail}
               edited={edited}
               onChange={setEdited}
-              outputs={take === 'fork'}
+              outputs={action === 'fork'}
               first={first ?? undefined}
             />
           </div>
@@ -113,7 +114,7 @@ export function RunActionDialog({ take, detail, onClose, refresh }: RunActionPro
         <section class="plan" aria-label="Plan" aria-busy={busy}>
           <h3>What will happen</h3>
           {nothing ? (
-            <p class="soft">Change an input or an output, and the plan is shown here.</p>
+            <p class="soft">Change an input or an output to see the plan.</p>
           ) : problem === undefined ? (
             plan ? (
               <PlanTable plan={plan} />
@@ -127,15 +128,7 @@ export function RunActionDialog({ take, detail, onClose, refresh }: RunActionPro
           )}
         </section>
       </div>
-      {failure !== '' && (
-        <p class="problem" role="alert">
-          {failure}
-        </p>
-      )}
-      <div class="dialog-end">
-        <button type="button" onClick={onClose}>
-          Not now
-        </button>
+      <DialogEnd problem={failure} onClose={onClose}>
         <button
           type="button"
           class="primary"
@@ -145,13 +138,13 @@ export function RunActionDialog({ take, detail, onClose, refresh }: RunActionPro
             starting ||
             nothing ||
             problem !== undefined ||
-            (take === 'resume' && plan.orphaned.length > 0)
+            (action === 'resume' && plan.orphaned.length > 0)
           }
           onClick={() => void start()}
         >
-          {starting ? 'Starting …' : take === 'resume' ? 'Resume' : 'Start the new run'}
+          {starting ? 'Starting …' : action === 'resume' ? 'Resume' : 'Start new run'}
         </button>
-      </div>
+      </DialogEnd>
     </Dialog>
   )
 }
@@ -162,11 +155,11 @@ function signed(): { readonly by?: string } {
 }
 
 function resumeBody(decisions: Decisions): PlanBody {
-  return { of: 'resume', ...decided(decisions), ...signed() }
+  return { of: 'resume', ...decisionFields(decisions), ...signed() }
 }
 
 function planBody(
-  take: Exclude<DialogAction, 'resume'>,
+  action: Exclude<DialogAction, 'resume'>,
   task: string,
   { inputs, outputs, effects }: RunEdits,
 ): PlanBody {
@@ -174,7 +167,7 @@ function planBody(
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...(effects === 'reuse' ? {} : { effects }),
   }
-  switch (take) {
+  switch (action) {
     case 'replay':
       return { of: 'replay', task, ...changed }
     case 'fork': {

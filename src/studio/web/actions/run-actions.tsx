@@ -1,16 +1,16 @@
-// What can be done with a run from its page: only what the server would take is offered.
+// The buttons on a run's page for the actions that the server would accept.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { RunAction, RunDetail } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
+import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
 import { signature } from '../api/studio-session.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
-import { navigate, currentLocation, withQuery } from '../routing/router.ts'
+import { navigate, currentLocation, withQuery } from '../routing/router.tsx'
 import type { LiveRun } from '../run/live-run.ts'
 import { RunActionDialog, type DialogAction } from './run-action-dialog.tsx'
 
@@ -19,11 +19,11 @@ const runActions: readonly DialogAction[] = ['resume', 'replay', 'fork', 'refres
 export function RunActions({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
   const { can, runId } = detail
   const [cancelling, setCancelling] = useState(false)
-  const named = currentLocation.value.query.get('take')
-  const take = runActions.find((each) => each === named && can.includes(each))
-  const open = (what: DialogAction): void => navigate(withQuery({ take: what }))
+  const named = currentLocation.value.query.get('action')
+  const action = runActions.find((each) => each === named && can.includes(each))
+  const open = (what: DialogAction): void => navigate(withQuery({ action: what }))
   const close = (): void =>
-    navigate(withQuery({ take: undefined, from: undefined, edit: undefined }), { replace: true })
+    navigate(withQuery({ action: undefined, from: undefined, edit: undefined }), { replace: true })
 
   const requeue = async (): Promise<void> => {
     const by = signature.peek()
@@ -32,48 +32,48 @@ export function RunActions({ run, detail }: { readonly run: LiveRun; readonly de
         params: { run: runId },
         body: { how: 'queue', ...(by === '' ? {} : { by }) },
       })
-      notify('A worker continues the run.')
+      notify('Run queued for a worker.')
       changes.value++
     } catch (error) {
       notify(errorText(error), { bad: true })
     }
   }
-  const acts = [
-    { act: 'resume', keys: 'r', words: 'Resume', icon: 'play', run: () => open('resume') },
-    { act: 'requeue', keys: 'r', words: 'Resume by a worker', icon: 'play', run: () => void requeue() },
-    { act: 'replay', keys: 'p', words: 'Replay', icon: 'repeat', run: () => open('replay') },
-    { act: 'fork', keys: 'f', words: 'Fork', icon: 'fork', run: () => open('fork') },
-    { act: 'refresh', keys: 'u', words: 'Refresh', icon: 'check', run: () => open('refresh') },
-    { act: 'cancel', keys: 'X', words: 'Cancel', icon: 'stop', run: () => setCancelling(true) },
+  const actions = [
+    { name: 'resume', keys: 'r', words: 'Resume', icon: 'play', run: () => open('resume') },
+    { name: 'requeue', keys: 'r', words: 'Requeue', icon: 'play', run: () => void requeue() },
+    { name: 'replay', keys: 'p', words: 'Replay', icon: 'repeat', run: () => open('replay') },
+    { name: 'fork', keys: 'f', words: 'Fork', icon: 'fork', run: () => open('fork') },
+    { name: 'refresh', keys: 'u', words: 'Refresh', icon: 'check', run: () => open('refresh') },
+    { name: 'cancel', keys: 'X', words: 'Cancel', icon: 'stop', run: () => setCancelling(true) },
   ] as const
-  const offered = acts.filter(
-    ({ act }) =>
-      can.includes(act) &&
-      !(act === 'requeue' && can.includes('resume')) &&
-      !(act === 'refresh' && detail.stale.length === 0),
+  const offered = actions.filter(
+    ({ name }) =>
+      can.includes(name) &&
+      !(name === 'requeue' && can.includes('resume')) &&
+      !(name === 'refresh' && detail.stale.length === 0),
   )
   useShortcuts(
-    'What to do with it',
-    offered.map(({ keys, words, run: act }) => ({ keys, does: words, run: act })),
+    'Actions',
+    offered.map(({ keys, words, run: start }) => ({ keys, does: words, run: start })),
   )
   return (
     <div class="acts">
-      {offered.map(({ act, words, icon, run: start, keys }) => (
-        <button key={act} type="button" class={buttonClass(act, detail)} title={`${words} (${keys})`} onClick={start}>
+      {offered.map(({ name, words, icon, run: start, keys }) => (
+        <button key={name} type="button" class={buttonClass(name, detail)} title={`${words} (${keys})`} onClick={start}>
           <Icon name={icon} size={15} />
           {words}
         </button>
       ))}
-      {take && <RunActionDialog key={take} take={take} detail={detail} onClose={close} refresh={run.refresh} />}
+      {action && <RunActionDialog key={action} action={action} detail={detail} onClose={close} refresh={run.refresh} />}
       {cancelling && <CancelDialog detail={detail} onClose={() => setCancelling(false)} />}
     </div>
   )
 }
 
-/** A run that waits is helped by an answer, not by a resume. */
-function buttonClass(act: RunAction, { status }: RunDetail): string {
-  if (act === 'cancel') return 'danger'
-  return (act === 'resume' || act === 'requeue') && status !== 'waiting' ? 'primary' : ''
+/** A waiting run needs an answer first, so its resume isn't the primary action. */
+function buttonClass(action: RunAction, { status }: RunDetail): string {
+  if (action === 'cancel') return 'danger'
+  return (action === 'resume' || action === 'requeue') && status !== 'waiting' ? 'primary' : ''
 }
 
 function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose(): void }): JSX.Element {
@@ -83,7 +83,7 @@ function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose
     const by = signature.peek()
     try {
       await call('POST /runs/{run}/cancel', { params: { run: runId }, body: by === '' ? {} : { by } })
-      notify('The run is cancelled.')
+      notify('Run cancelled.')
       changes.value++
       onClose()
     } catch (error) {
@@ -92,16 +92,14 @@ function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose
   }
   return (
     <Dialog title="Cancel this run?" onClose={onClose}>
-      <p>It ends for good, wherever it is executed. What it has done stays, and a fork can still be made from it.</p>
-      {problem !== '' && <p class="problem">{problem}</p>}
-      <div class="dialog-end">
-        <button type="button" onClick={onClose}>
-          Leave it
-        </button>
+      <p>
+        The run ends for good, wherever it is executed. Its finished work stays, and it can still be replayed or forked.
+      </p>
+      <DialogEnd problem={problem} close="Keep the run" onClose={onClose}>
         <button type="button" class="danger" onClick={() => void cancel()}>
           Cancel the run
         </button>
-      </div>
+      </DialogEnd>
     </Dialog>
   )
 }

@@ -1,5 +1,5 @@
-// Calls of the studio's API, typed by its contract. A response that isn't a success is thrown as an `ApiError`, with
-// the server's own words; a server that can't be reached is one with the code `UNREACHABLE`.
+// Calls the studio's API, typed by its contract. Error responses are thrown as `ApiError` with the server's message; an
+// unreachable server has the code `UNREACHABLE`.
 import type { Endpoint, Endpoints, Problem } from '../../api/contract.ts'
 
 export class ApiError extends Error {
@@ -15,12 +15,12 @@ export class ApiError extends Error {
 
 let locked = (): void => {}
 
-/** What is done when the server wants a token that this browser does not have, or has no more. */
-export function onLocked(act: () => void): void {
-  locked = act
+/** Sets the function to call when the server requires a token that this browser doesn't have. */
+export function onLocked(callback: () => void): void {
+  locked = callback
 }
 
-/** To be called with every response: 401 of whatever path but that of the token itself. */
+/** Call it with every response except those to a new token. */
 export function checkLocked({ status }: Response): void {
   if (status === 401) locked()
 }
@@ -30,12 +30,12 @@ type Part<E extends Endpoint, K extends string> = Endpoints[E] extends { readonl
   : undefined
 
 interface Call<E extends Endpoint> {
-  /** What stands in braces in the path. */
+  /** Parameters of the path. */
   readonly params?: { readonly [name: string]: string }
   readonly query?: Part<E, 'query'>
   readonly body?: Part<E, 'body'>
   readonly signal?: AbortSignal
-  /** The request outlives the page; it may have at most 64 KiB. */
+  /** The request outlives the page. Limited to 64 KiB. */
   readonly keepalive?: boolean
 }
 
@@ -60,7 +60,7 @@ export async function reach(url: URL, request: RequestInit): Promise<Response> {
     return await fetch(url, request)
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    const message = 'the studio’s server can’t be reached; see whether it is still running'
+    const message = 'can’t reach the studio’s server; check that it is still running'
     throw new ApiError(0, { code: 'UNREACHABLE', message })
   }
 }
@@ -81,7 +81,7 @@ async function readProblem(response: Response): Promise<Pick<Problem, 'code' | '
     const { code, message } = (await response.json()) as Partial<Problem>
     if (typeof code === 'string' && typeof message === 'string') return { code, message }
   } catch {
-    // a proxy in between may answer with anything
+    // a proxy may respond with anything
   }
-  return { code: 'UNEXPECTED', message: `the server answered with ${response.status} ${response.statusText}` }
+  return { code: 'UNEXPECTED', message: `the server responded with ${response.status} ${response.statusText}` }
 }

@@ -1,6 +1,7 @@
-// Server-sent events, read by `fetch`: unlike the browser's EventSource it gives every event whatever its name, and
-// says why a connection is over. When it breaks, it comes back with the last id it saw, so that nothing is missed.
+// Server-sent events over `fetch`, which unlike EventSource reports events of any name and the status of a refusal.
+// After a disconnect it reconnects with the last event id, so no event is lost.
 import { apiUrl, ApiError, checkLocked } from './client.ts'
+import { signal } from '@preact/signals'
 
 export interface ServerEvent {
   readonly id: string | undefined
@@ -11,51 +12,52 @@ export interface ServerEvent {
 interface Subscription {
   readonly path: string
   readonly params?: { readonly [name: string]: string }
-  /** The last event that is known. */
+  /** The last known event. */
   readonly after?: number
-  /** `stop`: this was the last one, and there is nothing to come back for. */
-  hear(event: ServerEvent): 'stop' | void
-  /** Whether there is a connection now. */
-  connected?(is: boolean): void
-  /** It won't come back: the run is gone, or one may not look. */
-  refused?(error: ApiError): void
+  /** Return `stop` for the last event, to not reconnect. */
+  onEvent(event: ServerEvent): 'stop' | void
+  onConnection?(isOpen: boolean): void
+  /** The server refused the stream; there is no reconnect. */
+  onRefused?(error: ApiError): void
 }
 
 const longestPauseMs = 10_000
 
-/** Until the function that it returns is called. */
-export function listen(listening: Subscription): () => void {
+/** Listens until the returned function is called. */
+export function listen(subscription: Subscription): () => void {
   const stop = new AbortController()
-  void follow(listening, stop.signal)
+  void follow(subscription, stop.signal)
   return () => stop.abort()
 }
 
-async function follow(listening: Subscription, signal: AbortSignal): Promise<void> {
-  const { path, params = {}, after, hear, connected, refused } = listening
+async function follow(subscription: Subscription, abort: AbortSignal): Promise<void> {
+  const { path, params = {}, after, onEvent, onConnection, onRefused } = subscription
   let last = after === undefined ? undefined : String(after)
   let pause = 500
-  while (!signal.aborted) {
+  while (!abort.aborted) {
     try {
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
-      const response = await fetch(apiUrl(path, { params }), { headers, signal })
+      const response = await fetch(apiUrl(path, { params }), { headers, signal: abort })
       if (response.status === 204) return
       checkLocked(response)
       if (response.status >= 400 && response.status < 500) {
-        refused?.(new ApiError(response.status, { code: 'REFUSED', message: `it was refused (${response.status})` }))
+        onRefused?.(
+          new ApiError(response.status, { code: 'REFUSED', message: `the server refused (${response.status})` }),
+        )
         return
       }
       if (!response.ok || !response.body) throw new Error(response.statusText)
-      connected?.(true)
+      onConnection?.(true)
       pause = 500
       for await (const event of eventsIn(response.body)) {
         last = event.id ?? last
-        if (signal.aborted || hear(event) === 'stop') return
+        if (abort.aborted || onEvent(event) === 'stop') return
       }
     } catch {
-      if (signal.aborted) return
+      if (abort.aborted) return
     }
-    connected?.(false)
-    await waitFor(pause, signal)
+    onConnection?.(false)
+    await waitFor(pause, abort)
     pause = Math.min(longestPauseMs, pause * 2)
   }
 }
@@ -77,7 +79,7 @@ async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Serve
       }
     }
   } finally {
-    // or the connection stays open after nobody listens any more
+    // otherwise the connection stays open
     await reader.cancel().catch(() => {})
   }
 }
@@ -94,8 +96,8 @@ export function readFrame(frame: string): ServerEvent | undefined {
   return data.length === 0 ? undefined : { id, name, data: data.join('\n') }
 }
 
-/** A page that comes back to the front tries at once. */
-function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+/** Retries at once when the page becomes visible or the browser goes online. */
+function waitFor(ms: number, abort: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer)
@@ -106,6 +108,29 @@ function waitFor(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(done, ms)
     addEventListener('online', done)
     document.addEventListener('visibilitychange', done)
-    signal.addEventListener('abort', done, { once: true })
+    abort.addEventListener('abort', done, { once: true })
   })
+}
+
+/** Moves when runs may have changed: resources on the page reload. */
+export const changes = signal(0)
+
+/** Whether the server can be reached. Undefined until known. */
+export const connected = signal<boolean | undefined>(undefined)
+
+/** Follows the changes until the returned function is called. */
+export function followChanges(): () => void {
+  const stop = listen({
+    path: '/changes',
+    onEvent: ({ name }) => {
+      if (name === 'change') changes.value++
+    },
+    onConnection: (isOpen) => {
+      connected.value = isOpen
+    },
+  })
+  return () => {
+    stop()
+    connected.value = undefined
+  }
 }

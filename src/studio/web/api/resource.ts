@@ -1,8 +1,7 @@
-// Something that is read from the server and shown: what there is, what went wrong, and how to read it again. While it
-// is read again, what was there stays.
+// Data loaded from the server: the value, the error, and a way to reload. The old value stays while reloading.
 import { useSignalEffect } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { changes } from './changes.ts'
+import { changes } from './listen.ts'
 
 export interface Resource<T> {
   readonly value: T | undefined
@@ -10,10 +9,10 @@ export interface Resource<T> {
   again(): void
 }
 
-/** Reads at least this far apart while things keep changing. */
+/** Minimum time between reloads while runs keep changing. */
 const apartMs = 400
 
-/** `key` says what is read: another key forgets what was there. `live`: again with every change in the store. */
+/** A new `key` drops the old value. `live`: reloads with every change in the store. */
 export function useResource<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
@@ -35,14 +34,14 @@ export function useResource<T>(
     state.under = under
     state.readAt = performance.now()
     state.due = false
-    const asked = state.key
+    const loading = state.key
     const settle = (problem: unknown, read?: T): void => {
       if (under.signal.aborted) return
       state.under = undefined
       set((before) => {
-        // what was read before is better than nothing
-        const kept = before.of === asked ? before.value : undefined
-        return { of: asked, value: problem === undefined ? read : kept, error: problem }
+        // an old value is better than none
+        const kept = before.of === loading ? before.value : undefined
+        return { of: loading, value: problem === undefined ? read : kept, error: problem }
       })
       if (state.due) setTimeout(() => state.due && again(), apartMs)
     }
@@ -59,7 +58,7 @@ export function useResource<T>(
     const current = changes.value
     if (!live || current === seen.current) return
     seen.current = current
-    // a slow read is not begun anew, or it would never end while things change
+    // a slow read isn't restarted: with frequent changes it would never end
     newest.current.due = true
     if (newest.current.under) return
     const wait = Math.max(0, apartMs - (performance.now() - newest.current.readAt))
@@ -68,4 +67,45 @@ export function useResource<T>(
   })
 
   return of === key ? { value, error, again } : { value: undefined, error: undefined, again }
+}
+
+const pauseMs = 350
+
+export interface FormResult<T> {
+  readonly value: T | undefined
+  readonly problem: unknown
+  /** Whether the result is out of date. */
+  readonly busy: boolean
+}
+
+/** What the server returns for a form: asked at once, then shortly after each change, which is a new `key`. */
+export function useFormResult<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): FormResult<T> {
+  const [state, setState] = useState<{ of: string | undefined; value: T | undefined; problem: unknown }>({
+    of: undefined,
+    value: undefined,
+    problem: undefined,
+  })
+  const started = useRef(false)
+  const newest = useRef(ask)
+  newest.current = ask
+  useEffect(() => {
+    const stop = new AbortController()
+    const timer = setTimeout(
+      () => {
+        started.current = true
+        newest.current(stop.signal).then(
+          (value) => setState({ of: key, value, problem: undefined }),
+          (problem: unknown) => {
+            if (!stop.signal.aborted) setState({ of: key, value: undefined, problem })
+          },
+        )
+      },
+      started.current ? pauseMs : 0,
+    )
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [key])
+  return { value: state.value, problem: state.problem, busy: state.of !== key }
 }

@@ -1,13 +1,13 @@
-// Who looks, and what this studio lets them do.
+// The session: the studio, and the role and name of the user.
 import { signal } from '@preact/signals'
 import type { Studio } from '../../api/contract.ts'
 import { ApiError, call, onLocked } from './client.ts'
 
-/** undefined until it is known; `locked` when a token is needed first. */
+/** Undefined until loaded; `locked` if the studio needs a token. */
 export const session = signal<Studio | 'locked' | undefined>(undefined)
 export const sessionError = signal<unknown>(undefined)
 
-/** A token was good until now: the studio was started again with others, or somebody logged out in another tab. */
+/** The token was valid until now: the studio restarted with other tokens, or the user logged out in another tab. */
 export const lockedOut = signal(false)
 
 onLocked(() => {
@@ -18,7 +18,7 @@ onLocked(() => {
 
 const nameKey = 'reprise.by'
 
-/** The name that answers are signed with. */
+/** The name recorded with answers and actions. */
 export const signature = signal('')
 
 export function mayAnswer(): boolean {
@@ -60,7 +60,7 @@ export function sign(name: string): void {
   try {
     localStorage.setItem(nameKey, name)
   } catch {
-    // it is asked for again next time
+    // without storage, the name lasts until the page is closed
   }
 }
 

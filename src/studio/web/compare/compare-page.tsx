@@ -1,13 +1,12 @@
-// Two runs side by side, or a backtest as a table; without either, what can be compared.
+// Compares two runs, or shows a backtest. Without either, lists the backtests.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { navigate, currentLocation } from '../routing/router.ts'
-import { BacktestTable } from './backtest-table.tsx'
+import { Link, navigate, currentLocation } from '../routing/router.tsx'
+import { BacktestTable } from './backtest.tsx'
 import { DiffView } from './diff-view.tsx'
 import '../styles/compare.css'
 
@@ -38,7 +37,7 @@ function Chooser({ a, b }: { readonly a: string; readonly b: string }): JSX.Elem
       }}
     >
       <div class="field">
-        <label for="run-a">One run</label>
+        <label for="run-a">Run A</label>
         <input
           id="run-a"
           type="text"
@@ -48,7 +47,7 @@ function Chooser({ a, b }: { readonly a: string; readonly b: string }): JSX.Elem
         />
       </div>
       <div class="field">
-        <label for="run-b">Another one</label>
+        <label for="run-b">Run B</label>
         <input
           id="run-b"
           type="text"
@@ -68,7 +67,7 @@ function Diff({ a, b }: { readonly a: string; readonly b: string }): JSX.Element
   const { value, error, again } = useResource(`diff ${a} ${b}`, (signal) =>
     call('GET /diff', { query: { a, b }, signal }),
   )
-  if (!value) return error === undefined ? <Loading what="what differs" /> : <Failed error={error} again={again} />
+  if (!value) return error === undefined ? <Loading what="the differences" /> : <Failed error={error} again={again} />
   return <DiffView diff={value} />
 }
 
@@ -78,8 +77,8 @@ function Backtests(): JSX.Element {
   if (value.backtests.length === 0)
     return (
       <Empty title="Choose two runs">
-        Mark two in <Link to="/runs">the list</Link> with the boxes or <kbd>x</kbd>, or come from a run’s lineage.
-        Backtests are listed here, too: start one from a task of a crew, or with <code>reprise backtest</code>.
+        Select two in <Link to="/runs">Runs</Link> with the checkboxes or <kbd>x</kbd>, or start from the lineage of a
+        run. Backtests are listed here, too. Start one from a task of a crew, or with <code>reprise backtest</code>.
       </Empty>
     )
   return (

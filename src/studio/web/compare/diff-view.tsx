@@ -1,16 +1,13 @@
-// What differs between two runs: their numbers, inputs, and task by task what was sent, done and given.
-import type { ComponentChildren, JSX } from 'preact'
+// The differences between two runs: their numbers, their inputs, and the prompts, steps and outputs of each task.
+import type { JSX } from 'preact'
 import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
 import type { TaskDiff } from '../../../runs/diff/task-diff.ts'
 import { amount, dollars, preciseDuration, plural } from '../../../text/words.ts'
+import { Fact } from '../parts/fact.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/short-id.ts'
-import { JsonChanges } from './json-changes.tsx'
-import { PromptChanges, StepChanges } from './task-changes.tsx'
-import { TextChanges } from './text-changes.tsx'
+import { Link, runPath, shortId } from '../routing/router.tsx'
+import { JsonChanges, PromptChanges, StepChanges, TextChanges } from './changes.tsx'
 
 type Diff = Omit<RunDiff, 'toString'>
 
@@ -25,8 +22,8 @@ export function DiffView({ diff }: { readonly diff: Diff }): JSX.Element {
       </div>
       <p class="diff-sum">
         {same
-          ? 'Nothing differs that counts: the same tasks with the same prompts, steps and outputs.'
-          : `${differing.length} of ${plural(tasks.length, 'task')} ${differing.length === 1 ? 'differs' : 'differ'}${diff.first === undefined ? '' : `; the first is ${diff.first}`}.`}
+          ? 'No relevant differences: the tasks have the same prompts, steps and outputs.'
+          : `${differing.length} of ${plural(tasks.length, 'task')} ${differing.length === 1 ? 'differs' : 'differ'}${diff.first === undefined ? '' : `, starting with ${diff.first}`}.`}
       </p>
       {inputs.length > 0 && (
         <section class="panel diff-part">
@@ -36,7 +33,7 @@ export function DiffView({ diff }: { readonly diff: Diff }): JSX.Element {
       )}
       {order && (
         <section class="panel diff-part">
-          <h2>Order of the tasks</h2>
+          <h2>Task order</h2>
           <p>A: {order.a.join(', ')}</p>
           <p>B: {order.b.join(', ')}</p>
         </section>
@@ -72,15 +69,6 @@ function Side({ side, name }: { readonly side: RunSide; readonly name: string })
   )
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="number">{children}</dd>
-    </div>
-  )
-}
-
 function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; readonly b: RunSide }): JSX.Element {
   const { name, differences, output, fields } = task
   const differs = differences.length > 0
@@ -95,7 +83,7 @@ function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; re
             </span>
           ))
         ) : (
-          <span class="faint">the same</span>
+          <span class="faint">same</span>
         )}
         <span class="faint diff-links">
           {describeSide(task.a)} → {describeSide(task.b)}
@@ -121,15 +109,15 @@ function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; re
       <PromptChanges prompt={task.prompt} />
       <StepChanges steps={task.steps} />
       <p class="diff-open">
-        {task.a && <Link to={runPath(a.id, name)}>open in A</Link>}{' '}
-        {task.b && <Link to={runPath(b.id, name)}>open in B</Link>}
+        {task.a && <Link to={runPath(a.id, name)}>Open in A</Link>}{' '}
+        {task.b && <Link to={runPath(b.id, name)}>Open in B</Link>}
       </p>
     </details>
   )
 }
 
 function describeSide(side: TaskDiff['a']): string {
-  if (!side) return 'not there'
+  if (!side) return 'no such task'
   const words = side.source ?? side.status
   return side.usage.calls > 0 && side.source !== 'inherited'
     ? `${words}, ${amount(side.usage.input + side.usage.output)} tokens`

@@ -1,4 +1,4 @@
-// One crew: its graph, its prompts as they are declared, and a form to start a run.
+// A crew: its graph, its prompts as declared, and a form to start a run.
 import type { JSX } from 'preact'
 import type { CrewTask, CrewView } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
@@ -8,8 +8,7 @@ import { Graph } from '../parts/graph.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
-import { Link } from '../routing/link.tsx'
-import { navigate, currentLocation, withQuery } from '../routing/router.ts'
+import { Link, navigate, currentLocation, withQuery } from '../routing/router.tsx'
 import { BacktestDialog } from '../actions/backtest-dialog.tsx'
 import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import { StartForm } from './start-form.tsx'
@@ -37,7 +36,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
   const byName = new Map(crew.tasks.map((each) => [each.name, each]))
   return (
     <div class="page crew">
-      <nav class="crumbs" aria-label="Where this is">
+      <nav class="crumbs" aria-label="Breadcrumb">
         <Link to="/crews">Crews</Link>
       </nav>
       <div class="page-head">
@@ -64,7 +63,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
               <strong class="clip">{name}</strong>
               <span class="graph-line faint">
                 <span class="clip">
-                  {own?.type === 'agent' ? own.agent : own?.type === 'crew' ? `crew ${own.crew}` : 'function'}
+                  {own?.type === 'agent' ? own.agent : own?.type === 'crew' ? `nested crew ${own.crew}` : 'function'}
                 </span>
               </span>
             </>
@@ -102,7 +101,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
                 ))}
               </p>
               <p class="hint">
-                It runs as a task there. To start it by itself, start the studio with a module that exports it.
+                Runs as a task there. To start it on its own, start the studio with a module that exports it.
               </p>
             </section>
           ) : (
@@ -123,10 +122,10 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
 function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: CrewView }): JSX.Element {
   const agent = crew.agents.find(({ role }) => role === task.agent)
   const marks = [
-    task.humanInput && 'a person reviews its result',
-    task.conditional && 'may be skipped',
-    task.async && 'runs beside those after it',
-    task.type === 'function' && 'a function',
+    task.humanInput && 'reviewed by a person',
+    task.conditional && 'conditional',
+    task.async && 'async',
+    task.type === 'function' && 'function',
   ].filter((mark) => typeof mark === 'string')
   return (
     <section class="panel crew-part">
@@ -136,7 +135,7 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
           <button
             type="button"
             class="small"
-            title="Try it as it is now on what it was given in earlier runs"
+            title="Execute the current code on the inputs of earlier runs"
             onClick={() => navigate(withQuery({ backtest: task.name }))}
           >
             Backtest
@@ -148,7 +147,7 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
       {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
       {task.context.length > 0 && (
         <p class="soft">
-          Given the outputs of{' '}
+          Receives the outputs of{' '}
           {task.context.map((from, index) => (
             <span key={from}>
               {index > 0 && ', '}
@@ -161,7 +160,7 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
       )}
       {task.crew !== undefined && (
         <p>
-          A nested crew: <Link to={`/crews/${encodeURIComponent(task.crew)}`}>{task.crew}</Link>
+          Nested crew: <Link to={`/crews/${encodeURIComponent(task.crew)}`}>{task.crew}</Link>
         </p>
       )}
       {agent && (
@@ -180,7 +179,9 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
               <li key={tool.name}>
                 <code>{tool.name}</code> <span class="status tone-quiet">{tool.effect}</span>{' '}
                 {tool.approval !== undefined && (
-                  <span class="status tone-asks">{tool.approval === 'always' ? 'asks first' : 'may ask first'}</span>
+                  <span class="status tone-asks">
+                    {tool.approval === 'always' ? 'needs approval' : 'may need approval'}
+                  </span>
                 )}
                 <p class="soft">{tool.description}</p>
               </li>
@@ -200,7 +201,7 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
       )}
       {task.schema !== undefined && (
         <details class="foldable">
-          <summary>Schema of its output</summary>
+          <summary>Output schema</summary>
           <JsonTree value={task.schema} />
         </details>
       )}

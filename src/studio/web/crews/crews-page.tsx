@@ -1,13 +1,11 @@
-// The crews whose code is at hand, and what waits and works in the store at a glance.
+// The loaded crews, their schedules, and the queue and workers of the store.
 import type { JSX } from 'preact'
 import type { CrewView, QueueView } from '../../api/contract.ts'
 import { plural } from '../../../text/words.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/short-id.ts'
+import { Link, runPath, shortId } from '../routing/router.tsx'
 import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import '../styles/crews.css'
 
@@ -50,9 +48,9 @@ export function CrewsPage(): JSX.Element {
 function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Element {
   if (crews.length === 0)
     return (
-      <Empty title="No crew’s code is at hand">
-        Runs can be seen, answered and cancelled, and workers continue them. To start, replay and fork from here, start
-        the studio with the modules of the crews: <code>reprise studio crew.ts</code>
+      <Empty title="No crews loaded">
+        You can view, answer and cancel runs, and workers continue them. To start, replay and fork runs, start the
+        studio with the modules of your crews: <code>reprise studio crew.ts</code>
       </Empty>
     )
   return (
@@ -80,7 +78,7 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
   return (
     <div class="queue">
       {crews.length === 0 ? (
-        <p class="soft">Nothing waits, and nothing is under way.</p>
+        <p class="soft">No runs are queued, running, waiting or failed.</p>
       ) : (
         <div class="table-scroll" tabIndex={0} role="group" aria-label="Queue by crew">
           <table class="wide-table">
@@ -116,10 +114,12 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
           </table>
         </div>
       )}
-      {cut && <p class="hint">There are more runs than were counted.</p>}
-      <h3>Processes that execute runs now</h3>
+      {cut && <p class="hint">Counts only the latest 5,000 runs.</p>}
+      <h3>Active processes</h3>
       {workers.length === 0 ? (
-        <p class="soft">None. A worker is started by reprise worker; one that has nothing to do isn’t seen here.</p>
+        <p class="soft">
+          No process is executing a run. Idle workers aren’t shown. To start a worker: <code>reprise worker</code>
+        </p>
       ) : (
         <ul class="workers">
           {workers.map((worker) => (

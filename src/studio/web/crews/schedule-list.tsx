@@ -1,4 +1,4 @@
-// Schedules with their next runs, and whether a worker has put those into the queue.
+// Schedules with their next runs, and whether a worker has queued those.
 import type { JSX } from 'preact'
 import { longTime } from '../../../text/words.ts'
 import type { ScheduleView } from '../../api/contract.ts'
@@ -6,8 +6,7 @@ import { call } from '../api/client.ts'
 import { useResource, type Resource } from '../api/resource.ts'
 import { Failed, Loading } from '../parts/states.tsx'
 import { now } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
+import { Link, runPath } from '../routing/router.tsx'
 
 export function useSchedules(crew?: string): Resource<readonly ScheduleView[]> {
   return useResource(`schedules ${crew ?? ''}`, async (signal) => {
@@ -18,7 +17,7 @@ export function useSchedules(crew?: string): Resource<readonly ScheduleView[]> {
 
 interface ListProps {
   readonly resource: Resource<readonly ScheduleView[]>
-  /** Of several crews: which one is named. */
+  /** Whether to show the crew of each schedule. */
   readonly crews?: boolean
 }
 
@@ -28,7 +27,7 @@ export function ScheduleList({ resource, crews = false }: ListProps): JSX.Elemen
   if (value.length === 0)
     return (
       <p class="soft">
-        None. Schedules are declared in the code of a crew: <code>crew.schedule({'{ cron, inputs }'})</code>
+        None. Declare schedules in code: <code>crew.schedule({'{ cron, inputs }'})</code>
       </p>
     )
   return (
@@ -52,15 +51,14 @@ export function ScheduleList({ resource, crews = false }: ListProps): JSX.Elemen
 
 function Next({ schedule }: { readonly schedule: ScheduleView }): JSX.Element {
   const { crew, next, timezone, runId, queued } = schedule
-  if (next === undefined || runId === undefined) return <p class="faint">It has no time any more.</p>
+  if (next === undefined || runId === undefined) return <p class="faint">No more runs.</p>
   const time = <ScheduleTime at={next} timezone={timezone} />
   return (
     <>
       <p>{queued ? <Link to={runPath(runId)}>{time}</Link> : time}</p>
       {!queued && (
         <p class="note">
-          Its next run isn’t in the queue: nobody keeps this schedule before a worker serves {crew}. Start one:{' '}
-          <code>reprise worker</code>
+          The next run isn’t queued, because no worker serves {crew}. Start one: <code>reprise worker</code>
         </p>
       )}
     </>
@@ -69,7 +67,7 @@ function Next({ schedule }: { readonly schedule: ScheduleView }): JSX.Element {
 
 function ScheduleTime({ at, timezone }: { readonly at: string; readonly timezone: string }): JSX.Element {
   return (
-    <time dateTime={at} title={`${longTime(at)} here`}>
+    <time dateTime={at} title={`${longTime(at)} local time`}>
       {zoned(at, timezone)} <span class="faint">{untilWords(Date.parse(at) - now.value)}</span>
     </time>
   )
@@ -82,7 +80,7 @@ function zoned(at: string, timeZone: string): string {
   try {
     return new Intl.DateTimeFormat('en-GB', { ...shown, ...clock, timeZone }).format(new Date(at))
   } catch {
-    // a name that the server knows and this browser doesn't
+    // the browser doesn't know the time zone
     return longTime(at)
   }
 }

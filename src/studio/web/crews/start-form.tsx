@@ -1,4 +1,4 @@
-// Starts a run of a crew, here or by a worker, now or later. The plan is shown first, where somebody asks for it.
+// Starts a run of a crew, here or by a worker, now or later, with an optional plan first.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -7,7 +7,7 @@ import { call } from '../api/client.ts'
 import { schemaFields, type Field } from '../form/schema-shape.ts'
 import { ValueField } from '../form/value-field.tsx'
 import { errorText } from '../parts/states.tsx'
-import { navigate, runPath } from '../routing/router.ts'
+import { navigate, runPath } from '../routing/router.tsx'
 import { PlanTable } from '../actions/plan-table.tsx'
 
 export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
@@ -69,18 +69,18 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
           }}
         />
       ))}
-      {crew.inputs.length === 0 && <p class="soft">It takes no inputs.</p>}
+      {crew.inputs.length === 0 && <p class="soft">This crew takes no inputs.</p>}
       <div class="field">
-        <label for="how">Executed</label>
+        <label for="how">Execute</label>
         <select id="how" value={how} onChange={(event) => setHow(event.currentTarget.value as typeof how)}>
-          <option value="here">here, at once</option>
+          <option value="here">here, now</option>
           <option value="queue">by a worker</option>
         </select>
       </div>
       <ValueField
         shape={{ type: 'text', long: false }}
-        label="Id"
-        description="Left out, one is made. The same id again means the same run."
+        label="Run id"
+        description="Generated if empty. An existing id continues that run."
         value={id}
         onChange={(value) => setId(typeof value === 'string' ? value : '')}
       />
@@ -112,14 +112,14 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
           Start
         </button>
         <button type="button" disabled={busy} onClick={() => void preview()}>
-          Show the plan
+          Show plan
         </button>
       </div>
     </form>
   )
 }
 
-/** By the schema of the crew's inputs; the placeholders of its texts are texts. */
+/** Fields by the crew's input schema. Placeholders without a schema are text fields. */
 function inputFields({ inputs, inputSchema }: CrewView): Field[] {
   const declared = schemaFields(inputSchema)
   const shape = { type: 'text', long: true } as const

@@ -1,5 +1,5 @@
-// From a JSON Schema to the fields of a form. What has no field of its own (lists, unions, anything unknown) is edited
-// as JSON, so there is no value that the form can't give.
+// Turns a JSON Schema into form fields. Lists, unions and unknown schemas are edited as JSON, so a form can produce any
+// value.
 import type { Json } from '../../../journal/json.ts'
 
 export interface Field {
@@ -24,7 +24,7 @@ interface Schema {
 
 const maxDepth = 3
 
-/** `value` decides where the schema doesn't: a text that has line breaks gets room for them. */
+/** The value decides what the schema leaves open: a text with line breaks gets a text area. */
 export function schemaShape(schema: Json | undefined, value?: Json, depth = 0): Shape {
   if (!isObject(schema)) return valueShape(value)
   const options = schema['enum'] ?? (schema['const'] === undefined ? undefined : [schema['const']])
@@ -62,7 +62,7 @@ export function schemaFields(schema: Json | undefined, value?: Json, depth = 0):
   })
 }
 
-/** Without a schema, a value is edited as what it is. */
+/** The shape of a value without a schema. */
 export function valueShape(value: Json | undefined): Shape {
   if (value === undefined || typeof value === 'string') return { type: 'text', long: isLong(value) }
   if (typeof value === 'number') return { type: 'number', whole: false }

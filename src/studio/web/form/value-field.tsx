@@ -1,4 +1,4 @@
-// One value of a form, by its shape. It gives every change on, and undefined while what is typed can't be read.
+// A form field for a value of a given shape. Reports every change, with undefined for input that can't be parsed.
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -147,7 +147,7 @@ function JsonInput({ id, value, onChange }: ValueProps & { readonly id: string }
       />
       {problem !== '' && (
         <p id={`${id}-problem`} class="problem" role="alert">
-          This is not JSON yet: {problem}
+          Invalid JSON: {problem}
         </p>
       )}
     </>

@@ -1,14 +1,14 @@
-// What the keyboard does: each view registers its keys while it is shown, and the help lists those that hold now. A key
-// is one character, a named key, or two after one another: `j`, `Enter`, `g r`.
+// Keyboard shortcuts: each view registers its own while it is shown, and the help lists the active ones. A shortcut is
+// a character, a named key, or a sequence of two: `j`, `Enter`, `g r`.
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 
 export interface Shortcut {
   readonly keys: string
-  /** What it does, for the help. */
+  /** Description in the help. */
   readonly does: string
   run(event: KeyboardEvent): void
-  /** Also while something is being typed. */
+  /** Also active while typing. */
   readonly whileTyping?: boolean
 }
 
@@ -17,7 +17,7 @@ interface Group {
   readonly shortcuts: readonly Shortcut[]
 }
 
-/** In the order in which they were registered: of two for the same key, the newer one holds. */
+/** In the order of registration. For the same key, the latest wins. */
 export const groups = signal<readonly Group[]>([])
 
 const pauseMs = 1_200
@@ -32,7 +32,7 @@ export function useShortcuts(title: string, shortcuts: readonly Shortcut[], acti
     if (!active) return
     const group: Group = {
       title,
-      // always the functions of the newest rendering
+      // calls the functions of the latest rendering
       shortcuts: newest.current.map((shortcut, index) => ({
         ...shortcut,
         run: (event) => newest.current[index]?.run(event),
@@ -45,7 +45,7 @@ export function useShortcuts(title: string, shortcuts: readonly Shortcut[], acti
   }, [title, shape, active])
 }
 
-/** To be called once, for the whole window. */
+/** Call it once per window. */
 export function listenToKeys(): void {
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return
@@ -64,7 +64,7 @@ function matching(
   name: string,
   { typing, modified, now }: { readonly typing: boolean; readonly modified: boolean; readonly now: number },
 ): Shortcut | undefined {
-  // an open dialog keeps the keys to itself, but for those that it registered
+  // while a dialog is open, only its own shortcuts are active
   const dialog = document.querySelector('dialog[open]') !== null
   const known = groups.peek().filter((group) => !dialog || group.title === 'Dialog')
   const all = known.flatMap((group) => group.shortcuts).filter((shortcut) => !typing || shortcut.whileTyping)
@@ -81,7 +81,7 @@ function matching(
   return undefined
 }
 
-/** Enter and space on a button or a link do what they always do; with Ctrl, a shortcut comes first. */
+/** Enter and Space keep their meaning on buttons and links, except with Ctrl. */
 function actsItself({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   const pressed = (key === 'Enter' || key === ' ') && !ctrlKey && !metaKey
   return pressed && target instanceof Element && target.closest('a, button, summary, [role=button]') !== null

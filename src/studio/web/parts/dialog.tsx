@@ -1,4 +1,4 @@
-// A dialog over the page: the browser's own, which keeps the focus inside, closes on Escape and gives the focus back.
+// A modal dialog, based on the browser's own, which traps the focus, closes on Escape and restores the focus.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon } from './icons.tsx'
@@ -17,7 +17,7 @@ export function Dialog({ title, children, wide = false, onClose }: DialogProps):
     const element = dialog.current
     const before = document.activeElement
     element?.showModal()
-    // the first field, or else the dialog itself: its close button is nobody's first choice
+    // the first field, otherwise the dialog: the close button would be a poor first stop
     const fields = element?.querySelectorAll<HTMLElement>('input, select, textarea') ?? []
     const field = [...fields].find((each) => each.checkVisibility())
     ;(field ?? element)?.focus()
@@ -50,5 +50,33 @@ export function Dialog({ title, children, wide = false, onClose }: DialogProps):
         {children}
       </div>
     </dialog>
+  )
+}
+
+interface DialogEndProps {
+  /** Why the action failed; empty if it hasn't. */
+  readonly problem: string
+  /** The label of the button that closes the dialog. */
+  readonly close?: string
+  /** The button of the action. */
+  readonly children: ComponentChildren
+  onClose(): void
+}
+
+export function DialogEnd({ problem, close = 'Cancel', children, onClose }: DialogEndProps): JSX.Element {
+  return (
+    <>
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="dialog-end">
+        <button type="button" onClick={onClose}>
+          {close}
+        </button>
+        {children}
+      </div>
+    </>
   )
 }

@@ -1,14 +1,13 @@
-// Where the tasks of a crew stand when they are drawn as a graph: in columns by what they wait for, with as few lines
-// as say the same. A line that passes a column has a place of its own there, so that it runs beside the boxes and not
-// below them. Pure.
+// Lays out the tasks of a crew as a graph: in columns by dependency, without edges that others imply. An edge that
+// passes a column takes up a row there, so that it runs beside the boxes. Pure.
 
 export interface GraphTask {
   readonly name: string
-  /** The tasks whose outputs it is given. */
+  /** The tasks whose outputs it receives. */
   readonly context: readonly string[]
 }
 
-/** A box, or where a line passes. */
+/** The place of a box, or of a passing edge. */
 export interface Spot {
   readonly column: number
   readonly row: number
@@ -16,9 +15,9 @@ export interface Spot {
 
 export interface GraphLayout {
   readonly nodes: ReadonlyMap<string, Spot>
-  /** From spot to spot: the first and the last are boxes. */
+  /** Each edge from spot to spot; the first and last are boxes. */
   readonly edges: readonly (Edge & { readonly spots: readonly Spot[] })[]
-  /** What a task is given directly although a path by way of others leads there, too: not among the edges. */
+  /** Direct dependencies that a path over other tasks implies; not among the edges. */
   readonly implied: readonly Edge[]
   readonly columns: number
   readonly rows: number
@@ -59,7 +58,7 @@ export function layoutGraph(tasks: readonly GraphTask[]): GraphLayout {
   return { nodes, edges, implied, columns: columns.length, rows }
 }
 
-/** Each as near as it can be to what it comes from, in the order of that. */
+/** Places each item as close as possible to its predecessors, in their order. */
 function placeColumn(column: Item[]): void {
   const wanted = new Map(column.map((item, index) => [item, item.before.length === 0 ? index : middle(item.before)]))
   let next = 0

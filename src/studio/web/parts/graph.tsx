@@ -1,6 +1,6 @@
-// Tasks as a graph: boxes that can be focused and followed, and lines between them.
+// Tasks as a graph: linked boxes, and edges for their dependencies.
 import type { ComponentChildren, JSX } from 'preact'
-import { Link } from '../routing/link.tsx'
+import { Link } from '../routing/router.tsx'
 import { layoutGraph, type GraphTask, type Spot } from './graph-layout.ts'
 
 const width = 188
@@ -22,7 +22,7 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
   const size = { width: columns * (width + gapX) - gapX, height: rows * (height + gapY) - gapY }
   return (
     <>
-      <div class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and what they are given">
+      <div class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and their dependencies">
         <div class="graph" style={{ width: `${size.width}px`, height: `${size.height}px` }}>
           <svg width={size.width} height={size.height} aria-hidden="true">
             {edges.map(({ from, to: target, spots }) => (
@@ -56,15 +56,13 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
         </div>
       </div>
       {implied.length > 0 && (
-        <p class="hint">
-          A dashed line leads to a task that is given the output directly, too. It is drawn for the chosen task.
-        </p>
+        <p class="hint">For the selected task, dashed lines show direct dependencies that other lines imply.</p>
       )}
     </>
   )
 }
 
-/** Dips below the boxes between. */
+/** A curve below the boxes in between. */
 function impliedPath(from: Spot | undefined, to: Spot | undefined): string {
   if (!from || !to) return ''
   const [x, y] = [spotLeft(from) + width, spotTop(from) + height / 2]
@@ -82,7 +80,7 @@ function Edge({ spots }: { readonly spots: readonly Spot[] }): JSX.Element {
     else {
       const end = spotLeft(spot) - (index === last ? 5 : 0)
       path += `C${x + gapX / 2} ${y} ${end - gapX / 2} ${middle} ${end} ${middle}`
-      // past a column in which it has no box
+      // past a column without its box
       if (index < last) path += `H${spotLeft(spot) + width}`
       ;[x, y] = [index < last ? spotLeft(spot) + width : end, middle]
     }

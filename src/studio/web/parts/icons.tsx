@@ -1,4 +1,4 @@
-// The few signs of the page, drawn as paths: no font and no picture is fetched.
+// The icons and the logo of the page as paths, without fonts or images.
 import type { JSX } from 'preact'
 
 const paths = {
@@ -32,5 +32,17 @@ export function Icon({ name, size = 18 }: { readonly name: IconName; readonly si
     <svg class="icon" viewBox="0 0 20 20" width={size} height={size} aria-hidden="true" focusable="false">
       <path d={paths[name]} />
     </svg>
+  )
+}
+
+export function Brand(): JSX.Element {
+  return (
+    <span class="brand">
+      <svg viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="8" />
+        <path d="M10 23V9h7a4.500 4.500 0 0 1 0 9h-7m7 0 5 5" />
+      </svg>
+      Reprise
+    </span>
   )
 }

@@ -1,11 +1,10 @@
-// JSON as a tree that opens and closes. Long lists are shown in stretches, so that a large value costs what is seen of
-// it.
+// JSON as a collapsible tree. Long lists and texts are shown in parts, so that large values stay cheap.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
 
-const stretch = 50
-/** Characters of a text that are shown before it is opened. */
+const pageSize = 50
+/** Characters of a text that are shown at first. */
 const textLimit = 600
 
 interface TreeProps {
@@ -42,7 +41,7 @@ function Members({
   readonly list: boolean
   readonly open: number
 }): JSX.Element {
-  const [shown, setShown] = useState(stretch)
+  const [shown, setShown] = useState(pageSize)
   const rest = members.length - shown
   return (
     <ul class={list ? 'json-list' : 'json-object'}>
@@ -51,7 +50,7 @@ function Members({
       ))}
       {rest > 0 && (
         <li>
-          <button type="button" class="quiet" onClick={() => setShown(shown + stretch * 4)}>
+          <button type="button" class="quiet" onClick={() => setShown(shown + pageSize * 4)}>
             {rest} more
           </button>
         </li>

@@ -1,6 +1,5 @@
-// Markdown to blocks and spans, as data: headings, paragraphs, lists, quotes, code, tables, rules; strong, emphasis,
-// code, links. What isn't recognised stays the text that it is, HTML above all. It's read in one pass, line by line, so
-// that no text takes more than linear time.
+// Parses Markdown into blocks and spans: headings, paragraphs, lists, quotes, code, tables, rules; strong, emphasis,
+// code, links. Anything else stays text, HTML above all. One pass, line by line, so every text takes linear time.
 
 export type Block =
   | { readonly type: 'heading'; readonly level: number; readonly text: string }
@@ -82,7 +81,7 @@ function readList(lines: readonly string[], at: number, depth: number): ParsedBl
     const isItem = found && found[1]?.length === indent.length && /\d/.test(found[2] ?? '') === ordered
     if (isItem) items.push([found[3] ?? ''])
     else if (line.trim() === '') {
-      // a list goes on after an empty line only with another item, or with what is indented
+      // after an empty line, a list continues only with an item or an indented line
       const following = lines[next + 1] ?? ''
       if (!item.test(following) && !following.startsWith(`${indent}  `)) break
       items.at(-1)?.push('')
@@ -145,7 +144,7 @@ function toSpan(match: RegExpMatchArray, depth: number): Span {
   }
   if (lineEnd !== undefined) return { type: 'break' }
   const url = address ?? target ?? ''
-  // anything but a page on the web is shown as it was written: javascript:, data:, a picture from elsewhere
+  // shown as written: javascript:, data:, remote images
   if (!/^https?:\/\//i.test(url) || whole.startsWith('!')) return { type: 'text', text: whole }
   return { type: 'link', text: label ?? url, url }
 }

@@ -1,10 +1,10 @@
-// What models write, as markdown: parsed into elements of our own and never into HTML, so nothing in it can run, load or
-// look like the page itself. A link shows where it goes and is followed only over http(s); a picture stays its text.
+// Renders model output as Markdown: parsed into our own elements, never HTML, so that nothing in it can run, load or
+// pose as the page. Links show their target and use only http(s); images stay text.
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { parseBlocks, parseSpans, type Block, type Span } from './markdown-blocks.ts'
 
-/** Characters that are rendered before somebody asks for the rest. */
+/** Characters that are rendered at first. */
 const limit = 20_000
 
 export function Markdown({ text }: { readonly text: string }): JSX.Element {
@@ -25,7 +25,7 @@ export function Markdown({ text }: { readonly text: string }): JSX.Element {
 function blockElement(block: Block, index: number): JSX.Element {
   switch (block.type) {
     case 'heading':
-      // headings of the page come before those of a text
+      // not a real heading: those belong to the page
       return (
         <p key={index} class={`heading level-${Math.min(block.level, 4)}`}>
           {spans(block.text)}

@@ -1,4 +1,4 @@
-// What was done, said for a moment at the edge of the page, and to screen readers.
+// Short-lived notices in the corner of the page, announced to screen readers.
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 
@@ -21,7 +21,7 @@ function dismiss(id: number): void {
   notices.value = notices.peek().filter((notice) => notice.id !== id)
 }
 
-/** `children`: what stays until it is over. */
+/** `children` are notices that stay. */
 export function Notices({ children }: { readonly children?: ComponentChildren }): JSX.Element {
   return (
     <div class="notices" role="status" aria-live="polite">

@@ -1,4 +1,4 @@
-// What a task gave, or anything else that a model wrote: structured as a tree, text as markdown, and either as it is.
+// An output, or other text of a model: JSON as a tree, text as Markdown, and either of them raw.
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -19,8 +19,8 @@ export function OutputView({ raw }: { readonly raw: string }): JSX.Element {
       ) : (
         <JsonTree value={structured} />
       )}
-      {differs(raw) && (
-        <button type="button" class="quiet as-is" aria-pressed={plain} onClick={() => setPlain(!plain)}>
+      {hasMarkup(raw) && (
+        <button type="button" class="quiet raw-toggle" aria-pressed={plain} onClick={() => setPlain(!plain)}>
           {plain ? 'Rendered' : 'Raw'}
         </button>
       )}
@@ -28,12 +28,12 @@ export function OutputView({ raw }: { readonly raw: string }): JSX.Element {
   )
 }
 
-/** A plain line is shown as it is anyway. */
-function differs(raw: string): boolean {
+/** Whether rendering may change the text. */
+function hasMarkup(raw: string): boolean {
   return /[\n*_`#[\]{}|<>~]|:\/\//.test(raw)
 }
 
-/** A JSON object or list that the text is; a number or a quoted word is shown as text. */
+/** The JSON object or list in a text. Numbers and quoted strings stay text. */
 export function structureIn(raw: string): Json | undefined {
   if (!/^\s*[{[]/.test(raw)) return undefined
   try {
@@ -43,7 +43,7 @@ export function structureIn(raw: string): Json | undefined {
   }
 }
 
-/** A value that may be a text, for what tools return and people give. */
+/** A value of a tool or a person, which may be a text. */
 export function ValueView({ value }: { readonly value: Json }): JSX.Element {
   if (typeof value === 'string') return <OutputView raw={value} />
   return <JsonTree value={value} />

@@ -1,8 +1,8 @@
-// What is shown instead of data: nothing yet, nothing at all, or what went wrong and what to do about it.
+// States without data: loading, empty, and failed.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Only after a moment: most answers come before anybody could read it. */
+/** Appears after a moment, since most responses are faster than it could be read. */
 export function Loading({ what }: { readonly what: string }): JSX.Element {
   const [late, setLate] = useState(false)
   useEffect(() => {
@@ -22,7 +22,7 @@ export function Empty({
   children,
 }: {
   readonly title: string
-  /** It is all there is: then its title is the heading of the page. */
+  /** Whether it is the whole page, so that its title is the heading. */
   readonly whole?: boolean
   readonly children?: ComponentChildren
 }): JSX.Element {
@@ -37,7 +37,7 @@ export function Empty({
 export function Failed({ error, again }: { readonly error: unknown; again?(): void }): JSX.Element {
   return (
     <div class="state is-error" role="alert">
-      <p class="state-title">That didn’t work</p>
+      <p class="state-title">Something went wrong</p>
       <p>{errorText(error)}</p>
       {again && (
         <button type="button" onClick={again}>
@@ -50,7 +50,7 @@ export function Failed({ error, again }: { readonly error: unknown; again?(): vo
 
 export function errorText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  return message === '' ? 'Nobody said why.' : sentence(message)
+  return message === '' ? 'Unknown error.' : sentence(message)
 }
 
 export function sentence(words: string): string {

@@ -1,4 +1,4 @@
-// How a run or a task stands: a word with a mark, never a colour alone.
+// The status of a run or task: a word with a mark, never colour alone.
 import type { JSX } from 'preact'
 import { runViewStatuses, taskViewStatuses, type RunViewStatus, type TaskViewStatus } from '../../../runs/status.ts'
 

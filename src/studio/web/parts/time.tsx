@@ -1,10 +1,10 @@
-// Times as people say them: `3 min ago`, with the exact one at hand. One clock moves all of them.
+// Relative times such as `3 min ago`, with the exact time as a tooltip. One clock updates all of them.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
 import { duration, longTime, preciseDuration } from '../../../text/words.ts'
 
-/** Now, in steps of a second: only what is shown and reads it is rendered again. */
+/** The current time, updated every second. */
 export const now = signal(Date.now())
 
 export function startClock(): void {
@@ -24,7 +24,7 @@ export function Ago({ at }: { readonly at: string }): JSX.Element {
   )
 }
 
-/** How long a run has taken, its waits included: it counts until the run has ended. */
+/** The duration of a run, waits included, until it ends. */
 export function RunTime({
   run,
 }: {
@@ -47,7 +47,7 @@ export function agoWords(ms: number): string {
   return days === 1 ? 'yesterday' : days < 60 ? `${days} days ago` : `${Math.floor(days / 30)} months ago`
 }
 
-/** Tenths that jump by ten every second are noise. */
+/** Without tenths, which would only flicker in a running clock. */
 function wholeSeconds(ms: number): string {
   return ms < 60_000 ? `${Math.floor(ms / 1_000)}s` : duration(ms)
 }

@@ -1,20 +1,20 @@
-// A long list of rows of one height, of which only those in sight are in the document. The page itself scrolls, so that
-// a phone's browser bars, the browser's own keys and its memory of the position work as everywhere.
+// A virtual list: rows of equal height, with only the visible rows in the document. The page itself scrolls, so
+// that browser bars on phones and scroll keys work as usual.
 import type { JSX } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState, useEffect } from 'preact/hooks'
 
-/** Rows above and below those in sight, so that a quick scroll doesn't show gaps. */
-const spare = 12
+/** Extra rows above and below, so that fast scrolling shows no gaps. */
+const overscan = 12
 
 interface WindowListProps<Row> {
   readonly rows: readonly Row[]
   readonly rowHeight: number
   readonly keyOf: (row: Row) => string
   readonly render: (row: Row, index: number) => JSX.Element
-  /** The row that is kept in sight when it changes. */
+  /** The current row, kept visible when it changes. */
   readonly current?: number | undefined
   readonly label: string
-  /** Called when the end comes into sight. */
+  /** Called when the end becomes visible. */
   readonly onEnd?: (() => void) | undefined
 }
 
@@ -27,8 +27,8 @@ export function WindowList<Row>(props: WindowListProps<Row>): JSX.Element {
   useLayoutEffect(() => {
     const measure = (): void => {
       const top = list.current?.getBoundingClientRect().top ?? 0
-      const first = Math.max(0, Math.floor(-top / rowHeight) - spare)
-      const last = Math.min(count, Math.ceil((innerHeight - top) / rowHeight) + spare)
+      const first = Math.max(0, Math.floor(-top / rowHeight) - overscan)
+      const last = Math.min(count, Math.ceil((innerHeight - top) / rowHeight) + overscan)
       setRange((before) => (before[0] === first && before[1] === last ? before : [first, last]))
       if (last >= count) onEnd?.()
     }
@@ -65,4 +65,18 @@ export function WindowList<Row>(props: WindowListProps<Row>): JSX.Element {
       ))}
     </div>
   )
+}
+
+const narrow = '(max-width: 820px)'
+
+/** Whether the window is as narrow as a phone's, where rows need several lines. */
+export function useNarrow(): boolean {
+  const [is, setIs] = useState(() => matchMedia(narrow).matches)
+  useEffect(() => {
+    const query = matchMedia(narrow)
+    const read = (): void => setIs(query.matches)
+    query.addEventListener('change', read)
+    return () => query.removeEventListener('change', read)
+  }, [])
+  return is
 }

@@ -1,4 +1,4 @@
-// An address of the page as its parts. Pure.
+// Parses addresses of the page. Pure.
 
 export interface Location {
   /** Decoded parts of the path: `/runs/a%2Fb` is `['runs', 'a/b']`. */
@@ -12,7 +12,7 @@ export function parseLocation(path: string): Location {
   return { parts: parts.map(decoded), query: url.searchParams }
 }
 
-/** What begins with two slashes would name another host. */
+/** A path with two leading slashes would be read as a host. */
 export function toUrl(path: string): URL {
   return new URL(`http://page/${path.replace(/^\/+/, '')}`)
 }

@@ -1,15 +1,15 @@
-// How far a place was scrolled, kept in its entry of the history, so that Back leads to where one was. The browser's
-// own memory comes too early: the list that is to be scrolled is not there yet.
+// Restores the scroll position on Back and Forward, from the history entry. The browser would do so too early, before
+// the list is loaded.
 
 const pauseMs = 150
-/** A list that is read again may take a moment; after that, the reader decides. */
+/** How long a list may take to load before restoring is given up. */
 const patienceMs = 3_000
 const inputs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
 
 let saving: ReturnType<typeof setTimeout> | undefined
 let restoring = false
 
-/** Call it once, for the whole window. */
+/** Call it once per window. */
 export function keepScroll(): void {
   history.scrollRestoration = 'manual'
   addEventListener('scroll', () => {
@@ -19,13 +19,13 @@ export function keepScroll(): void {
   })
 }
 
-/** Before another place is opened. */
+/** Call it before navigating. */
 export function saveScroll(): void {
   clearTimeout(saving)
   history.replaceState({ scroll: scrollY }, '')
 }
 
-/** Scrolls to where the current entry of the history was left, as soon as the page is that high again. */
+/** Scrolls to the stored position of the current history entry as soon as the page is high enough. */
 export function restoreScroll(): void {
   clearTimeout(saving)
   const { scroll = 0 } = (history.state as { readonly scroll?: number } | null) ?? {}

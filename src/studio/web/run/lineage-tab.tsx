@@ -1,4 +1,4 @@
-// Where a run comes from and what was made from it, as a tree.
+// The lineage of a run as a tree: the runs it was forked from, and its forks.
 import type { JSX } from 'preact'
 import type { DeletedRun, Descendant, RelatedRun } from '../../../runs/lineage.ts'
 import { call } from '../api/client.ts'
@@ -6,9 +6,7 @@ import { useResource } from '../api/resource.ts'
 import { Failed, Loading } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/short-id.ts'
+import { Link, runPath, shortId } from '../routing/router.tsx'
 
 export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
   const { value, error, again } = useResource(`lineage of ${runId}`, (signal) =>
@@ -19,9 +17,9 @@ export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
     <div class="lineage-tree">
       <Ancestors ancestors={value.ancestors} run={value.run} here={runId} />
       {value.ancestors.length === 0 && value.run.children.length === 0 && (
-        <p class="soft">It was made from no other run, and none was made from it. A replay or a fork makes one.</p>
+        <p class="soft">This run isn’t a fork and has none. Replay, fork or refresh it to create one.</p>
       )}
-      {value.cut && <p class="hint">There are more: those farthest away are left out.</p>}
+      {value.cut && <p class="hint">More distant runs are left out.</p>}
     </div>
   )
 }
@@ -83,11 +81,7 @@ function Relative({ run, here }: { readonly run: RelatedRun | DeletedRun; readon
       <span class="faint">
         <Ago at={run.createdAt} />
       </span>
-      {!own && (
-        <Link to={`/compare?a=${encodeURIComponent(run.runId)}&b=${encodeURIComponent(here)}`}>
-          compare with this run
-        </Link>
-      )}
+      {!own && <Link to={`/compare?a=${encodeURIComponent(run.runId)}&b=${encodeURIComponent(here)}`}>Compare</Link>}
     </p>
   )
 }

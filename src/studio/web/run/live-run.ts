@@ -1,14 +1,14 @@
-// One run as it happens: its detail and timeline as they were read, and then every entry as it comes, with what models
-// are saying. The stream begins after the last entry that the timeline has, and comes back after a break where it was;
-// when the run rests it ends, and begins anew when somebody has continued the run. A run that is shown within another
-// has no stream, since browsers open six connections to a server, over all windows: its new entries are read with each
-// refresh.
-import { signal, type Signal } from '@preact/signals'
+// A run as it happens: its detail and timeline as loaded, then every new entry, with model output as it streams. The
+// stream starts after the last entry of the timeline and resumes there after a disconnect. It ends when the run rests
+// and starts again when the run continues. Child runs inside a run's page have no stream, because browsers limit
+// connections to six per server: their new entries are read with each refresh.
+import { signal, type Signal, type ReadonlySignal } from '@preact/signals'
 import type { Entry } from '../../../journal/entries.ts'
 import type { RunDetail, RunStream } from '../../api/contract.ts'
 import { addEntry, type Timeline } from '../../../runs/timeline.ts'
 import { call } from '../api/client.ts'
 import { listen, type ServerEvent } from '../api/listen.ts'
+import { isInTreeOf } from '../../../journal/paths.ts'
 
 export interface StreamedText {
   readonly text: string
@@ -17,13 +17,13 @@ export interface StreamedText {
 
 export interface LiveRun {
   readonly detail: Signal<RunDetail | undefined>
-  /** The timeline grows in place: `version` moves when it has. */
+  /** Grows in place; `version` moves when it does. */
   readonly timeline: Signal<Timeline | undefined>
   readonly version: Signal<number>
-  /** By the path of the turn, until its reply is recorded. */
-  readonly said: Signal<ReadonlyMap<string, StreamedText>>
+  /** Streamed model output by step path, until the reply is recorded. */
+  readonly streamed: Signal<ReadonlyMap<string, StreamedText>>
   readonly error: Signal<unknown>
-  /** Reads it again: something may have changed. */
+  /** Reloads the run, because it may have changed. */
   refresh(): void
   stop(): void
 }
@@ -34,13 +34,13 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   const detail = signal<RunDetail | undefined>(undefined)
   const timeline = signal<Timeline | undefined>(undefined)
   const version = signal(0)
-  const said = signal<ReadonlyMap<string, StreamedText>>(new Map())
+  const streamed = signal<ReadonlyMap<string, StreamedText>>(new Map())
   const error = signal<unknown>(undefined)
   const ended = new AbortController()
   let unlisten: (() => void) | undefined
-  /** Whether the stream has what models say: one that began while nobody executed the run here has only its entries. */
-  let speaks = false
-  /** Up to which entry a stream has said that the run rests. */
+  /** Whether the stream includes model output: only if it started while this studio executed the run. */
+  let hasOutput = false
+  /** The last entry of the run when its stream ended. */
   let restsAt = -1
   let reading = false
   let due = false
@@ -57,7 +57,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   }
   const take = (entry: Entry): void => {
     queue.push(entry)
-    // many entries of a busy run are one painting
+    // renders many entries of a busy run at once
     if (painting) return
     painting = true
     if (document.hidden) setTimeout(paint, apartMs)
@@ -69,20 +69,20 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     if (!isQuietEntry(entry)) refresh()
   }
   const forget = (path: string): void => {
-    if (!said.peek().has(path)) return
-    const next = new Map(said.peek())
+    if (!streamed.peek().has(path)) return
+    const next = new Map(streamed.peek())
     next.delete(path)
-    said.value = next
+    streamed.value = next
   }
-  const hear = ({ name, data }: ServerEvent): 'stop' | void => {
-    // the data of some events doesn't say their type, their name always does
+  const onEvent = ({ name, data }: ServerEvent): 'stop' | void => {
+    // the data of some events has no type, but their name is the type
     const event = { ...(JSON.parse(data) as object), type: name } as RunStream
     switch (event.type) {
       case 'text.delta':
       case 'reasoning.delta': {
-        const before = said.peek().get(event.path) ?? { text: '', reasoning: '' }
+        const before = streamed.peek().get(event.path) ?? { text: '', reasoning: '' }
         const kind = event.type === 'text.delta' ? 'text' : 'reasoning'
-        said.value = new Map(said.peek()).set(event.path, { ...before, [kind]: before[kind] + event.text })
+        streamed.value = new Map(streamed.peek()).set(event.path, { ...before, [kind]: before[kind] + event.text })
         return
       }
       case 'text.reset':
@@ -93,32 +93,32 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
       case 'end':
         unlisten = undefined
         restsAt = lastSeq()
-        said.value = new Map()
+        streamed.value = new Map()
         refresh()
         return 'stop'
       case 'error':
         error.value = new Error(event.message)
         return
       default:
-        // one that this page doesn't know yet is not an entry
+        // ignores unknown events, which aren't entries
         if ('seq' in event) add(event)
     }
   }
   const lastSeq = (): number => Math.max(timeline.peek()?.seq ?? 0, queue.at(-1)?.seq ?? 0)
-  const goesOn = (status: RunDetail['status']): boolean =>
+  const isActive = (status: RunDetail['status']): boolean =>
     status === 'running' || (status === 'queued' && restsAt < lastSeq())
   const begin = (here: boolean): void => {
     if (ended.signal.aborted || !timeline.value) return
-    const enough = speaks || !here
-    speaks = here
-    if (unlisten && enough) return
+    const isEnough = hasOutput || !here
+    hasOutput = here
+    if (unlisten && isEnough) return
     unlisten?.()
     const stop = listen({
       path: '/runs/{run}/events',
       params: { run: runId },
       after: lastSeq(),
-      hear,
-      refused: (problem) => {
+      onEvent,
+      onRefused: (problem) => {
         error.value = problem
       },
     })
@@ -145,12 +145,12 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
       timeline.value ??= spans
       detail.value = known
       error.value = undefined
-      // whoever was speaking is gone, unless this was read before they began
-      if (known.status !== 'running' && known.seq >= lastSeq() && said.peek().size > 0) said.value = new Map()
+      // drops streamed output of a process that is gone, unless this detail is older than the output
+      if (known.status !== 'running' && known.seq >= lastSeq() && streamed.peek().size > 0) streamed.value = new Map()
       if (!stream) await catchUp(known.seq)
-      // it goes on, or has gone on since its stream ended
-      else if (known.seq > spans.seq || goesOn(known.status)) begin(known.here)
-      else speaks = false
+      // the run is active, or has continued since its stream ended
+      else if (known.seq > spans.seq || isActive(known.status)) begin(known.here)
+      else hasOutput = false
     } catch (problem) {
       if (!ended.signal.aborted) error.value = problem
     } finally {
@@ -170,7 +170,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     detail,
     timeline,
     version,
-    said,
+    streamed,
     error,
     refresh,
     stop() {
@@ -180,7 +180,46 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   }
 }
 
-/** Steps change the timeline alone; what a run has spent is read again with the next other entry, or in a moment. */
+/** Entries that change only the timeline, so the detail isn't reloaded. */
 function isQuietEntry({ type }: Entry): boolean {
   return type === 'tool.called' || type === 'callback.returned' || type === 'task.offered'
+}
+
+/** The child runs that are open on the page of a run. Each is loaded when opened, and dropped when closed. */
+export interface ChildRuns {
+  /** By id. */
+  readonly followed: ReadonlySignal<ReadonlyMap<string, LiveRun>>
+  follow(ids: readonly string[]): void
+  /** Stops following a run and its child runs. */
+  drop(id: string): void
+  refresh(): void
+}
+
+export function childRuns(): ChildRuns {
+  const followed = signal<ReadonlyMap<string, LiveRun>>(new Map())
+  return {
+    followed,
+    follow(ids) {
+      const more = ids.filter((id) => !followed.peek().has(id))
+      if (more.length === 0) return
+      const added = more.map((id) => [id, followRun(id, { stream: false })] as const)
+      followed.value = new Map([...followed.peek(), ...added])
+    },
+    drop(id) {
+      const kept = [...followed.peek()].filter(([each, run]) => {
+        const stays = !isInTreeOf(each, id)
+        if (!stays) run.stop()
+        return stays
+      })
+      followed.value = new Map(kept)
+    },
+    refresh() {
+      for (const run of followed.peek().values()) if (!isOver(run)) run.refresh()
+    },
+  }
+}
+
+function isOver({ detail }: LiveRun): boolean {
+  const status = detail.peek()?.status
+  return status === 'completed' || status === 'cancelled'
 }

@@ -1,4 +1,4 @@
-// What was said to a model and by it, as a conversation.
+// Messages to and from a model, as a conversation.
 import type { ComponentChildren, JSX } from 'preact'
 import type { ChatMessage, ReplyPart, ToolOutcome } from '../../../journal/entries.ts'
 import { plural } from '../../../text/words.ts'
@@ -6,7 +6,7 @@ import { Icon } from '../parts/icons.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView, ValueView } from '../parts/output-view.tsx'
 
-/** The newest of a long conversation are shown at first. */
+/** Latest messages of a long conversation that are shown at first. */
 const shownFirst = 30
 
 export function Messages({ messages }: { readonly messages: readonly ChatMessage[] }): JSX.Element {
@@ -30,7 +30,7 @@ function Message({ message }: { readonly message: ChatMessage }): JSX.Element {
   switch (message.role) {
     case 'user':
       return (
-        <MessageBox by="Given" tone="user">
+        <MessageBox by="Prompt" tone="user">
           <OutputView raw={message.text} />
           {message.files?.map((file) => (
             <p key={file.hash} class="soft">
@@ -68,8 +68,8 @@ function MessageBox({
   readonly children: ComponentChildren
 }): JSX.Element {
   return (
-    <li class={`said is-${tone}`}>
-      <p class="said-by">{by}</p>
+    <li class={`message is-${tone}`}>
+      <p class="message-by">{by}</p>
       {children}
     </li>
   )
@@ -81,7 +81,7 @@ export function Parts({ parts }: { readonly parts: readonly ReplyPart[] }): JSX.
       {parts.map((part, index) => (
         <Part key={index} part={part} />
       ))}
-      {parts.length === 0 && <p class="faint">It said nothing.</p>}
+      {parts.length === 0 && <p class="faint">Empty reply.</p>}
     </div>
   )
 }
@@ -112,7 +112,7 @@ function Part({ part }: { readonly part: ReplyPart }): JSX.Element | null {
       return (
         <div class="part-call">
           <p>
-            result of <code>{part.tool}</code>
+            Result of <code>{part.tool}</code>
           </p>
           <ValueView value={part.result} />
         </div>
@@ -120,7 +120,7 @@ function Part({ part }: { readonly part: ReplyPart }): JSX.Element | null {
     case 'source':
       return <p class="faint">{part.title ?? part.url ?? part.filename}</p>
     case 'file':
-      return <p class="faint">a file, {part.mediaType}</p>
+      return <p class="faint">File, {part.mediaType}</p>
     case 'custom':
       return null
   }
@@ -130,5 +130,5 @@ export function Outcome({ outcome }: { readonly outcome: ToolOutcome }): JSX.Ele
   if ('result' in outcome) return <ValueView value={outcome.result} />
   if ('error' in outcome) return <p class="problem">Failed: {outcome.error}</p>
   if ('denied' in outcome) return <p class="problem">Denied: {outcome.denied}</p>
-  return <p class="soft">It happened, and its result can’t be read: {outcome.unreadable}</p>
+  return <p class="soft">The call was made, but its result can’t be read: {outcome.unreadable}</p>
 }

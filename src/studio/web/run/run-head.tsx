@@ -1,17 +1,16 @@
-// How a run stands: its name, status, numbers and what can be done with it.
-import type { ComponentChildren, JSX } from 'preact'
+// The head of a run's page: its id, status, errors, numbers and actions.
+import type { JSX } from 'preact'
 import { parentRunId } from '../../../journal/paths.ts'
 import { amount, dollars, longTime } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { sentence } from '../parts/states.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago, RunTime } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
+import { Link, runPath, shortId } from '../routing/router.tsx'
 import { RunActions } from '../actions/run-actions.tsx'
-import { shortId } from '../waiting/short-id.ts'
 import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
@@ -19,18 +18,18 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
   const caller = parentRunId(runId)
   const copy = (): void => {
     navigator.clipboard.writeText(runId).then(
-      () => notify('The id is copied.'),
-      () => notify('The browser didn’t allow copying.', { bad: true }),
+      () => notify('Run id copied.'),
+      () => notify('The browser refused to copy.', { bad: true }),
     )
   }
   return (
     <header class="run-top">
-      <nav class="crumbs" aria-label="Where this run belongs">
+      <nav class="crumbs" aria-label="Breadcrumb">
         <Link to="/runs">Runs</Link> / <Link to={`/runs?crew=${encodeURIComponent(crew)}`}>{crew}</Link>
         {caller !== undefined && (
           <>
             {' '}
-            / works for <Link to={runPath(caller)}>{shortId(caller)}</Link>
+            / child of <Link to={runPath(caller)}>{shortId(caller)}</Link>
           </>
         )}
       </nav>
@@ -39,7 +38,7 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         <h1 class="mono" title={runId}>
           {runId}
         </h1>
-        <button type="button" class="icon-button" aria-label="Copy the id" onClick={copy}>
+        <button type="button" class="icon-button" aria-label="Copy run id" onClick={copy}>
           <Icon name="copy" size={16} />
         </button>
         <RunActions run={run} detail={detail} />
@@ -53,7 +52,7 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
       {detail.failures.map(({ task, error: { message }, skipped }) => (
         <p class="run-why is-bad" key={task}>
           {task}: {message}
-          {skipped.length > 0 && ` (skipped because of it: ${skipped.join(', ')})`}
+          {skipped.length > 0 && ` (skipped as a result: ${skipped.join(', ')})`}
         </p>
       ))}
       <dl class="facts">
@@ -82,7 +81,7 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
           </Fact>
         )}
         {parent && (
-          <Fact name="Made from">
+          <Fact name="Forked from">
             {parent.deleted ? shortId(parent.runId) : <Link to={runPath(parent.runId)}>{shortId(parent.runId)}</Link>}
             {parent.from !== undefined && <> at {parent.from}</>} (
             {parent.deleted ? (
@@ -95,14 +94,5 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         )}
       </dl>
     </header>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd class="number">{children}</dd>
-    </div>
   )
 }

@@ -1,28 +1,39 @@
-// One run: how it stands, what can be done with it, and what happened in it, with the chosen task or step beside it.
+// The page of a run: its head, open questions, and tabs, with the selected task or step beside them.
 import { useSignalEffect } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { taskInPath } from '../../../journal/paths.ts'
-import type { RunDetail } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
-import { ApiError } from '../api/client.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { taskInPath, attemptsOnPath } from '../../../journal/paths.ts'
+import type { RunDetail, QuestionView } from '../../api/contract.ts'
+import { changes } from '../api/listen.ts'
+import { ApiError, call } from '../api/client.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Graph } from '../parts/graph.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Status, statusTone } from '../parts/status.tsx'
-import { Link } from '../routing/link.tsx'
-import { navigate, currentLocation, withQuery } from '../routing/router.ts'
-import { childRuns, type ChildRuns } from './child-runs.ts'
-import { readSelection, selectionPath, type Selection } from './selection.ts'
-import { OrphansBar } from './orphans-bar.tsx'
-import { RunQuestions } from './run-questions.tsx'
-import { DetailPanel } from './detail-panel.tsx'
-import { followRun, type LiveRun } from './live-run.ts'
+import {
+  Link,
+  navigate,
+  currentLocation,
+  withQuery,
+  readSelection,
+  selectionPath,
+  questionKey,
+  type Selection,
+} from '../routing/router.tsx'
+import { childRuns, followRun, type ChildRuns, type LiveRun } from './live-run.ts'
+import { OrphansBar } from './run-bars.tsx'
 import { RunHead } from './run-head.tsx'
 import { SpendingTab } from './spending-tab.tsx'
 import { TimelineView } from './timeline-view.tsx'
 import { LineageTab } from './lineage-tab.tsx'
-import { RunIo } from './run-io.tsx'
+import { useResource } from '../api/resource.ts'
+import { heldAnswers, isHeld } from '../waiting/held-answers.ts'
+import { QuestionDetail } from '../waiting/question-detail.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { StepPanel } from './step-panel.tsx'
+import { TaskPanel } from './task-panel.tsx'
+import { JsonTree } from '../parts/json-tree.tsx'
+import { OutputView } from '../parts/output-view.tsx'
 import '../styles/run.css'
 
 const tabs = { timeline: 'Timeline', graph: 'Graph', io: 'Inputs and output', spending: 'Spending', lineage: 'Lineage' }
@@ -52,8 +63,8 @@ export function RunPage(): JSX.Element {
   if (error === undefined) return <Loading what={`run ${runId}`} />
   if (error instanceof ApiError && error.status === 404)
     return (
-      <Empty whole title={`There is no run ${runId}`}>
-        It may have been deleted, or it is in another store. <Link to="/runs">See the runs</Link>
+      <Empty whole title={`Run ${runId} not found`}>
+        It may have been deleted or be in another store. <Link to="/runs">All runs</Link>
       </Empty>
     )
   return <Failed error={error} again={() => run.refresh()} />
@@ -62,7 +73,7 @@ export function RunPage(): JSX.Element {
 interface RunProps {
   readonly run: LiveRun
   readonly detail: RunDetail
-  /** The runs of its crews that are shown, too. */
+  /** Its child runs that are open. */
   readonly inner: ChildRuns
 }
 
@@ -82,11 +93,11 @@ function Run({ run, detail, inner }: RunProps): JSX.Element {
       does: tabs[name],
       run: () => navigate(withQuery({ tab: name === 'timeline' ? undefined : name }), { replace: true }),
     })),
-    { keys: 'Escape', does: 'Close what is open beside it', run: () => choose(undefined) },
+    { keys: 'Escape', does: 'Close the details', run: () => choose(undefined) },
   ])
   const tabBar = useRef<HTMLElement>(null)
   useEffect(() => {
-    // on a phone, they don't all fit
+    // on a phone, the tabs don't all fit
     tabBar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [tab])
   const beside = tab === 'timeline' || tab === 'graph'
@@ -95,7 +106,7 @@ function Run({ run, detail, inner }: RunProps): JSX.Element {
       <RunHead run={run} detail={detail} />
       {detail.orphaned.length > 0 && <OrphansBar detail={detail} />}
       {detail.questions.length > 0 && <RunQuestions detail={detail} />}
-      <nav ref={tabBar} class="segments run-tabs" aria-label="Parts of the run">
+      <nav ref={tabBar} class="segments run-tabs" aria-label="Views of the run">
         {names.map((name) => (
           <Link
             key={name}
@@ -138,7 +149,7 @@ interface GraphProps {
 function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
   const { runId: run, tasks } = detail
   const byName = new Map(tasks.map((task) => [task.name, task]))
-  // without the code, only their order is known
+  // without code, only the order is known
   const nodes = tasks.map((task, index) => ({
     name: task.name,
     context: task.context ?? (index === 0 ? [] : [tasks[index - 1]?.name ?? '']),
@@ -146,9 +157,7 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
   return (
     <>
       {!detail.code && (
-        <p class="hint">
-          What each task is given is in the crew’s code, which isn’t at hand here: this is their order.
-        </p>
+        <p class="hint">Dependencies need the code of the crew, which isn’t loaded. This is the order of the tasks.</p>
       )}
       <Graph
         tasks={nodes}
@@ -163,7 +172,7 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
               <strong class="clip">{name}</strong>
               <span class="graph-line">
                 {task && <Status status={task.status} />}
-                <span class="faint clip">{task?.agent ?? (task?.child === undefined ? '' : 'a crew')}</span>
+                <span class="faint clip">{task?.agent ?? (task?.child === undefined ? '' : 'nested crew')}</span>
               </span>
             </>
           )
@@ -175,4 +184,99 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
 
 function readTab(name: string | null): Tab {
   return name !== null && Object.hasOwn(tabs, name) ? (name as Tab) : 'timeline'
+}
+
+export function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
+  const [open, setOpen] = useState(false)
+  const given = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
+  const count = Math.max(0, detail.questions.length - given)
+  const words = count === 1 ? '1 question waits for a person.' : `${count} questions wait for a person.`
+  if (count === 0)
+    return (
+      <section class="run-questions" aria-label="Open questions">
+        <div class="asks-bar">All questions are answered. Sending in a moment.</div>
+      </section>
+    )
+  return (
+    <section class="run-questions" aria-label="Open questions">
+      <div class="asks-bar">
+        <span>{words}</span>
+        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Close' : 'Answer'}
+        </button>
+      </div>
+      {open && <Questions detail={detail} />}
+    </section>
+  )
+}
+
+function Questions({ detail }: { readonly detail: RunDetail }): JSX.Element | null {
+  const { runId, caller } = detail
+  // a child run's questions belong to its root, which may be a run of any crew
+  const query = caller === undefined ? { crew: detail.crew } : {}
+  const { value } = useResource(`questions of ${runId}`, (signal) => call('GET /questions', { query, signal }))
+  const question = value?.questions.find((each) => isAskedBy(each, runId) && !isHeld(each))
+  return question ? <QuestionDetail key={questionKey(question)} question={question} onAnswered={() => {}} /> : null
+}
+
+function isAskedBy({ asking }: Pick<QuestionView, 'asking'>, runId: string): boolean {
+  return asking.some((each) => each.runId === runId)
+}
+
+interface DetailProps {
+  /** Undefined until loaded. */
+  readonly run: LiveRun | undefined
+  readonly at: string
+  close(): void
+}
+
+export function DetailPanel({ run, at, close }: DetailProps): JSX.Element {
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => panel.current?.scrollTo(0, 0), [at])
+  return (
+    <aside ref={panel} class="detail panel" tabIndex={-1} aria-label={`Details of ${at}`}>
+      <div class="detail-close">
+        <button type="button" class="icon-button" aria-label="Close" onClick={close}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <Details run={run} at={at} />
+    </aside>
+  )
+}
+
+function Details({ run, at }: Pick<DetailProps, 'run' | 'at'>): JSX.Element {
+  const detail = run?.detail.value
+  const error = run?.error.value
+  if (!run || !detail)
+    return error === undefined ? <Loading what="the run" /> : <Failed error={error} again={() => run?.refresh()} />
+  if (attemptsOnPath(at).at(-1) !== at && at.includes('#')) return <StepPanel run={run} detail={detail} path={at} />
+  return <TaskPanel run={run} detail={detail} name={taskInPath(at)} attempt={at.includes('#') ? at : undefined} />
+}
+
+export function RunIo({ detail }: { readonly detail: RunDetail }): JSX.Element {
+  const { inputs, raw, tasks } = detail
+  const done = tasks.filter((task) => task.raw !== '')
+  return (
+    <div class="io">
+      <section>
+        <h2>Inputs</h2>
+        {Object.keys(inputs).length === 0 ? <p class="soft">No inputs.</p> : <JsonTree value={inputs} />}
+      </section>
+      {raw !== undefined && (
+        <section>
+          <h2>Output</h2>
+          <OutputView raw={raw} />
+        </section>
+      )}
+      {raw === undefined && done.length === 0 && <p class="soft">No outputs yet.</p>}
+      {raw === undefined &&
+        done.map((task) => (
+          <section key={task.name}>
+            <h2>{task.name}</h2>
+            <OutputView raw={task.raw} />
+          </section>
+        ))}
+    </div>
+  )
 }

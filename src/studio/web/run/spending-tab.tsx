@@ -1,4 +1,4 @@
-// What a run has spent: by task, by model, and over time.
+// The tokens and cost of a run: by task, by model, and over its model calls.
 import type { JSX } from 'preact'
 import type { Usage } from '../../../journal/entries.ts'
 import { amount, dollars } from '../../../text/words.ts'
@@ -6,17 +6,16 @@ import type { RunDetail, SpendingView } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { Link } from '../routing/link.tsx'
-import { withQuery } from '../routing/router.ts'
+import { Link, withQuery } from '../routing/router.tsx'
 
 export function SpendingTab({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const { runId } = detail
   const { value, error, again } = useResource(`spending of ${runId}`, (signal) =>
     call('GET /runs/{run}/spending', { params: { run: runId }, signal }),
   )
-  if (!value) return error === undefined ? <Loading what="what it spent" /> : <Failed error={error} again={again} />
+  if (!value) return error === undefined ? <Loading what="the spending" /> : <Failed error={error} again={again} />
   if (value.tasks.every(({ usage }) => usage.calls === 0))
-    return <Empty title="Nothing was spent">No model was asked in this run.</Empty>
+    return <Empty title="Nothing spent">This run made no model calls.</Empty>
   return (
     <div class="spending">
       <Chart calls={value.calls} />
@@ -75,7 +74,7 @@ function Table({
   )
 }
 
-/** Tokens added up, call by call. */
+/** Cumulative tokens, call by call. */
 function Chart({ calls }: Pick<SpendingView, 'calls'>): JSX.Element | null {
   if (calls.length < 2) return null
   const [width, height] = [600, 120]

@@ -1,4 +1,5 @@
-// A step of a run, readable: what the model was sent and what it replied or failed with, or what a tool was called with and returned.
+// The details of a step: the request of a model call and its reply or error, or the arguments and result of a tool
+// call.
 import type { JSX } from 'preact'
 import { attemptsOnPath, taskInPath } from '../../../journal/paths.ts'
 import { dollars, preciseDuration, longTime } from '../../../text/words.ts'
@@ -9,12 +10,10 @@ import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { ValueView } from '../parts/output-view.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
-import { Link } from '../routing/link.tsx'
-import { withQuery } from '../routing/router.ts'
+import { Link, withQuery } from '../routing/router.tsx'
 import type { LiveRun } from './live-run.ts'
 import { Messages, Outcome, Parts } from './messages.tsx'
 import { ErrorBox } from './task-panel.tsx'
-import { StepQuestions } from './step-questions.tsx'
 
 interface StepPanelProps {
   readonly run: LiveRun
@@ -23,7 +22,7 @@ interface StepPanelProps {
 }
 
 export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
-  const said = run.said.value.get(path)
+  const streamed = run.streamed.value.get(path)
   const version = run.version.value
   const recorded = run.timeline.value?.attempts
     .findLast((attempt) => attempt.path === attemptsOnPath(path).at(-1))
@@ -47,11 +46,11 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
         <span class="mono">{path}</span>
         {(step.value ? stepFacts(step.value) : []).map((fact) => ` · ${fact}`)}
       </p>
-      {said !== undefined ? (
+      {streamed !== undefined ? (
         <section>
           <h3>Now</h3>
-          {said.reasoning !== '' && <p class="faint">{said.reasoning}</p>}
-          <Markdown text={said.text} />
+          {streamed.reasoning !== '' && <p class="faint">{streamed.reasoning}</p>}
+          <Markdown text={streamed.text} />
         </section>
       ) : step.value ? (
         step.value.type === 'model' ? (
@@ -62,7 +61,7 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
       ) : step.error === undefined ? (
         <Loading what="the step" />
       ) : step.error instanceof ApiError && step.error.status === 404 ? (
-        <p class="soft">Nothing of this step is recorded yet.</p>
+        <p class="soft">This step isn’t recorded yet.</p>
       ) : (
         <Failed error={step.error} again={step.again} />
       )}
@@ -126,7 +125,7 @@ function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
         )}
         {request.output !== undefined && (
           <details class="foldable">
-            <summary>Schema of the answer</summary>
+            <summary>Reply schema</summary>
             <JsonTree value={request.output} />
           </details>
         )}
@@ -145,7 +144,7 @@ function ToolParts({ step, running }: { readonly step: ToolStep; readonly runnin
         <ValueView value={input} />
         {changed && (
           <details class="foldable">
-            <summary>The model asked for others, and a person changed them</summary>
+            <summary>Changed by a person. Arguments from the model</summary>
             <ValueView value={asked} />
           </details>
         )}
@@ -157,13 +156,13 @@ function ToolParts({ step, running }: { readonly step: ToolStep; readonly runnin
         ) : (
           <p class="soft">
             {abandoned !== undefined
-              ? `It isn’t known how it ended: ${abandoned}`
+              ? `The outcome is unknown: ${abandoned}`
               : running || step.startedAt === undefined
-                ? 'Not yet.'
-                : 'No end of this call is recorded.'}
+                ? 'No result yet.'
+                : 'The outcome of this call isn’t recorded.'}
           </p>
         )}
-        {stack !== undefined && <ErrorBox message="Thrown" stack={stack} />}
+        {stack !== undefined && <ErrorBox message="The tool threw" stack={stack} />}
       </section>
       <StepQuestions questions={questions} />
       <p class="hint">
@@ -182,7 +181,7 @@ function ToolParts({ step, running }: { readonly step: ToolStep; readonly runnin
 function stepTitle(step: StepView | undefined): string {
   if (!step) return 'Step'
   if (step.type === 'tool') return step.tool
-  return step.error ? 'Failed model call' : 'Model reply'
+  return step.error ? 'Failed model call' : 'Model call'
 }
 
 function stepFacts(step: StepView): readonly string[] {
@@ -202,4 +201,31 @@ function stepFacts(step: StepView): readonly string[] {
 
 function isText(value: string | false): value is string {
   return value !== false
+}
+
+export function StepQuestions({ questions }: Pick<ToolStep, 'questions'>): JSX.Element | null {
+  if (questions.length === 0) return null
+  return (
+    <section>
+      <h3>Decisions</h3>
+      {questions.map(({ question, askedAt, answer }) => (
+        <div key={question.id} class="decision">
+          <p>{question.text}</p>
+          <p class="soft">
+            {longTime(askedAt)}:{' '}
+            {answer ? (
+              <>
+                <strong>{answer.decision}</strong>
+                {answer.by !== undefined && ` by ${answer.by}`}
+                {'reason' in answer && `: ${answer.reason}`}
+                {answer.note !== undefined && ` (${answer.note})`}
+              </>
+            ) : (
+              'Open'
+            )}
+          </p>
+        </div>
+      ))}
+    </section>
+  )
 }

@@ -1,18 +1,17 @@
-// Where on the timeline another process took a run over, or the last one died: that a crew was killed and continued is
-// what people look for.
+// Marks on the timeline where another process continued the run, or where the last process died.
 import type { Life, StepSpan, Timeline } from '../../../runs/timeline.ts'
 
 export interface Takeover {
   readonly at: number
-  /** Whether the process before was killed, or lost its machine; not stopped, and not waiting for somebody. */
+  /** Whether the process before it died, rather than suspended the run. */
   readonly gone: boolean
   readonly words: string
 }
 
-/** More would be a pattern, and no marks. */
+/** More marks would be unreadable. */
 const takeoverLimit = 40
 
-/** Without those between slices: there, nothing had happened. `died`: the last entry of an abandoned run. */
+/** Leaves out slices, after which a process yields. `died`: the time of the last entry of an abandoned run. */
 export function findTakeovers(lives: readonly Life[], died?: string): readonly Takeover[] {
   const found = lives.flatMap((life, index): Takeover[] => {
     const before = lives[index - 1]
@@ -31,13 +30,13 @@ export function findTakeovers(lives: readonly Life[], died?: string): readonly T
   return found.slice(-takeoverLimit)
 }
 
-/** Where an abandoned run was when its process died: the last that was recorded in it or in a run of its crews. */
+/** Where a run was when its process died: the last entry in it or a child run. */
 export interface LastRecorded {
   readonly run: string
   readonly at: string
-  /** A step, or an attempt that has none; undefined before the first task. */
+  /** A step, or an attempt without steps. Undefined before the first task. */
   readonly path: string | undefined
-  /** Calls that were under way, and may have had their effect. */
+  /** Interrupted calls, which may have had their effect. */
   readonly open: readonly StepSpan[]
 }
 
@@ -50,13 +49,13 @@ export function lastRecorded(timelines: readonly Timeline[]): LastRecorded | und
   return { run: last.runId, at: last.updatedAt, path: latest?.path, open }
 }
 
-/** `process 4711 (worker-a)`; undefined when it is not known. */
+/** `process 4711 (worker-a)` */
 export function processWords({ holder }: Pick<Life, 'holder'>): string | undefined {
   return holder && `process ${holder.pid}${holder.name === undefined ? '' : ` (${holder.name})`}`
 }
 
 function reasonWords({ end, holder }: Life): string {
-  const who = holder ? `process ${holder.pid}` : 'the one before'
+  const who = holder ? `process ${holder.pid}` : 'the process before'
   if (end === 'gone') return `${who} was gone`
   return end === 'failed' ? 'the run had failed' : 'the run was suspended'
 }

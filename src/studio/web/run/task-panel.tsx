@@ -1,4 +1,4 @@
-// A task of a run: what it was told to do, what it gave, what that took, and what can be done from here.
+// The details of a task: its description, output, cost, messages and actions.
 import type { JSX } from 'preact'
 import { amount, dollars, preciseDuration, plural } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
@@ -7,8 +7,7 @@ import { useResource } from '../api/resource.ts'
 import { Markdown } from '../parts/markdown.tsx'
 import { OutputView } from '../parts/output-view.tsx'
 import { Status } from '../parts/status.tsx'
-import { Link } from '../routing/link.tsx'
-import { navigate, runPath, withQuery } from '../routing/router.ts'
+import { Link, navigate, runPath, withQuery } from '../routing/router.tsx'
 import type { LiveRun } from './live-run.ts'
 import { Messages } from './messages.tsx'
 
@@ -49,12 +48,12 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
       </p>
       {detail.can.includes('fork') && (
         <div class="detail-acts">
-          <button type="button" onClick={() => navigate(withQuery({ take: 'replay', from: name }))}>
+          <button type="button" onClick={() => navigate(withQuery({ action: 'replay', from: name }))}>
             Replay from here
           </button>
           {task.raw !== '' && (
-            <button type="button" onClick={() => navigate(withQuery({ take: 'fork', edit: name }))}>
-              Edit its output
+            <button type="button" onClick={() => navigate(withQuery({ action: 'fork', edit: name }))}>
+              Edit output
             </button>
           )}
           {task.raw !== '' && (
@@ -66,16 +65,16 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
       )}
       {task.child !== undefined && (
         <p>
-          A nested crew: <Link to={runPath(task.child)}>see its run</Link>
+          Nested crew: <Link to={runPath(task.child)}>child run</Link>
         </p>
       )}
       {task.from !== undefined && (
         <p>
-          Its output was made in run <Link to={runPath(task.from, name)}>{task.from}</Link>.
+          Inherited from run <Link to={runPath(task.from, name)}>{task.from}</Link>.
         </p>
       )}
       {task.stale !== undefined && task.stale.length > 0 && (
-        <p class="problem">Inherited although {task.stale.join('; ')}.</p>
+        <p class="problem">Inherited although stale: {task.stale.join('; ')}.</p>
       )}
       {detail.stale
         .filter((stale) => stale.task === name)
@@ -86,7 +85,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
         ))}
       {task.error && <ErrorBox message={task.error.message} stack={task.error.stack} />}
       {span && span.because.length > 0 && <p class="note">This attempt: {span.because.join('; ')}.</p>}
-      <SayingNow run={run} task={name} />
+      <StreamedText run={run} task={name} />
       {task.raw !== '' && (
         <section>
           <h3>Output</h3>
@@ -99,7 +98,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
         {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
         {task.context !== undefined && task.context.length > 0 && (
           <p class="soft">
-            Given the outputs of{' '}
+            Receives the outputs of{' '}
             {task.context.map((from, index) => (
               <span key={from}>
                 {index > 0 && ', '}
@@ -113,7 +112,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
       </section>
       {whole.value && whole.value.messages.length > 0 && (
         <details class="foldable">
-          <summary>The whole conversation ({plural(whole.value.messages.length, 'message')})</summary>
+          <summary>Full conversation ({plural(whole.value.messages.length, 'message')})</summary>
           <Messages messages={whole.value.messages} />
         </details>
       )}
@@ -133,14 +132,14 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
   )
 }
 
-function SayingNow({ run, task }: { readonly run: LiveRun; readonly task: string }): JSX.Element | null {
-  const own = [...run.said.value].filter(([path]) => path.startsWith(`${task}#`))
+function StreamedText({ run, task }: { readonly run: LiveRun; readonly task: string }): JSX.Element | null {
+  const own = [...run.streamed.value].filter(([path]) => path.startsWith(`${task}#`))
   if (own.length === 0) return null
   return (
     <section aria-live="off">
       <h3>Now</h3>
       {own.map(([path, { text, reasoning }]) => (
-        <div key={path} class="saying">
+        <div key={path} class="streamed">
           {text === '' && reasoning !== '' && <p class="faint">{reasoning.slice(-600)}</p>}
           <Markdown text={text} />
         </div>
@@ -161,7 +160,7 @@ export function ErrorBox({
       <p>{message}</p>
       {stack !== undefined && stack !== '' && (
         <details>
-          <summary>Where</summary>
+          <summary>Stack trace</summary>
           <pre>{stack}</pre>
         </details>
       )}
@@ -169,7 +168,7 @@ export function ErrorBox({
   )
 }
 
-/** Of the task as the crew's code has it now, on this run first. */
+/** The backtest of the task, on this run at first. */
 function backtestPath({ crew, runId }: RunDetail, task: string): string {
   return `/crews/${encodeURIComponent(crew)}?${new URLSearchParams({ task, backtest: task, run: runId })}`
 }

@@ -1,5 +1,5 @@
-// From time to a place between 0 and 1. A run may wait for days and work for seconds, so stretches in which nothing
-// happened get little room, and are marked.
+// Maps times to positions between 0 and 1. A run may wait for days and work for seconds, so long gaps are shortened and
+// marked.
 
 export interface Stretch {
   readonly from: number
@@ -7,20 +7,20 @@ export interface Stretch {
 }
 
 export interface TimeScale {
-  /** Between 0 and 1. */
+  /** The position of a time, between 0 and 1. */
   at(time: number): number
-  /** Stretches that are shown shorter than they were. */
+  /** The shortened gaps. */
   readonly gaps: readonly Stretch[]
   readonly from: number
   readonly to: number
 }
 
-/** The room that a gap gets, of the whole. */
+/** The share of the width for a gap. */
 const gapShare = 0.035
-/** All gaps together get no more than this. */
+/** The maximum share for all gaps. */
 const gapsShare = 0.3
 
-/** `busy`: when something happened, in any order. */
+/** `busy`: the stretches with activity, in any order. */
 export function timeScale(busy: readonly Stretch[], from: number, to: number): TimeScale {
   const end = Math.max(to, from + 1)
   const active = joined(busy, from, end)
@@ -28,7 +28,7 @@ export function timeScale(busy: readonly Stretch[], from: number, to: number): T
     1,
     active.reduce((sum, stretch) => sum + (stretch.to - stretch.from), 0),
   )
-  // a pause within the work says something about it; one that is much longer only hides it
+  // short pauses are informative; much longer ones would squeeze the work
   const limit = Math.max(2_000, worked * 0.25)
   const gaps = between(active, from, end).filter((gap) => gap.to - gap.from > limit)
   if (gaps.length === 0) return linear(from, end)
@@ -45,7 +45,7 @@ export function timeScale(busy: readonly Stretch[], from: number, to: number): T
   return { from, to: end, gaps, at: (time) => placeAt(points, time) }
 }
 
-/** The mark of an abandoned run is at the end, where half of it would be cut off. */
+/** A mark at the end would be cut in half. */
 export function markPlace(scale: TimeScale, at: number): string {
   return `min(${scale.at(at) * 100}%, 100% - 2px)`
 }

@@ -1,17 +1,17 @@
-// One row of the timeline: what it is, and its bars.
+// A row of the timeline: its label and its bars.
 import type { JSX } from 'preact'
 import { amount, preciseDuration, plural } from '../../../text/words.ts'
 import type { StepSpan } from '../../../runs/timeline.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
-import { Link } from '../routing/link.tsx'
-import { selectionPath } from './selection.ts'
+import { Link, selectionPath } from '../routing/router.tsx'
+import { decisionWords } from '../waiting/decision-words.ts'
 import type { LiveRun } from './live-run.ts'
 import type { Takeover } from './takeovers.ts'
 import { markPlace, type TimeScale } from './time-scale.ts'
 import { triesWords, type Bar, type Fold, type TimelineRow } from './timeline-rows.ts'
 
-/** Deeper ones are no further in, or nothing would fit beside their bars. */
+/** Deeper levels aren't indented further, to leave room for the bars. */
 const mostLevels = 6
 
 interface LineProps {
@@ -74,7 +74,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
           <Status status={task.status} />
           {task.child !== undefined && <Icon name="crew" size={14} />}
           <span class="faint clip">
-            {from === '' ? (task.agent ?? (task.child === undefined ? '' : 'a crew')) : from}
+            {from === '' ? (task.agent ?? (task.child === undefined ? '' : 'nested crew')) : from}
             {steps > 0 && row.fold?.open === false ? ` · ${plural(steps, 'step')}` : ''}
             {task.attempts > 1 ? ` · ${task.attempts} attempts` : ''}
           </span>
@@ -102,7 +102,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
         <>
           <Icon name={step.kind} size={14} />
           <span class={step.kind === 'tool' ? 'mono' : ''}>
-            {step.kind === 'tool' ? (step.name ?? 'tool') : 'reply'}
+            {step.kind === 'tool' ? (step.name ?? 'tool') : step.status === 'failed' ? 'model call' : 'reply'}
           </span>
           {step.status !== 'done' && <StepState status={step.status} run={run} />}
           {step.source !== undefined && <span class="step-state">{step.source}</span>}
@@ -124,32 +124,32 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
           <span class="faint clip">
             {question.decision === undefined
               ? 'waits for a person'
-              : `${question.decision}${question.by === undefined ? '' : ` by ${question.by}`}`}
+              : `${decisionWords(question.kind, question.decision).done}${question.by === undefined ? '' : ` by ${question.by}`}`}
           </span>
         </>
       )
     }
     case 'missing':
       return <>{row.words}</>
-    case 'saying':
+    case 'streaming':
       return (
         <>
           <Icon name="model" size={14} />
-          <span>says</span>
-          <span class="faint clip">{run.said.value.get(row.path)?.text.slice(-160) ?? ''}</span>
+          <span>streaming</span>
+          <span class="faint clip">{run.streamed.value.get(row.path)?.text.slice(-160) ?? ''}</span>
         </>
       )
   }
 }
 
-/** A step without an end is under way only while a process executes the run. */
+/** A step without an end is in progress only while a process executes the run. */
 function StepState({ status, run }: { readonly status: StepSpan['status']; readonly run: LiveRun }): JSX.Element {
   if (status === 'open' && run.detail.value?.status !== 'running')
-    return <span class="step-state">no end recorded</span>
-  return <span class={`step-state is-${status}`}>{status === 'open' ? 'under way' : status}</span>
+    return <span class="step-state">outcome not recorded</span>
+  return <span class={`step-state is-${status}`}>{status === 'open' ? 'in progress' : status}</span>
 }
 
-/** The shortest is three pixels wide, also at the end. */
+/** At least three pixels wide, also at the end. */
 function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale }): JSX.Element {
   const left = scale.at(Date.parse(bar.from))
   const right = bar.to === undefined ? 1 : scale.at(Date.parse(bar.to))

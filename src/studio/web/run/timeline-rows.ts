@@ -1,35 +1,102 @@
-// A timeline as the rows that are shown: a row for each task, below it its attempts where there are several, its steps,
-// what is handed to coworkers within them, and what people were asked; below a task that is a crew, the rows of its
-// run. Pure, and fast enough for every painting of a run with thousands of steps.
-import type { TaskDetail } from '../../api/contract.ts'
-import type { AttemptSpan, UnexecutedTask, QuestionSpan, StepSpan, Timeline } from '../../../runs/timeline.ts'
+// The rows of a timeline: a row for each task, below it its attempts if there are several, its steps, delegations
+// within them, and questions. Below a nested crew come the rows of its child run, at any depth. A child run that is
+// active, waiting or failed is open by default, and so is one with a selection. Pure, and fast enough to run for every
+// rendering of a run with thousands of steps. The child runs that are still to be loaded are part of the result.
+import { isInTreeOf } from '../../../journal/paths.ts'
+import type { RunDetail, TaskDetail } from '../../api/contract.ts'
+import type { AttemptSpan, Timeline, UnexecutedTask, QuestionSpan, StepSpan } from '../../../runs/timeline.ts'
+
+/** What is loaded of a child run. */
+export interface ChildRun {
+  readonly detail: RunDetail | undefined
+  readonly timeline: Timeline | undefined
+  readonly error: unknown
+}
+
+interface TreeRowsRequest {
+  readonly root: { readonly detail: RunDetail; readonly timeline: Timeline; readonly streaming: Iterable<string> }
+  /** Followed child runs by id. */
+  readonly children: ReadonlyMap<string, ChildRun>
+  /** What the user opened (true) or closed (false), by fold key. */
+  readonly folds: ReadonlyMap<string, boolean>
+  /** The run with the selection. */
+  readonly chosen: string
+}
+
+interface TreeRows {
+  readonly rows: readonly TimelineRow[]
+  /** Open child runs that aren't followed yet. */
+  readonly wanted: readonly string[]
+}
+
+/** Limit of child runs that open by default, since each reloads with every change. */
+const openByDefault = 5
+
+export function treeRows({ root, children, folds, chosen }: TreeRowsRequest): TreeRows {
+  const wanted: string[] = []
+  let unasked = 0
+  const isOpen = ({ child = '', status }: AttemptSpan): boolean => {
+    const byHand = folds.get(child)
+    if (byHand !== undefined) return byHand
+    const unsettled = status === 'open' || status === 'failed'
+    // a child run that was shown stays open when it is done
+    const shown = children.has(child) || isInTreeOf(chosen, child)
+    if (!shown && (!unsettled || unasked >= openByDefault)) return false
+    if (unsettled) unasked++
+    return true
+  }
+  const within = (attempt: AttemptSpan, level: number): readonly TimelineRow[] | undefined => {
+    const { child = '' } = attempt
+    if (!isOpen(attempt)) return undefined
+    const known = children.get(child)
+    if (!known) wanted.push(child)
+    if (known?.detail && known.timeline) return rowsOf(known.detail, known.timeline, level, [])
+    return [missingRow(child, level, known?.error)]
+  }
+  const rowsOf = (detail: RunDetail, timeline: Timeline, level: number, streaming: Iterable<string>): TimelineRow[] =>
+    timelineRows({
+      tasks: detail.tasks,
+      timeline,
+      level,
+      isRunning: detail.status === 'running',
+      streaming,
+      isOpen: (key) => folds.get(key) ?? true,
+      within,
+    })
+  return { rows: rowsOf(root.detail, root.timeline, 0, root.streaming), wanted }
+}
+
+function missingRow(run: string, level: number, error: unknown): TimelineRow {
+  const words = error === undefined ? 'Loading …' : `Can’t show this run: ${(error as Error).message}`
+  return { type: 'missing', run, key: `missing ${run}`, depth: 0, level, at: '', words, bars: [] }
+}
 
 export type BarTone = 'model' | 'tool' | 'good' | 'bad' | 'asks' | 'busy' | 'quiet'
 
 export interface Bar {
   readonly from: string
-  /** Undefined while it lasts. */
+  /** Undefined while in progress. */
   readonly to: string | undefined
   readonly tone: BarTone
 }
 
-/** What is below a row, and can be shown or not. */
+/** The rows below a row, which can be shown or hidden. */
 export interface Fold {
-  /** Of a task with steps; of a task or an attempt that is a crew, the id of its run. */
+  /** The id of the child run, otherwise the run and task. */
   readonly key: string
   readonly label: string
   readonly open: boolean
 }
 
 interface RowBase {
-  /** The run that it is of. */
+  /** The run that it belongs to. */
   readonly run: string
   readonly key: string
-  /** How far in it is, within its run. */
+  /** Indentation within its run. */
   readonly depth: number
-  /** How far in its run is: 0 for that of the page. */
+  /** Nesting of its run; 0 for the run of the page. */
   readonly level: number
-  /** What the address calls it: a task's name, or the path of an attempt or a step. */
+  /** Its name in the address: a task's name, or the path of an attempt or step. */
   readonly at: string
   readonly bars: readonly Bar[]
   readonly fold?: Fold | undefined
@@ -46,8 +113,8 @@ export type TimelineRow = RowBase &
     | { readonly type: 'attempt'; readonly attempt: AttemptSpan; readonly number: number }
     | { readonly type: 'step'; readonly step: StepSpan }
     | { readonly type: 'question'; readonly question: QuestionSpan }
-    | { readonly type: 'saying'; readonly path: string }
-    /** In place of the rows of a run that aren't there yet, or never will be. */
+    | { readonly type: 'streaming'; readonly path: string }
+    /** Stands for a child run that isn't loaded, or can't be. */
     | { readonly type: 'missing'; readonly words: string }
   )
 
@@ -55,18 +122,18 @@ export interface TimelineRowsRequest {
   readonly tasks: readonly TaskDetail[]
   readonly timeline: Timeline
   readonly level: number
-  /** Whether somebody is at it: what is open then is under way, and else only not done. */
-  readonly under: boolean
-  /** Turns that a model is at now. */
-  readonly saying: Iterable<string>
+  /** Whether a process executes the run: otherwise open attempts aren't in progress. */
+  readonly isRunning: boolean
+  /** Paths of model calls that are streaming. */
+  readonly streaming: Iterable<string>
   /** Whether the steps of a task are shown. */
   isOpen(key: string): boolean
-  /** The rows of the run of a crew; undefined while it is closed. */
+  /** The rows of a child run. Undefined while it is closed. */
   within(attempt: AttemptSpan, level: number): readonly TimelineRow[] | undefined
 }
 
 export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
-  const { tasks, timeline, level, under, saying, isOpen, within } = of
+  const { tasks, timeline, level, isRunning, streaming, isOpen, within } = of
   const { runId: run } = timeline
   const own = new Map<string, AttemptSpan[]>()
   const nested = new Map<string, AttemptSpan[]>()
@@ -77,10 +144,10 @@ export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
     else map.set(key, [attempt])
   }
   const asked = Map.groupBy(timeline.questions, (question) => question.path)
-  const spoken = Map.groupBy(saying, (path) => path.slice(0, path.lastIndexOf('/')))
+  const streams = Map.groupBy(streaming, (path) => path.slice(0, path.lastIndexOf('/')))
   const given = new Map(timeline.given.map((each) => [each.task, each]))
   const rows: TimelineRow[] = []
-  const parts = { run, level, nested, asked, spoken, under, rows, within }
+  const parts = { run, level, nested, asked, streams, isRunning, rows, within }
   for (const task of tasks) {
     const attempts = own.get(task.name) ?? []
     const [first] = attempts
@@ -100,7 +167,7 @@ export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
       given: given.get(task.name),
       steps,
       fold: crew || steps > 0 || attempts.length > 1 ? fold : undefined,
-      bars: taskBars(attempts, timeline.questions, task, under),
+      bars: taskBars(attempts, timeline.questions, task, isRunning),
     })
     if (!fold.open) continue
     if (crew) addCrew(parts, crew, 1, inner)
@@ -117,12 +184,12 @@ export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
 }
 
 function crewFold({ child = '' }: AttemptSpan, label: string, inner: readonly TimelineRow[] | undefined): Fold {
-  return { key: child, label: `Tasks of the crew of ${label}`, open: inner !== undefined }
+  return { key: child, label: `Tasks of ${label}`, open: inner !== undefined }
 }
 
-/** What people were asked about the crew as a whole, such as its limit, is of the run that has the task. */
+/** Questions about the child run as a whole, such as its limit, belong to the run with the task. */
 function addCrew(parts: Parts, crew: AttemptSpan, depth: number, inner: readonly TimelineRow[] = []): void {
-  // one by one: as arguments of one call, those of a long run would be too many
+  // one by one: the rows of a long run would be too many arguments for one call
   for (const row of inner) parts.rows.push(row)
   addSteps(parts, crew, depth)
 }
@@ -132,14 +199,14 @@ interface Parts {
   readonly level: number
   readonly nested: ReadonlyMap<string, readonly AttemptSpan[]>
   readonly asked: ReadonlyMap<string, readonly QuestionSpan[]>
-  readonly spoken: ReadonlyMap<string, readonly string[]>
-  readonly under: boolean
+  readonly streams: ReadonlyMap<string, readonly string[]>
+  readonly isRunning: boolean
   readonly rows: TimelineRow[]
   readonly within: TimelineRowsRequest['within']
 }
 
 function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
-  const { run, level, rows, nested, asked, spoken } = parts
+  const { run, level, rows, nested, asked, streams } = parts
   const within = (path: string): void => {
     for (const inner of nested.get(path) ?? []) {
       const below = inner.child === undefined ? undefined : parts.within(inner, level + 1)
@@ -155,12 +222,12 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
   for (const step of attempt.steps) {
     seen.add(step.path)
     const own = asked.get(step.path) ?? []
-    // an approval is asked for before its call is made
+    // approval comes before the call
     questions(own.filter(({ kind }) => kind === 'call'))
     rows.push({
       type: 'step',
       run,
-      // a turn that failed and was taken again is there twice
+      // a step that failed and was repeated has two rows
       key: `${run} ${step.seq}`,
       depth: step.kind === 'tool' ? depth + 1 : depth,
       level,
@@ -170,7 +237,7 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
     })
     questions(own.filter(({ kind }) => kind !== 'call'))
     within(step.path)
-    // a call that waits for its approval isn't a step yet
+    // a call that waits for approval isn't a step yet
     if (step.kind === 'model')
       for (const path of asked.keys())
         if (path.startsWith(`${step.path}.`) && !attempt.steps.some((other) => other.path === path))
@@ -178,13 +245,13 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
   }
   questions(asked.get(attempt.path))
   within(attempt.path)
-  for (const path of spoken.get(attempt.path) ?? []) {
+  for (const path of streams.get(attempt.path) ?? []) {
     if (seen.has(path)) continue
     const from = attempt.steps.at(-1)?.to ?? attempt.from
     rows.push({
-      type: 'saying',
+      type: 'streaming',
       run,
-      key: `saying ${run} ${path}`,
+      key: `streaming ${run} ${path}`,
       depth,
       level,
       at: path,
@@ -195,14 +262,14 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
 }
 
 function attemptRow(
-  { run, level, under }: Parts,
+  { run, level, isRunning }: Parts,
   attempt: AttemptSpan,
   number: number,
   depth: number,
   inner?: readonly TimelineRow[],
 ): TimelineRow {
   const { path, from, to, child } = attempt
-  const bars = [{ from, to, tone: attemptTone(attempt, under) }]
+  const bars = [{ from, to, tone: attemptTone(attempt, isRunning) }]
   const fold = child === undefined ? undefined : crewFold(attempt, path, inner)
   return { type: 'attempt', run, key: `${run} ${path}`, depth, level, at: path, attempt, number, bars, fold }
 }
@@ -217,24 +284,24 @@ function taskBars(
   attempts: readonly AttemptSpan[],
   questions: readonly QuestionSpan[],
   { name, status }: TaskDetail,
-  under: boolean,
+  isRunning: boolean,
 ): Bar[] {
   const waits = questions.filter(({ path }) => path === name || path.startsWith(`${name}#`))
   const tone = (attempt: AttemptSpan): BarTone =>
-    attempt.status === 'open' && status === 'failed' ? 'bad' : attemptTone(attempt, under)
+    attempt.status === 'open' && status === 'failed' ? 'bad' : attemptTone(attempt, isRunning)
   return [
     ...attempts.map((attempt) => ({ from: attempt.from, to: attempt.to, tone: tone(attempt) })),
     ...waits.map(({ from, to }) => ({ from, to, tone: 'asks' as const })),
   ]
 }
 
-function attemptTone({ status }: AttemptSpan, under: boolean): BarTone {
-  if (status === 'open') return under ? 'busy' : 'quiet'
+function attemptTone({ status }: AttemptSpan, isRunning: boolean): BarTone {
+  if (status === 'open') return isRunning ? 'busy' : 'quiet'
   if (status === 'completed') return 'good'
   return status === 'failed' ? 'bad' : 'quiet'
 }
 
-/** Of a step: the last try of a failed one is its failure, which is shown already. */
+/** Leaves out the last try of a failed step, which is shown as its failure. */
 export function triesWords({ status, tries }: Pick<StepSpan, 'status' | 'tries'>): string {
   if (status === 'failed') return tries > 1 ? `${tries} tries` : ''
   if (tries === 0) return ''

@@ -1,5 +1,5 @@
-// The timeline: rows of tasks and steps with bars over time, of which only those in sight are in the document. Keys move
-// through the rows, and the chosen one is in the address.
+// The timeline: a virtual list of tasks and steps with bars over time. Shortcuts move through the rows; the selected
+// row is in the address.
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isInTreeOf } from '../../../journal/paths.ts'
@@ -9,16 +9,13 @@ import type { Timeline } from '../../../runs/timeline.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Empty, Loading } from '../parts/states.tsx'
 import { now } from '../parts/time.tsx'
-import { useNarrow } from '../parts/use-narrow.ts'
-import { WindowList } from '../parts/window-list.tsx'
-import { GoneBar, isGone } from './gone-bar.tsx'
-import type { ChildRuns } from './child-runs.ts'
-import type { Selection } from './selection.ts'
-import { treeRows, type ChildRun } from './tree-rows.ts'
-import type { LiveRun } from './live-run.ts'
+import { useNarrow, WindowList } from '../parts/window-list.tsx'
+import { GoneBar, isGone } from './run-bars.tsx'
+import type { ChildRuns, LiveRun } from './live-run.ts'
+import type { Selection } from '../routing/router.tsx'
+import { treeRows, type ChildRun, type Fold, type TimelineRow } from './timeline-rows.ts'
 import { lastRecorded, findTakeovers, type Takeover } from './takeovers.ts'
 import { markPlace, timeScale, type Stretch, type TimeScale } from './time-scale.ts'
-import type { Fold, TimelineRow } from './timeline-rows.ts'
 import { TimelineLine } from './timeline-line.tsx'
 
 interface TimelineProps {
@@ -34,8 +31,8 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const narrow = useNarrow()
   const version = run.version.value
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
-  const under = detail.status === 'running'
-  const speaking = [...run.said.value.keys()].join('\n')
+  const isRunning = detail.status === 'running'
+  const streaming = [...run.streamed.value.keys()].join('\n')
   const { followed } = inner
   const children: ReadonlyMap<string, ChildRun> = new Map(
     [...followed.value].map(([id, child]) => [
@@ -43,7 +40,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
       { detail: child.detail.value, timeline: child.timeline.value, error: child.error.value },
     ]),
   )
-  // a timeline grows in place: this moves when one of them has
+  // timelines grow in place: this changes when one of them has grown
   const grown = [...followed.value.values()].map((child) => child.version.value).join()
   const known = useSame([...children.values()].flatMap((child) => Object.values(child)))
   const chosenRun = chosen?.run ?? detail.runId
@@ -51,23 +48,23 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
     () =>
       timeline
         ? treeRows({
-            root: { detail, timeline, saying: speaking === '' ? [] : speaking.split('\n') },
+            root: { detail, timeline, streaming: streaming === '' ? [] : streaming.split('\n') },
             children,
             folds,
             chosen: chosenRun,
           })
         : { rows: [], wanted: [] },
-    [timeline, version, detail, folds, speaking, grown, known, chosenRun],
+    [timeline, version, detail, folds, streaming, grown, known, chosenRun],
   )
   useEffect(() => inner.follow(wanted), [inner, wanted])
-  // a second that passes moves the bars of what is under way, and nothing else
-  const end = under ? now.value : 0
+  // each second moves the bars of running tasks, and nothing else
+  const end = isRunning ? now.value : 0
   const scale = useMemo(
     () => timeline && timelineScale(timeline, children, end),
     [timeline, version, grown, known, end],
   )
   const inside = [...children.values()].flatMap((child) => child.timeline ?? [])
-  // what put a given-up run aside is recorded after its last process
+  // a run is given up after its last process ended
   const died =
     !timeline || !isGone(detail)
       ? undefined
@@ -80,7 +77,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const move = (by: 1 | -1, fits: (row: TimelineRow) => boolean): void => {
     for (let next = index < 0 && by < 0 ? 0 : index + by; next >= 0 && next < rows.length; next += by) {
       const row = rows[next]
-      // what several rows are about is chosen once
+      // several rows may share one selection
       if (row && fits(row) && row.type !== 'missing' && !(row.run === chosen?.run && row.at === chosen.at))
         return choose(row)
     }
@@ -88,7 +85,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   const toggle = (row: TimelineRow, { key, open }: Fold): void => {
     setFolds(new Map(folds).set(key, !open))
     if (!open) return
-    // what is chosen is not left where nobody sees it
+    // keeps the selection visible
     if (chosen && isInTreeOf(chosen.run, key)) choose(row)
     inner.drop(key)
   }
@@ -100,14 +97,14 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
     { keys: 'K', does: 'Previous task', run: () => move(-1, ({ type: is }) => is === 'task') },
     {
       keys: 'Enter',
-      does: 'Go to what is open beside it',
+      does: 'Go to the details',
       run: () => document.querySelector<HTMLElement>('.detail')?.focus(),
     },
-    { keys: 'l', does: 'Open or close the task', run: () => current?.fold && toggle(current, current.fold) },
+    { keys: 'l', does: 'Expand or collapse', run: () => current?.fold && toggle(current, current.fold) },
   ])
 
   if (!timeline || !scale) return <Loading what="the timeline" />
-  if (rows.length === 0) return <Empty title="Nothing has happened yet">A worker or a resume begins the run.</Empty>
+  if (rows.length === 0) return <Empty title="Not started yet">A worker or a resume starts the run.</Empty>
   return (
     <div class="timeline">
       {isGone(detail) && <GoneBar detail={detail} timeline={timeline} inner={inside} />}
@@ -133,7 +130,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   )
 }
 
-/** The list as it was while its members are the same. */
+/** The previous list while its members stay the same. */
 function useSame(list: readonly unknown[]): readonly unknown[] {
   const before = useRef(list)
   const same = before.current.length === list.length && list.every((each, index) => each === before.current[index])
@@ -169,7 +166,7 @@ function Axis({ scale, takeovers }: AxisProps): JSX.Element {
           <span
             key={gap.from}
             class="gap"
-            title={`nothing happened for ${duration(gap.to - gap.from)}`}
+            title={`idle for ${duration(gap.to - gap.from)}`}
             style={{ left: `${scale.at(gap.from) * 100}%`, width: `${(scale.at(gap.to) - scale.at(gap.from)) * 100}%` }}
           />
         ))}
@@ -178,7 +175,7 @@ function Axis({ scale, takeovers }: AxisProps): JSX.Element {
   )
 }
 
-/** A few marks, each with the time since the run began. */
+/** A few ticks, each with the time since the start of the run. */
 function axisTicks(scale: TimeScale): { readonly place: number; readonly words: string }[] {
   const found: { place: number; words: string }[] = []
   for (const share of [0, 0.25, 0.5, 0.75]) {
@@ -200,12 +197,12 @@ function timeAt(scale: TimeScale, share: number): number {
 
 function timelineScale(timeline: Timeline, inner: ReadonlyMap<string, ChildRun>, until: number): TimeScale {
   const from = Date.parse(timeline.createdAt ?? '') || 0
-  // after a crash, that of a crew has more than that of the run
+  // after a crash, a child run may have later entries than the run
   const last = [timeline, ...[...inner.values()].map((run) => run.timeline)].map((run) => run?.updatedAt ?? '')
   const to = Math.max(from, until, ...last.map((at) => Date.parse(at) || from))
   const busy: Stretch[] = []
-  const add = (begun: string, ended: string | undefined): void => {
-    busy.push({ from: Date.parse(begun), to: ended === undefined ? to : Date.parse(ended) })
+  const add = (start: string, end: string | undefined): void => {
+    busy.push({ from: Date.parse(start), to: end === undefined ? to : Date.parse(end) })
   }
   const addRun = ({ attempts }: Timeline): void => {
     for (const attempt of attempts) {
@@ -213,7 +210,7 @@ function timelineScale(timeline: Timeline, inner: ReadonlyMap<string, ChildRun>,
       for (const step of attempt.steps) if (step.to !== undefined || until > 0) add(step.from, step.to)
       if (attempt.child === undefined) continue
       const child = inner.get(attempt.child)?.timeline
-      // when its crew worked is known once that is open
+      // the activity of a child run is known once it is open
       if (child) addRun(child)
       else if (attempt.to !== undefined) add(attempt.from, attempt.to)
     }

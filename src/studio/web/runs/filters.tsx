@@ -1,12 +1,11 @@
-// What the list of runs shows: by words, status and crew. It is all in the address, so that a list can be sent to
-// somebody.
+// The filters of the list of runs: search, status and crew. They are part of the address, so that a list can be shared.
 import type { JSX, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { runViewStatuses, type RunViewStatus } from '../../../runs/status.ts'
 import type { RunSummary } from '../../../runs/summary.ts'
 import type { RunsQuery } from '../../api/contract.ts'
 import { session } from '../api/studio-session.ts'
-import { navigate, withQuery } from '../routing/router.ts'
+import { navigate, withQuery } from '../routing/router.tsx'
 
 const statuses = Object.keys(runViewStatuses) as RunViewStatus[]
 const pauseMs = 250
@@ -14,14 +13,14 @@ const pauseMs = 250
 interface FiltersProps {
   readonly query: RunsQuery
   readonly searchRef: RefObject<HTMLInputElement | null>
-  /** Runs that are there: their crews can be chosen. */
+  /** The loaded runs, whose crews are offered. */
   readonly seen: readonly RunSummary[]
 }
 
 export function Filters({ query, searchRef, seen }: FiltersProps): JSX.Element {
-  const [words, setWords] = useState(query.search ?? '')
+  const [text, setText] = useState(query.search ?? '')
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => setWords(query.search ?? ''), [query.search])
+  useEffect(() => setText(query.search ?? ''), [query.search])
   const chosen = (query.status ?? '').split(',').filter((status) => status !== '')
   const studio = session.value
   const crews = new Set([...(typeof studio === 'object' ? studio.crews : []), ...seen.map(({ crew }) => crew)])
@@ -40,12 +39,12 @@ export function Filters({ query, searchRef, seen }: FiltersProps): JSX.Element {
         type="search"
         aria-label="Search by id or inputs"
         placeholder="Search by id or inputs"
-        value={words}
+        value={text}
         onInput={(event) => {
-          const text = event.currentTarget.value
-          setWords(text)
+          const typed = event.currentTarget.value
+          setText(typed)
           clearTimeout(timer.current)
-          timer.current = setTimeout(() => change({ search: text.trim() }), pauseMs)
+          timer.current = setTimeout(() => change({ search: typed.trim() }), pauseMs)
         }}
         onKeyDown={(event) => {
           if (event.key === 'Escape') event.currentTarget.blur()

@@ -1,11 +1,10 @@
-// The runs of a list as they were read page by page, kept fresh: the newest page, and the one in sight, are read again
-// when something changes. Runs that come or go in between are put where they belong, so no page is shown twice. The
-// list that was shown last is kept, so that Back leads to the place in it.
+// The runs of a list, loaded page by page. When runs change, the newest page is reloaded and merged, so that no run
+// appears twice. The last list is kept, so that Back returns to the same place in it.
 import { useSignalEffect } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
 import type { RunPage, RunsQuery } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
+import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
 
 const pageSize = 100
@@ -13,11 +12,11 @@ const largestPage = 200
 const apartMs = 700
 
 export interface RunPages {
-  /** Newest first; undefined until the first page is there. */
+  /** Newest first. Undefined until the first page is loaded. */
   readonly runs: readonly RunSummary[] | undefined
   readonly more: boolean
   readonly error: unknown
-  /** Reads the next page, if there is one and none is being read. */
+  /** Loads the next page, if there is one and none is loading. */
   next(): void
   again(): void
 }
@@ -72,7 +71,7 @@ export function useRunPages(query: RunsQuery): RunPages {
     } finally {
       current.busy = false
     }
-    // the filter was changed meanwhile, or the end came into sight: nobody asks for that again
+    // the filter changed or the end became visible while loading, which triggers no other read
     if (state.current.key !== asked || current.wanted) {
       current.wanted = false
       void read('next')
@@ -109,7 +108,7 @@ function readPage(query: RunsQuery, limit: number, cursor: string | undefined): 
   return call('GET /runs', { query: { ...query, limit, ...(cursor === undefined ? {} : { cursor }) } })
 }
 
-/** As many as there were, or a few more. */
+/** Reads at least `count` runs. */
 async function readAll(query: RunsQuery, count: number): Promise<RunPage> {
   let { runs, next } = await readPage(query, largestPage, undefined)
   while (next !== undefined && runs.length < count) {
@@ -126,13 +125,13 @@ function noPages(key: string): LoadedPages {
 
 export function mergePage(before: readonly RunSummary[], page: readonly RunSummary[]): RunSummary[] {
   const [last, first] = [before.at(-1), page[0]]
-  // the next page comes after all that are there
+  // the page follows all known runs
   if (!last || !first || newestFirst(last, first) < 0) return [...before, ...page]
   const known = new Map([...before, ...page].map((run) => [run.runId, run]))
   return [...known.values()].toSorted(newestFirst)
 }
 
-/** What the newest page covers is what it says: one that it doesn't have any more is gone, or doesn't fit any more. */
+/** Replaces the part of the list that the newest page covers: other runs there are deleted or no longer match. */
 export function refreshPage(
   before: readonly RunSummary[],
   page: { readonly runs: readonly RunSummary[]; readonly next?: string },

@@ -1,13 +1,11 @@
-// A run in a list, in one line; in three on a phone.
+// A row of the list of runs: one line, or three on a phone.
 import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
 import { amount, dollars } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago, RunTime } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/short-id.ts'
+import { Link, runPath, shortId } from '../routing/router.tsx'
 
 interface RunRowProps {
   readonly run: RunSummary
@@ -23,7 +21,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
       <input
         type="checkbox"
         checked={marked}
-        aria-label={`Mark ${runId} for comparison`}
+        aria-label={`Select ${runId} to compare`}
         onChange={() => onMark(runId)}
       />
       <span class="run-status">
@@ -38,7 +36,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
           {parent && (
             <span
               class="lineage"
-              title={`made from ${parent.runId}${parent.deleted ? ' (deleted)' : ''}${parent.from === undefined ? '' : ` at ${parent.from}`}`}
+              title={`forked from ${parent.runId}${parent.deleted ? ' (deleted)' : ''}${parent.from === undefined ? '' : ` at ${parent.from}`}`}
             >
               <Icon name="fork" size={13} />
               {parent.from ?? 'fork'}
@@ -73,7 +71,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
         )}
       </span>
       <span class="run-time number">{run.lives > 0 && <RunTime run={run} />}</span>
-      <span class="run-begun number faint">
+      <span class="run-created number faint">
         <Ago at={createdAt} />
       </span>
     </div>

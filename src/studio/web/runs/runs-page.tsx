@@ -1,13 +1,12 @@
-// All runs, newest first: live, searched, filtered, and never more of them in the document than fit the window.
+// The list of all runs, newest first, with search and filters.
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
 import type { RunsQuery } from '../../api/contract.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { useNarrow } from '../parts/use-narrow.ts'
-import { WindowList } from '../parts/window-list.tsx'
-import { navigate, currentLocation, runPath } from '../routing/router.ts'
+import { useNarrow, WindowList } from '../parts/window-list.tsx'
+import { currentLocation, Link, navigate, runPath } from '../routing/router.tsx'
 import { Filters } from './filters.tsx'
 import { RunRow } from './run-row.tsx'
 import { useRunPages } from './run-pages.ts'
@@ -35,8 +34,8 @@ export function RunsPage(): JSX.Element {
     { keys: 'k', does: 'Previous run', run: () => move(-1) },
     { keys: 'Enter', does: 'Open the run', run: () => current !== undefined && navigate(runPath(current)) },
     { keys: '/', does: 'Search', run: () => search.current?.focus() },
-    { keys: 'x', does: 'Mark for comparison', run: () => current !== undefined && mark(current) },
-    { keys: 'c', does: 'Compare the two that are marked', run: () => marked.length === 2 && compare() },
+    { keys: 'x', does: 'Select to compare', run: () => current !== undefined && mark(current) },
+    { keys: 'c', does: 'Compare the selected runs', run: () => marked.length === 2 && compare() },
   ])
 
   return (
@@ -47,10 +46,10 @@ export function RunsPage(): JSX.Element {
           <div class="end">
             {marked.length === 2 ? (
               <button type="button" class="primary" onClick={compare}>
-                Compare the two
+                Compare
               </button>
             ) : (
-              <span class="soft">Mark another one to compare</span>
+              <span class="soft">Select another run to compare</span>
             )}
             <button type="button" onClick={() => setMarked([])}>
               Clear
@@ -80,7 +79,7 @@ export function RunsPage(): JSX.Element {
             )}
           />
           <p class="list-end faint" role="status">
-            {more ? 'Reading older runs …' : `${list.length} ${list.length === 1 ? 'run' : 'runs'}`}
+            {more ? 'Loading older runs …' : `${list.length} ${list.length === 1 ? 'run' : 'runs'}`}
           </p>
         </>
       )}
@@ -105,10 +104,11 @@ function Head(): JSX.Element {
 }
 
 function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
-  if (filtered) return <Empty title="No run fits">Take a filter away, or search for the beginning of an id.</Empty>
+  if (filtered) return <Empty title="No matching runs">Remove a filter, or search for the start of an id.</Empty>
   return (
     <Empty title="No runs yet">
-      Start one: <code>npx reprise run</code>, <code>crew.kickoff()</code>, or from the page Crews.
+      Start one from <Link to="/crews">Crews</Link>, with <code>npx reprise run</code>, or with{' '}
+      <code>crew.kickoff()</code>.
     </Empty>
   )
 }

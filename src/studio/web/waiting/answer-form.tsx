@@ -1,6 +1,6 @@
-// The answer to a question: a decision, what it needs, a note and who decides. A key chooses a decision and puts the
-// focus where the next one counts, so that nothing is sent by one key alone. One gesture answers one question: a form
-// that has just come takes nothing for a moment, since a second press was meant for the one before.
+// The form for an answer: a decision, its fields, a note and a name. A key selects a decision and moves the focus, so
+// no single key sends an answer. A new form ignores input for a moment, because a second press was meant for the
+// previous question: one gesture answers one question.
 import type { JSX } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '../../../journal/entries.ts'
@@ -10,17 +10,16 @@ import { mayAnswer, sign, signature } from '../api/studio-session.ts'
 import { schemaShape, type Shape } from '../form/schema-shape.ts'
 import { ValueField } from '../form/value-field.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
-import { decisionWords, fieldWords, startingValue } from './decision-words.ts'
-import { findDraft, keepDraft, type Draft } from './drafts.ts'
-import { holdAnswer } from './held-answers.ts'
-import { questionKey } from './question-path.ts'
+import { decisionWords, fieldLabels, startingValue } from './decision-words.ts'
+import { findDraft, keepDraft, holdAnswer, type Draft } from './held-answers.ts'
+import { questionKey } from '../routing/router.tsx'
 
-/** Longer than between two presses of one gesture. */
+/** Longer than the time between two presses of one gesture. */
 const guardMs = 800
 
 interface AnswerFormProps {
   readonly question: QuestionView
-  /** When the answer is given: it can be taken back, and is not sent yet. */
+  /** Called when the answer is given. It can still be undone, and isn't sent yet. */
   onAnswered(): void
 }
 
@@ -45,7 +44,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
     setFocusAfter(focus)
   }
   const [focusAfter, setFocusAfter] = useState(false)
-  // before the next key arrives, which would be another shortcut
+  // before the next key, which would trigger another shortcut
   useLayoutEffect(() => {
     if (!focusAfter) return
     setFocusAfter(false)
@@ -61,7 +60,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
     if (!ready) return
     if (decision === '') return update({ problem: 'Choose a decision first.' })
     const missing = must.find((field) => isMissing(valueOf(field)))
-    if (missing !== undefined) return update({ problem: `${fieldWords[missing] ?? missing} is needed.` })
+    if (missing !== undefined) return update({ problem: `${fieldLabels[missing] ?? missing} is required.` })
     const by = signature.peek().trim()
     const answer = {
       decision,
@@ -74,7 +73,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
     onAnswered()
   }
 
-  const may_ = mayAnswer()
+  const isAllowed = mayAnswer()
   useShortcuts(
     'This question',
     [
@@ -84,18 +83,17 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
       }),
       {
         keys: 'Ctrl+Enter',
-        does: 'Give the answer',
+        does: 'Send the answer',
         whileTyping: true,
         run: ({ repeat }) => {
           if (!repeat) form.current?.requestSubmit()
         },
       },
     ],
-    may_ && ready,
+    isAllowed && ready,
   )
 
-  if (!may_)
-    return <p class="hint answer-form">You may look, but not answer: that needs a token with the role answer.</p>
+  if (!isAllowed) return <p class="hint answer-form">You can’t answer: that needs a token with the role answer.</p>
   return (
     <form
       ref={form}
@@ -103,7 +101,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
       aria-label="Your answer"
       inert={!ready}
       onKeyDown={(event) => {
-        // a key that is held down is one gesture
+        // holding a key down is one gesture
         if (event.repeat && event.key === 'Enter') event.preventDefault()
       }}
       onSubmit={(event) => {
@@ -128,7 +126,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
           {may.length > 0 && (
             <ValueField
               shape={{ type: 'flag' }}
-              label="with other arguments"
+              label="Change the arguments"
               value={changed}
               onChange={(on) => update({ changed: on === true })}
             />
@@ -150,7 +148,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
           class={decision === 'fail' || decision === 'deny' ? 'danger' : 'primary'}
           disabled={decision === ''}
         >
-          {decision === '' ? 'Choose above' : words.send}
+          {decision === '' ? 'Choose a decision' : words.send}
         </button>
         <span class="hint for-keys">
           <kbd>Ctrl</kbd> <kbd>Enter</kbd>
@@ -160,7 +158,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
   )
 }
 
-/** A call has an effect, and what is in doubt has no likely answer: neither has a decision chosen beforehand. */
+/** Preselects no decision for calls, which have effects, or for doubts, which have no likely answer. */
 function emptyDraft({ kind, decisions }: QuestionView): Draft {
   const [first = ''] = Object.keys(decisions)
   return {
@@ -173,10 +171,10 @@ function emptyDraft({ kind, decisions }: QuestionView): Draft {
 }
 
 function unchosenWords(kind: QuestionView['kind']): string {
-  return kind === 'doubt' ? 'Find out first, at the service that was called.' : 'Choose what happens with the call.'
+  return kind === 'doubt' ? 'Check with the service whether the call took effect.' : 'Decide whether the call is made.'
 }
 
-/** False for a moment after the question has come. */
+/** False for a moment after the question appears. */
 function useReady(): boolean {
   const [ready, setReady] = useState(false)
   useEffect(() => {
@@ -224,12 +222,12 @@ function AnswerField({
   readonly value: Json | undefined
   onChange(value: Json | undefined): void
 }): JSX.Element {
-  // the shape of what it began as: a text must not become a number while it is typed
+  // the shape of the first value: a text must not turn into a number while typing
   const [shape] = useState<Shape>(() => shapeFor(question, field))
   return (
     <ValueField
       shape={shape}
-      label={fieldWords[field] ?? field}
+      label={fieldLabels[field] ?? field}
       required={required}
       value={value}
       onChange={onChange}

@@ -1,36 +1,48 @@
-// The decisions of each kind of question in the words of whoever decides: what the button says, and what it does.
+// The wording of decisions, by kind of question: buttons, explanations and keys.
 import type { Json } from '../../../journal/json.ts'
 import type { QuestionView } from '../../api/contract.ts'
 
 interface DecisionWords {
-  /** On the choice, and on the button that sends it. */
+  /** The label of the decision. */
   readonly choice: string
+  /** The label of the button that sends it. */
   readonly send: string
   readonly means: string
-  /** The key that chooses it. */
+  /** The decision once it is made. */
+  readonly done: string
+  /** The key that selects it. */
   readonly key: string
 }
 
 const fail: DecisionWords = {
   choice: 'Fail the run',
   send: 'Fail the run',
-  means: 'The task fails with this reason, and the run with it. It can be resumed.',
+  means: 'The task and the run fail with this reason. The run can be resumed.',
+  done: 'failed',
   key: 'f',
 }
 
 const words: { readonly [kind in QuestionView['kind']]: { readonly [decision: string]: DecisionWords } } = {
   call: {
-    approve: { choice: 'Approve', send: 'Approve the call', means: 'The call is made, once.', key: 'a' },
+    approve: {
+      choice: 'Approve',
+      send: 'Approve the call',
+      means: 'Makes the call, once.',
+      done: 'approved',
+      key: 'a',
+    },
     deny: {
       choice: 'Deny',
       send: 'Deny the call',
-      means: 'The call isn’t made. The agent is told why, and continues.',
+      means: 'Doesn’t make the call. The agent gets the reason and continues.',
+      done: 'denied',
       key: 'd',
     },
     use: {
-      choice: 'Give a result',
+      choice: 'Provide a result',
       send: 'Use this result',
-      means: 'The call isn’t made. The agent gets this as its result.',
+      means: 'Doesn’t make the call. The agent gets this result instead.',
+      done: 'result provided',
       key: 'u',
     },
     fail,
@@ -39,13 +51,15 @@ const words: { readonly [kind in QuestionView['kind']]: { readonly [decision: st
     run: {
       choice: 'It didn’t happen',
       send: 'Call it again',
-      means: 'The call is made again. Choose this if you know that it never took effect.',
+      means: 'Makes the call again. Choose this only if you know that it never took effect.',
+      done: 'called again',
       key: 'r',
     },
     happened: {
       choice: 'It happened',
       send: 'Use this result',
-      means: 'The call isn’t made again. The agent gets this as its result.',
+      means: 'Doesn’t repeat the call. The agent gets this result.',
+      done: 'happened',
       key: 'h',
     },
     fail,
@@ -54,19 +68,22 @@ const words: { readonly [kind in QuestionView['kind']]: { readonly [decision: st
     approve: {
       choice: 'Accept',
       send: 'Accept the result',
-      means: 'The result is kept, and the run continues.',
+      means: 'Keeps the result and continues the run.',
+      done: 'accepted',
       key: 'a',
     },
     revise: {
       choice: 'Ask for changes',
       send: 'Ask for changes',
-      means: 'The agent gets your feedback and tries again. You will be asked once more.',
+      means: 'The agent tries again with your feedback, and you review the new result.',
+      done: 'changes requested',
       key: 'r',
     },
     replace: {
-      choice: 'Replace it',
+      choice: 'Replace',
       send: 'Use this instead',
-      means: 'Your version takes the place of the result.',
+      means: 'Uses your version as the result.',
+      done: 'replaced',
       key: 'e',
     },
     fail,
@@ -75,7 +92,8 @@ const words: { readonly [kind in QuestionView['kind']]: { readonly [decision: st
     raise: {
       choice: 'Raise the limit',
       send: 'Raise the limit',
-      means: 'The run continues up to the new limit.',
+      means: 'Continues the run up to the new limit.',
+      done: 'limit raised',
       key: 'a',
     },
     fail,
@@ -83,14 +101,14 @@ const words: { readonly [kind in QuestionView['kind']]: { readonly [decision: st
 }
 
 export function decisionWords(kind: QuestionView['kind'], decision: string): DecisionWords {
-  return words[kind][decision] ?? { choice: decision, send: decision, means: '', key: '' }
+  return words[kind][decision] ?? { choice: decision, send: decision, means: '', done: decision, key: '' }
 }
 
-export const kindWords: { readonly [kind in QuestionView['kind']]: string } = {
-  call: 'May this call be made?',
+export const kindTitles: { readonly [kind in QuestionView['kind']]: string } = {
+  call: 'Approve this call?',
   doubt: 'Did this call happen?',
-  result: 'Is this result good?',
-  limit: 'The limit is used up',
+  result: 'Accept this result?',
+  limit: 'Limit reached',
 }
 
 export const kindTags: { readonly [kind in QuestionView['kind']]: string } = {
@@ -100,16 +118,16 @@ export const kindTags: { readonly [kind in QuestionView['kind']]: string } = {
   limit: 'limit',
 }
 
-export const fieldWords: { readonly [field: string]: string } = {
+export const fieldLabels: { readonly [field: string]: string } = {
   reason: 'Reason',
-  feedback: 'What should change',
+  feedback: 'Feedback',
   result: 'Result',
   output: 'Your version',
   input: 'Arguments',
   to: 'New limit',
 }
 
-/** What a field begins with, so that small corrections are small. */
+/** The initial value of a field, so that small corrections stay small. */
 export function startingValue(question: QuestionView, field: string): Json | undefined {
   if (field === 'output' && question.kind === 'result') return question.output
   if (field === 'input' && question.kind === 'call') return question.input

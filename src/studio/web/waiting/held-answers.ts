@@ -1,36 +1,34 @@
-// Answers that were given and can still be taken back: each is held for a few seconds and sent after that. Nothing is
-// at the server before. When the page is left or hidden, all are sent at once, by requests that outlive the page.
-// An answer that the server refuses is a draft again, with the reason.
+// Drafts, and answers that can still be undone: an answer is held for a few seconds before it is sent. When the page is
+// closed or hidden, held answers are sent at once, by requests that outlive the page. An answer that the server refuses
+// becomes a draft again, with the reason.
 import { signal } from '@preact/signals'
 import type { Answer } from '../../../journal/entries.ts'
 import { rootRunId } from '../../../journal/paths.ts'
 import { plural } from '../../../text/words.ts'
 import type { AnswerResult, QuestionView } from '../../api/contract.ts'
-import { changes } from '../api/changes.ts'
+import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
 import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
-import { navigate, currentLocation } from '../routing/router.ts'
-import { findDraft, forgetDraft, keepDraft } from './drafts.ts'
-import { leaveToWorker } from './left-to-workers.tsx'
-import { questionKey, questionPath } from './question-path.ts'
+import { navigate, currentLocation, questionKey, questionPath } from '../routing/router.tsx'
+import type { Json } from '../../../journal/json.ts'
 
 export interface HeldAnswer {
   readonly question: QuestionView
   readonly answer: Answer
-  /** What the button said. */
+  /** The label of the button that sent it. */
   readonly words: string
-  /** It is on its way, or recorded: it cannot be taken back any more. */
+  /** It can no longer be undone. */
   readonly sent: boolean
 }
 
 export const undoMs = 6_000
-/** A browser sends no more than 64 KiB for a page that is gone. */
+/** Browsers send at most 64 KiB for a closed page. */
 const mostBytes = 60_000
-/** A list that was read before the answer was recorded still has its question. */
+/** A list that was loaded before the answer was recorded still has its question. */
 const settleMs = 5_000
 
-/** In the order in which they were given. */
+/** Oldest first. */
 export const heldAnswers = signal<readonly HeldAnswer[]>([])
 const timers = new Map<string, ReturnType<typeof setTimeout>>()
 
@@ -52,7 +50,7 @@ export function holdAnswer(answer: Omit<HeldAnswer, 'sent'>): void {
     )
 }
 
-/** The question is there again, with what was typed. */
+/** Brings the question back with its draft. */
 export function undoAnswer(id: string): void {
   const found = heldAnswers.peek().find((each) => questionKey(each.question) === id)
   if (!found || found.sent) return
@@ -69,12 +67,11 @@ export function sendAnswer(id: string): void {
   void send(found)
 }
 
-/** All at once. */
 export function sendHeld(): void {
   for (const { question } of heldAnswers.peek()) sendAnswer(questionKey(question))
 }
 
-/** Call it once, for the whole window. A page that is hidden may be ended without another word. */
+/** Call it once per window. A hidden page may be ended without notice. */
 export function sendHeldOnLeaving(): void {
   addEventListener('pagehide', sendHeld)
   document.addEventListener('visibilitychange', () => {
@@ -82,7 +79,7 @@ export function sendHeldOnLeaving(): void {
   })
 }
 
-/** `open`: the questions that were read last. Answers that are recorded are not among them. */
+/** Forgets sent answers whose questions are no longer open. */
 export function settleAnswers(open: readonly QuestionView[]): void {
   const ids = new Set(open.map(questionKey))
   const kept = heldAnswers.peek().filter(({ question, sent }) => !sent || ids.has(questionKey(question)))
@@ -92,30 +89,29 @@ export function settleAnswers(open: readonly QuestionView[]): void {
 async function send({ question, answer, words }: HeldAnswer): Promise<void> {
   const id = questionKey(question)
   try {
-    const taken = await call('POST /runs/{run}/questions/{question}', {
+    const result = await call('POST /runs/{run}/questions/{question}', {
       params: { run: question.runId, question: question.id },
       body: answer,
       keepalive: answerBytes({ answer }) <= mostBytes,
     })
     forgetDraft(id)
-    notifyAnswered(taken)
+    notifyAnswered(result)
     setTimeout(() => (heldAnswers.value = withoutAnswer(id)), settleMs)
   } catch (error) {
     const problem = errorText(error)
     const draft = findDraft(id)
     if (draft) keepDraft(id, { ...draft, problem })
     heldAnswers.value = withoutAnswer(id)
-    notify(`Not recorded: “${words}” for ${question.runId}. ${problem}`, { bad: true })
+    notify(`Not sent: “${words}” for ${question.runId}. ${problem}`, { bad: true })
   }
   changes.value++
 }
 
-/** What happens next. */
 function notifyAnswered({ runId, continues, questions }: AnswerResult): void {
   if (continues === 'here') notify('Answered. The run continues here.')
-  else if (questions.length > 0) notify(`Answered. The run has ${plural(questions.length, 'more question')}.`)
+  else if (questions.length > 0) notify(`Answered. ${plural(questions.length, 'more question')} for this run.`)
   else if (continues === 'worker') leaveToWorker(rootRunId(runId))
-  else notify('Answered. The run waits for a resume.')
+  else notify('Answered. Resume the run to continue it.')
 }
 
 function withoutAnswer(id: string): readonly HeldAnswer[] {
@@ -124,4 +120,42 @@ function withoutAnswer(id: string): readonly HeldAnswer[] {
 
 function answerBytes({ answer }: Pick<HeldAnswer, 'answer'>): number {
   return new TextEncoder().encode(JSON.stringify(answer)).length
+}
+
+/** The input for an answer. It stays while the user looks at other questions and views. */
+export interface Draft {
+  /** Empty until selected. */
+  readonly decision: string
+  readonly given: { readonly [field: string]: Json | undefined }
+  /** Whether the optional fields of the decision are shown. */
+  readonly changed: boolean
+  readonly note: string
+  /** Why it can't be sent, or was refused. */
+  readonly problem: string
+}
+
+const drafts = new Map<string, Draft>()
+
+export function findDraft(question: string): Draft | undefined {
+  return drafts.get(question)
+}
+
+export function keepDraft(question: string, draft: Draft): void {
+  drafts.set(question, draft)
+}
+
+export function forgetDraft(question: string): void {
+  drafts.delete(question)
+}
+
+/** Answered runs that wait for a worker; the latest three are shown. */
+export const answeredRuns = signal<readonly string[]>([])
+
+export function dismissRun(runId: string): void {
+  answeredRuns.value = answeredRuns.peek().filter((each) => each !== runId)
+}
+
+function leaveToWorker(runId: string): void {
+  dismissRun(runId)
+  answeredRuns.value = [...answeredRuns.peek().slice(-2), runId]
 }

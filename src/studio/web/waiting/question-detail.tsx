@@ -1,19 +1,19 @@
-// One question with everything that is needed to decide it in sight: what it is about, what the task was given, and what
-// came before.
+// A question with everything needed to decide it: its subject, the inputs of the task, and earlier outputs.
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { AskingTask } from '../../../journal/state/open-questions.ts'
 import type { QuestionView } from '../../api/contract.ts'
+import { Fact } from '../parts/fact.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
-import { OutputView } from '../parts/output-view.tsx'
+import { OutputView, ValueView } from '../parts/output-view.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { runPath } from '../routing/router.ts'
+import { Link, runPath, shortId } from '../routing/router.tsx'
 import { AnswerForm } from './answer-form.tsx'
-import { kindTags, kindWords } from './decision-words.ts'
+import { kindTags, kindTitles } from './decision-words.ts'
 import { heldAnswers } from './held-answers.ts'
-import { Subject } from './question-subject.tsx'
-import { shortId } from './short-id.ts'
+import type { OnceCall } from '../../../journal/entries.ts'
+import type { Json } from '../../../journal/json.ts'
+import { amount, longTime, plural } from '../../../text/words.ts'
 
 export function QuestionDetail({
   question,
@@ -25,16 +25,16 @@ export function QuestionDetail({
   const { kind, runId, crew, task, askedAt, asking } = question
   const asker = asking.at(-1)
   const article = useRef<HTMLElement>(null)
-  // the focus was in the form of the question before, which is gone
+  // the form that had the focus is gone with the previous question
   useEffect(() => {
     if (document.activeElement === document.body && heldAnswers.peek().length > 0)
       article.current?.focus({ preventScroll: true })
   }, [])
   return (
-    <article ref={article} class="question panel" tabIndex={-1} aria-label={kindWords[kind]}>
+    <article ref={article} class="question panel" tabIndex={-1} aria-label={kindTitles[kind]}>
       <header class="question-head">
         <span class="status tone-asks">{kindTags[kind]}</span>
-        <h2>{kindWords[kind]}</h2>
+        <h2>{kindTitles[kind]}</h2>
         <p class="soft">
           {crew} ·{' '}
           <Link to={runPath(runId, asker?.task ?? task, asker?.runId)}>
@@ -44,17 +44,17 @@ export function QuestionDetail({
         </p>
       </header>
       <div class="question-body">
-        <section class="question-subject" aria-label="What it is about">
+        <section class="question-subject" aria-label="Subject">
           <Subject question={question} />
-          {saysMore(question) && (
+          {hasMoreText(question) && (
             <details class="foldable">
-              <summary>In full</summary>
+              <summary>Full text</summary>
               <p class="question-text soft">{question.text}</p>
             </details>
           )}
         </section>
         <AnswerForm key={`${runId} ${question.id}`} question={question} onAnswered={onAnswered} />
-        <section class="question-context" aria-label="What the task was given">
+        <section class="question-context" aria-label="Context">
           {asking.toReversed().map((each, index) => (
             <Context key={each.runId} asking={each} outer={index > 0} />
           ))}
@@ -64,8 +64,8 @@ export function QuestionDetail({
   )
 }
 
-/** The words of most questions only repeat what is shown better; of a doubt they say how it came to it. */
-function saysMore(question: QuestionView): boolean {
+/** Whether the text of the question adds to what is shown anyway. */
+function hasMoreText(question: QuestionView): boolean {
   return question.kind === 'doubt' || (question.kind === 'call' && question.earlier.length > 0)
 }
 
@@ -74,7 +74,7 @@ function Context({ asking, outer }: { readonly asking: AskingTask; readonly oute
   return (
     <div class="context">
       <h3>
-        {outer ? 'part of ' : ''}
+        {outer ? 'Part of ' : ''}
         {crew} / {task} <Link to={runPath(runId)}>run {shortId(runId)}</Link>
       </h3>
       {description !== '' && <p class="soft">{description}</p>}
@@ -91,5 +91,110 @@ function Context({ asking, outer }: { readonly asking: AskingTask; readonly oute
         </details>
       ))}
     </div>
+  )
+}
+
+export function Subject({ question }: { readonly question: QuestionView }): JSX.Element {
+  switch (question.kind) {
+    case 'call':
+      return (
+        <>
+          <Called tool={question.tool} input={question.input} />
+          {question.earlier.map((call) => (
+            <Earlier key={`${call.key}${call.occurrence}`} call={call} />
+          ))}
+        </>
+      )
+    case 'doubt': {
+      const { calledAt, owner } = question
+      return (
+        <>
+          <Called tool={question.tool} input={question.input} />
+          <dl class="facts">
+            <Fact name="Called">
+              {longTime(calledAt)} (<Ago at={calledAt} />)
+            </Fact>
+            <Fact name="By">
+              {owner.label === undefined ? '' : `${owner.label}, `}process {owner.pid} on {owner.host.split('/', 1)[0]}
+            </Fact>
+          </dl>
+          <p class="soft">
+            The result was never recorded: the process ended, or the call was interrupted, before it could be written.
+          </p>
+        </>
+      )
+    }
+    case 'result':
+      return (
+        <>
+          {question.round > 1 && (
+            <dl class="facts">
+              <Fact name="Round">{question.round}</Fact>
+            </dl>
+          )}
+          <div class="subject-value">
+            <ValueView value={question.output} />
+          </div>
+        </>
+      )
+    case 'limit':
+      return <LimitTable limit={question.limit} question={question} />
+  }
+}
+
+function Called({ tool, input }: { readonly tool: string; readonly input: Json }): JSX.Element {
+  return (
+    <div class="subject-value">
+      <p class="call-name">
+        <code>{tool}</code>
+      </p>
+      <JsonTree value={input} />
+    </div>
+  )
+}
+
+function Earlier({ call }: { readonly call: OnceCall }): JSX.Element {
+  const { outcome } = call
+  return (
+    <div class="subject-value is-earlier">
+      <p>
+        {outcome === 'unknown' ? 'This call may have been made before' : 'This call was made before'}:{' '}
+        {longTime(call.calledAt)}, by task {call.task}
+      </p>
+      {outcome !== 'unknown' &&
+        ('error' in outcome ? <p>It failed: {outcome.error}</p> : <ValueView value={outcome.result} />)}
+    </div>
+  )
+}
+
+function LimitTable({
+  limit,
+  question,
+}: {
+  readonly limit: Json
+  readonly question: QuestionView & { readonly kind: 'limit' }
+}): JSX.Element {
+  const { spent } = question
+  const tokens = spent.input + spent.output
+  const limits = typeof limit === 'object' && limit !== null && !Array.isArray(limit) ? Object.entries(limit) : []
+  return (
+    <>
+      {limits.map(([name, value]) => (
+        <div key={name} class="limit">
+          <dl class="facts">
+            <Fact name={name === 'cost' ? 'Limit in dollars' : `Limit in ${name}`}>{JSON.stringify(value)}</Fact>
+          </dl>
+          {name === 'tokens' && typeof value === 'number' && (
+            <meter min={0} max={Math.max(value, tokens)} high={value} value={tokens} aria-label="Tokens spent" />
+          )}
+        </div>
+      ))}
+      <dl class="facts">
+        <Fact name="Spent so far">
+          {amount(tokens)} tokens ({amount(spent.input)} in, {amount(spent.output)} out) in{' '}
+          {plural(spent.calls, 'model call')}
+        </Fact>
+      </dl>
+    </>
   )
 }

@@ -1,5 +1,5 @@
-// Everything that waits for a person, over all runs: those that have waited longest first, and the chosen one beside
-// them, ready to be answered. On a phone, one after the other.
+// The open questions of all runs, longest waiting first, with the selected one beside the list. On a phone, the list
+// and the question are separate screens.
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { QuestionView, Questions } from '../../api/contract.ts'
@@ -7,12 +7,9 @@ import type { Resource } from '../api/resource.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { navigate, currentLocation, runPath } from '../routing/router.ts'
+import { Link, navigate, currentLocation, runPath, questionKey, questionPath, shortId } from '../routing/router.tsx'
 import { kindTags } from './decision-words.ts'
 import { QuestionDetail } from './question-detail.tsx'
-import { questionKey, questionPath } from './question-path.ts'
-import { shortId } from './short-id.ts'
 
 export function WaitingPage({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
   const { value, error, again } = questions
@@ -32,7 +29,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
     const question = questions[Math.max(0, Math.min(questions.length - 1, index))]
     if (question) navigate(questionPath(question), { replace })
   }
-  useShortcuts('Waiting for you', [
+  useShortcuts('Waiting', [
     { keys: 'j', does: 'Next question', run: () => choose(current + 1) },
     { keys: 'k', does: 'Previous question', run: () => choose(current - 1) },
     {
@@ -44,14 +41,14 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
   useEffect(() => {
     list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' })
   }, [current])
-  // one that was answered, here or elsewhere, leaves its place to the one after it
+  // after an answer, here or elsewhere, the next question takes its place
   useEffect(() => {
     if (named !== null && chosen < 0 && questions.length > 0) choose(Math.min(position.current, questions.length - 1))
     else if (named !== null && questions.length === 0) navigate('/', { replace: true })
   }, [named, chosen, questions.length])
 
   const question = questions[current]
-  // the focus was in the form of the last question, which is gone
+  // the form that had the focus is gone with the last question
   useEffect(() => {
     if (!question && document.activeElement === document.body) document.getElementById('main')?.focus()
   }, [question])
@@ -63,7 +60,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
       </div>
       {unreadable.length > 0 && (
         <p class="problem">
-          Runs with questions that cannot be read: {unreadable.join(', ')}. See what reprise doctor says.
+          Can’t read the questions of {unreadable.join(', ')}. Run <code>reprise doctor</code> for the reason.
         </p>
       )}
       {question ? (
@@ -84,7 +81,8 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
         </div>
       ) : (
         <Empty title="Nothing waits for you">
-          Approvals, reviews, doubts and used-up limits of all runs appear here. <Link to="/runs">See the runs</Link>
+          Approvals, reviews, calls in doubt and reached limits of all runs appear here.{' '}
+          <Link to="/runs">All runs</Link>
         </Empty>
       )}
     </div>
@@ -124,11 +122,11 @@ function cardTitle(question: QuestionView): string {
     case 'result':
       return typeof question.output === 'string' ? unmarked(question.output) : oneLine(question.output)
     case 'limit':
-      return `limit of ${oneLine(question.limit)}`
+      return `Limit: ${oneLine(question.limit)}`
   }
 }
 
-/** Without the marks of markdown that nothing reads in a title. */
+/** Without the Markdown syntax that a title doesn't render. */
 function unmarked(text: string): string {
   return text.replaceAll(/\*\*|`|^#+ /gm, '')
 }

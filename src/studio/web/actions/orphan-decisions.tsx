@@ -1,5 +1,5 @@
-// What becomes of recorded work that the crew has no task for. Nothing is chosen beforehand: a wrong choice may give up
-// work that was paid for, or make a call again.
+// Decides about recorded work that the crew has no task for. Nothing is preselected: a wrong choice may drop paid work
+// or repeat a call.
 import type { JSX } from 'preact'
 import type { OrphanedTask } from '../../../journal/entries.ts'
 import { holdsWords } from '../../../journal/describe.ts'
@@ -7,11 +7,11 @@ import type { CrewView, ResumeBody, RunDetail } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 
-/** By the orphaned task: the task that continues its work, or `null` if the work is given up. */
+/** For each orphaned task, the task that continues its work, or `null` to drop the work. */
 export type Decisions = { readonly [task: string]: string | null }
 
-/** As a resume takes them. */
-export function decided(decisions: Decisions): Pick<ResumeBody, 'renamed' | 'removed'> {
+/** The decisions as fields of a resume. */
+export function decisionFields(decisions: Decisions): Pick<ResumeBody, 'renamed' | 'removed'> {
   const renamed = Object.entries(decisions).filter((each): each is [string, string] => isName(each[1]))
   const removed = Object.keys(decisions).filter((task) => decisions[task] === null)
   return {
@@ -37,30 +37,30 @@ export function OrphanDecisions({ detail, orphaned, decisions, onChange }: Orpha
   const choose = (task: string, choice: string): void => {
     const { [task]: _, ...others } = decisions
     if (choice === '') onChange(others)
-    else onChange({ ...others, [task]: choice === given ? null : choice.slice(continued.length) })
+    else onChange({ ...others, [task]: choice === dropped ? null : choice.slice(continued.length) })
   }
   return (
-    <div class="form" role="group" aria-label="Work without a task">
+    <div class="form" role="group" aria-label="Orphaned tasks">
       {orphaned.map((orphan) => {
         const { task } = orphan
         const choice = decisions[task]
-        const id = `fate-of-${task}`
+        const id = `decision-${task}`
         return (
           <div key={task} class="field">
             <label for={id}>Recorded work of {task}</label>
             <p class="hint">{holdsWords(orphan)}</p>
             <select
               id={id}
-              value={choice === undefined ? '' : choice === null ? given : `${continued}${choice}`}
+              value={choice === undefined ? '' : choice === null ? dropped : `${continued}${choice}`}
               onChange={(event) => choose(task, event.currentTarget.value)}
             >
               <option value="">Choose …</option>
               {[...new Set([orphan.nearest, ...(tasks?.[task] ?? []), choice])].filter(isName).map((name) => (
                 <option key={name} value={`${continued}${name}`}>
-                  {name} continues it
+                  Continue as {name}
                 </option>
               ))}
-              <option value={given}>It is given up</option>
+              <option value={dropped}>Drop it</option>
             </select>
           </div>
         )
@@ -69,14 +69,14 @@ export function OrphanDecisions({ detail, orphaned, decisions, onChange }: Orpha
   )
 }
 
-const given = 'given up'
+const dropped = 'dropped'
 const continued = 'to '
 
 function isName(name: string | null | undefined): name is string {
   return typeof name === 'string'
 }
 
-/** The tasks that may continue the work: those of its crew, which may be a nested one, without work of their own. */
+/** The tasks that may continue the work: those of its crew, possibly nested, that have no work of their own. */
 async function tasksFor(
   { crew, tasks }: RunDetail,
   orphan: string,
@@ -86,9 +86,9 @@ async function tasksFor(
   const path = orphan.split('/')
   const own = path.pop()
   const names = await path.reduce(
-    async (tasksBefore, name, depth) => {
+    async (outer, name, depth) => {
       const renamed = depth === 0 ? decisions[name] : undefined
-      const inner = (await tasksBefore).find((task) => task.name === (renamed ?? name))?.crew
+      const inner = (await outer).find((task) => task.name === (renamed ?? name))?.crew
       return inner === undefined ? [] : tasksOf(inner, signal)
     },
     tasksOf(crew, signal),

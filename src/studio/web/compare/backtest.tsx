@@ -1,20 +1,22 @@
-// A backtest: what earlier runs gave beside what the code gives now on the same, what that took, and how far it is.
+// A backtest: the outputs of earlier runs next to those of the current code, the costs, and the progress.
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { amount, dollars } from '../../../text/words.ts'
-import type { BacktestView } from '../../api/contract.ts'
+import type { BacktestView, BacktestCaseView, BacktestSide } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { mayAct } from '../api/studio-session.ts'
 import { notify } from '../parts/notices.tsx'
 import { Failed, Loading, errorText } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link } from '../routing/link.tsx'
-import { navigate } from '../routing/router.ts'
-import { BacktestCase } from './backtest-case.tsx'
+import { Link, navigate, runPath, shortId } from '../routing/router.tsx'
+import { OutputView } from '../parts/output-view.tsx'
+import { Status } from '../parts/status.tsx'
+import { inputWords } from '../runs/run-row.tsx'
+import { JsonChanges, TextChanges } from './changes.tsx'
 
-/** Its last trial may be done before the backtest is: nothing in the store hints at that. */
-const lookMs = 1_500
+/** The end of a backtest isn't recorded in the store, so the page polls for it. */
+const pollMs = 1_500
 
 export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
   const { value, error, again } = useResource(`backtest ${id}`, (signal) =>
@@ -23,19 +25,19 @@ export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
   const isHere = value?.here === true
   useEffect(() => {
     if (!isHere) return
-    const timer = setInterval(again, lookMs)
+    const timer = setInterval(again, pollMs)
     return () => clearInterval(timer)
   }, [isHere, again])
   if (!value) return error === undefined ? <Loading what="the backtest" /> : <Failed error={error} again={again} />
   return (
     <div class="page compare">
-      <nav class="crumbs" aria-label="Where this is">
+      <nav class="crumbs" aria-label="Breadcrumb">
         <Link to="/compare">Compare</Link>
       </nav>
       <div class="page-head">
         <h1>Backtest of {value.task}</h1>
         <span class="soft">
-          crew {value.crew}, begun <Ago at={value.createdAt} />
+          crew {value.crew}, started <Ago at={value.createdAt} />
         </span>
         <div class="end">
           <Actions view={value} again={again} />
@@ -61,7 +63,7 @@ function Actions({ view, again }: { readonly view: BacktestView; again(): void }
     setStopping(true)
     try {
       await call('POST /backtests/{backtest}/stop', { params: { backtest: view.id }, body: {} })
-      notify('The backtest is stopped. What is done stays.')
+      notify('Backtest stopped. Finished trials are kept.')
     } catch (error) {
       notify(errorText(error), { bad: true })
     }
@@ -80,12 +82,12 @@ function Actions({ view, again }: { readonly view: BacktestView; again(): void }
   const query = new URLSearchParams({ task: view.task, backtest: view.task, id: view.id, last: String(total) })
   return (
     <button type="button" onClick={() => navigate(`/crews/${encodeURIComponent(view.crew)}?${query}`)}>
-      {done ? 'On more runs' : 'Continue'}
+      {done ? 'Add runs' : 'Continue'}
     </button>
   )
 }
 
-/** How far it is, and how it can go on where nobody executes it. */
+/** The progress, and how to continue a stopped backtest. */
 function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null {
   const { cases, here, code, id, task } = view
   const total = Math.max(view.total ?? 0, cases.length)
@@ -93,7 +95,7 @@ function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null
   if (here)
     return (
       <div class="backtest-progress" role="status">
-        <progress max={total} value={over} aria-label="Trials that are done" />
+        <progress max={total} value={over} aria-label="Finished trials" />
         <span>
           {over} of {total} done
         </span>
@@ -102,12 +104,13 @@ function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null
   const left = total - over
   if (left === 0) return null
   const waiting = cases.filter(({ status }) => status === 'waiting').length
-  if (cases.some(({ status }) => status === 'running')) return <p class="soft">Another process executes it.</p>
+  if (cases.some(({ status }) => status === 'running')) return <p class="soft">Another process is executing it.</p>
   return (
     <p class="note">
-      {waiting > 0 && `For a person wait ${waiting} of its trials: answer on the page of each, then continue. `}
-      {left > waiting && `It was stopped or cut off: ${left - waiting} of ${total} trials are not done. `}
-      What is done stays, and is not paid again.{' '}
+      {waiting > 0 &&
+        `${waiting === 1 ? '1 trial waits' : `${waiting} trials wait`} for a person. Answer on ${waiting === 1 ? 'its page' : 'their pages'}, then continue. `}
+      {left > waiting && `Stopped or interrupted: ${left - waiting} of ${total} trials are not done. `}
+      Finished trials are not repeated.{' '}
       {code ? (
         'Continue it here.'
       ) : (
@@ -125,7 +128,7 @@ function Sums({ view: { cases } }: { readonly view: BacktestView }): JSX.Element
   const equal = done.filter((each) => each.equal).length
   const gone = done.filter((each) => each.old === undefined).length
   const failed = cases.filter(({ status, new: made }) => made === undefined && status === 'failed').length
-  // only pairs can be compared, and what a person gave has cost nothing that is known
+  // costs compare only in pairs, and outputs provided by a person have none
   const pairs = done.filter((each) => each.old !== undefined && !each.old.edited)
   const tokens = (side: 'old' | 'new'): number =>
     pairs.reduce((sum, each) => sum + (each[side]?.usage.input ?? 0) + (each[side]?.usage.output ?? 0), 0)
@@ -142,9 +145,9 @@ function Sums({ view: { cases } }: { readonly view: BacktestView }): JSX.Element
       {gone > 0 && <Sum name="Nothing to compare with" value={String(gone)} />}
       {pairs.length > 0 && (
         <>
-          <Sum name="Tokens, before and now" value={`${amount(tokens('old'))} → ${amount(tokens('new'))}`} />
+          <Sum name="Tokens before → now" value={`${amount(tokens('old'))} → ${amount(tokens('new'))}`} />
           <Sum
-            name="Cost, before and now"
+            name="Cost before → now"
             value={
               cost('old') === undefined && cost('new') === undefined
                 ? 'unknown'
@@ -172,4 +175,64 @@ function Sum({
       <dd>{value}</dd>
     </div>
   )
+}
+
+export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; readonly task: string }): JSX.Element {
+  const { runId, trial, old, new: made, equal, difference, error, changes, withheld } = one
+  const [a, b] = [encodeURIComponent(runId), encodeURIComponent(trial)]
+  return (
+    <details class="panel case" open={difference !== undefined || error !== undefined}>
+      <summary>
+        <i class="fold" aria-hidden="true" />
+        <CaseVerdict one={one} />
+        <span class="case-run">
+          <strong class="mono clip">{shortId(runId)}</strong>
+          <span class="soft clip">{inputWords(one.inputs)}</span>
+        </span>
+        <span class="case-cost faint number">
+          {describeSide(old)} → {describeSide(made)}
+        </span>
+      </summary>
+      {error && <p class="problem">{error.message}</p>}
+      {difference && old && made && (
+        <>
+          <div class="case-sides" aria-hidden="true">
+            <h3>{old.edited ? 'Before (edited)' : 'Before'}</h3>
+            <h3>Now</h3>
+          </div>
+          {difference.changes && difference.changes.length > 0 ? (
+            <JsonChanges changes={difference.changes} />
+          ) : (
+            <TextChanges diff={difference.text} />
+          )}
+        </>
+      )}
+      {!difference && (made ?? old) && (
+        <section>
+          <h3>{equal ? 'Before and now' : made ? 'Now' : 'Before'}</h3>
+          <OutputView raw={(made ?? old)?.raw ?? ''} />
+        </section>
+      )}
+      {changes.length > 0 && <p class="soft">Changed since: {changes.join('; ')}.</p>}
+      {withheld.length > 0 && <p class="soft">Tools with effects were not called: {withheld.join(', ')}.</p>}
+      <p class="case-links">
+        <Link to={runPath(runId, task)}>Earlier run</Link> <Link to={runPath(trial, task)}>Trial</Link>{' '}
+        <Link to={`/compare?a=${a}&b=${b}`}>Compare prompts and steps</Link>
+      </p>
+    </details>
+  )
+}
+
+function CaseVerdict({ one }: { readonly one: BacktestCaseView }): JSX.Element {
+  if (one.new === undefined) return <Status status={one.status} />
+  if (one.equal) return <span class="status tone-quiet">same</span>
+  if (one.old === undefined) return <span class="status tone-quiet">new</span>
+  return <span class="status tone-asks">different</span>
+}
+
+function describeSide(side: BacktestSide | undefined): string {
+  if (!side) return 'no output'
+  if (side.edited) return 'edited'
+  const tokens = `${amount(side.usage.input + side.usage.output)} tokens`
+  return side.cost === undefined ? tokens : `${tokens}, ${dollars(side.cost)}`
 }

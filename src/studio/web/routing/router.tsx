@@ -1,0 +1,122 @@
+// The address of the page as a signal, links, and the addresses of runs and questions. The rest of the page uses paths
+// such as `/runs/claim-1`, relative to the path where the studio is mounted (the document's base).
+import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { keepScroll, restoreScroll, saveScroll } from './scroll.ts'
+import { parseLocation, toUrl, type Location } from './location.ts'
+import type { ComponentChildren, JSX } from 'preact'
+import type { QuestionView } from '../../api/contract.ts'
+
+const base = (): string => new URL('.', document.baseURI).pathname.replace(/\/$/, '')
+
+const address = signal('')
+
+export const currentLocation: ReadonlySignal<Location> = computed(() => parseLocation(address.value))
+
+/** Call it once per window. */
+export function startRouter(): void {
+  const read = (): void => {
+    address.value = location.pathname.slice(base().length) + location.search
+  }
+  read()
+  keepScroll()
+  restoreScroll()
+  addEventListener('popstate', () => {
+    read()
+    restoreScroll()
+  })
+}
+
+/** The href of a path. */
+export function href(path: string): string {
+  return `${base()}${path}`
+}
+
+export function navigate(path: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  if (path === address.peek()) return
+  const before = parseLocation(address.peek())
+  saveScroll()
+  if (replace) history.replaceState(history.state, '', href(path))
+  else history.pushState(null, '', href(path))
+  address.value = path
+  // a new view starts at its top; another step of the same run keeps the position
+  if (before.parts.join('/') !== parseLocation(path).parts.join('/')) scrollTo(0, 0)
+}
+
+/** The current path with changed parameters; undefined removes one. */
+export function withQuery(changes: { readonly [name: string]: string | undefined }): string {
+  const url = toUrl(address.peek())
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === '') url.searchParams.delete(name)
+    else url.searchParams.set(name, value)
+  }
+  return url.pathname + url.search
+}
+
+/** The page of a run, with `at` selected in it, or in its child run `of`. */
+export function runPath(runId: string, at?: string, of: string = runId): string {
+  // ids of child runs contain slashes and hashes
+  const path = `/runs/${encodeURIComponent(runId)}`
+  if (at === undefined) return path
+  const within = of === runId ? '' : `in=${encodeURIComponent(of.slice(runId.length + 1))}&`
+  return `${path}?${within}at=${encodeURIComponent(at)}`
+}
+
+/** A link within the page. A real one, so that it can be copied, or opened in a new tab. */
+interface LinkProps {
+  readonly class?: string
+  readonly style?: { readonly [property: string]: string }
+  readonly 'aria-current'?: 'page' | 'true' | undefined
+  readonly to: string
+  readonly replace?: boolean
+  readonly children?: ComponentChildren
+}
+
+export function Link({ to, replace = false, children, ...rest }: LinkProps): JSX.Element {
+  const follow = (event: MouseEvent): void => {
+    if (event.defaultPrevented || event.button !== 0) return
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    navigate(to, { replace })
+  }
+  return (
+    <a {...rest} href={href(to)} onClick={follow}>
+      {children}
+    </a>
+  )
+}
+
+/** What is selected on a run's page. In the address, `in` is the child run, relative to the run of the page. */
+export interface Selection {
+  /** The run of the page, or a child run. */
+  readonly run: string
+  /** A task, or the path of an attempt or step. */
+  readonly at: string
+}
+
+export function readSelection(runId: string, query: URLSearchParams): Selection | undefined {
+  const [at, within] = [query.get('at'), query.get('in')]
+  if (at === null) return undefined
+  return { run: within === null ? runId : `${runId}/${within}`, at }
+}
+
+/** The current page with a selection, or without one. */
+export function selectionPath(chosen: Selection | undefined): string {
+  const runId = currentLocation.peek().parts[1] ?? ''
+  const within = chosen && chosen.run !== runId ? chosen.run.slice(runId.length + 1) : undefined
+  return withQuery({ in: within, at: chosen?.at })
+}
+
+type QuestionId = Pick<QuestionView, 'runId' | 'id'>
+
+export function questionKey({ runId, id }: QuestionId): string {
+  return `${runId} ${id}`
+}
+
+export function questionPath(question: QuestionId): string {
+  return `/?question=${encodeURIComponent(questionKey(question))}`
+}
+
+/** The start of a generated id, which is enough to tell it apart; other ids in full. */
+export function shortId(runId: string): string {
+  return runId.length > 14 && /^[0-9a-f]{8}-/.test(runId) ? `${runId.slice(0, 13)}…${runId.slice(36)}` : runId
+}
