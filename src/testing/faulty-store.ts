@@ -1,5 +1,5 @@
-// A store that misbehaves on demand, around any store: calls that fail before or after they did their work, slow ones,
-// a store that is away for a while, a lease that somebody else takes. Crews must end as if nothing had happened.
+// Wraps a store and injects faults: calls that fail before or after doing their work, slow calls, an unreachable store,
+// a lease that another owner takes. Crews must end as if nothing had happened.
 import { setTimeout as wait } from 'node:timers/promises'
 import { RepriseError } from '../base/errors.ts'
 import { isInTreeOf } from '../journal/paths.ts'
@@ -10,43 +10,43 @@ export type StoreCallName = Exclude<keyof Store, 'url' | 'close'>
 /** A call of the store, before it is made. */
 export interface StoreCall {
   readonly name: StoreCallName
-  /** Which of all calls this is, from 1. */
+  /** Number of this call among all calls, from 1. */
   readonly count: number
-  /** Which of the calls of this name. */
+  /** Number of this call among calls of the same name, from 1. */
   readonly nth: number
   readonly args: readonly unknown[]
 }
 
 /**
- * `unavailable`: the call rejects with STORE_UNAVAILABLE and does nothing. `reply lost`: it is done, and rejects all
- * the same, a write with OUTCOME_UNKNOWN; a read breaks off after its first line. `lease lost`: first another owner
- * takes the lease of the run, and gives it back. A function is awaited before the call, which rejects with what it
- * throws.
+ * - `unavailable`: the call does nothing and rejects with STORE_UNAVAILABLE.
+ * - `reply lost`: the call does its work and rejects, a write with OUTCOME_UNKNOWN; `read` stops after the first line.
+ * - `lease lost`: before the call, another owner takes the run's lease and releases it.
+ * - A function: awaited before the call, which rejects if the function throws.
  */
 export type Fault = 'unavailable' | 'reply lost' | 'lease lost' | (() => void | Promise<void>)
 
 export type Faults = (call: StoreCall) => Fault | undefined
 
 export interface FaultyStore extends Store {
-  /** While it is true, every call rejects with STORE_UNAVAILABLE. Set it as you like. */
+  /** Set to true to reject every call with STORE_UNAVAILABLE. */
   away: boolean
-  /** The names of all calls so far, in order. */
+  /** Names of all calls so far, in order. */
   readonly calls: readonly StoreCallName[]
 }
 
-/** The n-th call of this name, or of any name, gets the fault; all others work. */
+/** Injects the fault into the n-th call of this name, or of any name. */
 export function onNthCall(name: StoreCallName | 'any', n: number, fault: Fault): Faults {
   return (call) => ((name === 'any' ? call.count === n : call.name === name && call.nth === n) ? fault : undefined)
 }
 
-/** A fault: the call is made after this time. */
+/** A fault that delays the call. */
 export function delayed(ms: number): Fault {
   return async () => {
     await wait(ms)
   }
 }
 
-/** A clock that stands still until it is moved, for stores that take one: `memoryStore({ now: clock.now })`. */
+/** A clock that only `jump` moves, for stores that accept one: `memoryStore({ now: clock.now })`. */
 export function jumpingClock(start: number = Date.now()): { now(): number; jump(ms: number): void } {
   let time = start
   return {
@@ -55,14 +55,14 @@ export function jumpingClock(start: number = Date.now()): { now(): number; jump(
   }
 }
 
-/** Without `faults`, it only goes `away` when told to. */
+/** Without `faults`, calls fail only while `away` is true. */
 export function faultyStore(store: Store, faults: Faults = () => undefined): FaultyStore {
   const calls: StoreCallName[] = []
   const times = new Map<StoreCallName, number>()
   const leases = new Map<RunId, Lease>()
   let away = false
 
-  function next(name: StoreCallName, args: readonly unknown[]): Met | undefined {
+  function nextFault(name: StoreCallName, args: readonly unknown[]): Injected | undefined {
     calls.push(name)
     const count = calls.length
     const nth = (times.get(name) ?? 0) + 1
@@ -70,8 +70,8 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     const fault = away ? 'unavailable' : faults({ name, count, nth, args })
     return fault && { fault, name, args, where: `the store ${store.url}, at its call ${count} (${name})` }
   }
-  /** What happens before the call. Resolves with what to throw after it, when its reply is lost. */
-  async function meet({ fault, name, args, where }: Met): Promise<RepriseError | undefined> {
+  /** Applies the fault before the call. Resolves with the error to throw after the call if its reply is lost. */
+  async function inject({ fault, name, args, where }: Injected): Promise<RepriseError | undefined> {
     if (fault === 'unavailable')
       throw new RepriseError('STORE_UNAVAILABLE', `${where}, is unavailable: a fault on purpose`)
     if (fault === 'lease lost') await loseLease(args, where)
@@ -81,14 +81,14 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     return new RepriseError(code, `${where}, lost its reply: a fault on purpose`)
   }
   async function call<T>(name: StoreCallName, args: readonly unknown[], work: () => Promise<T>): Promise<T> {
-    const met = next(name, args)
-    // without a turn in between: what is asked for before the store is closed is still done
-    const lost = met && (await meet(met))
-    const answer = await work()
+    const injected = nextFault(name, args)
+    // without a fault, the call starts in the same turn: a call made before the store is closed still works
+    const lost = injected && (await inject(injected))
+    const result = await work()
     if (lost) throw lost
-    return answer
+    return result
   }
-  function given(lease: Lease | undefined): void {
+  function noteLease(lease: Lease | undefined): void {
     if (lease) leases.set(lease.run, lease)
   }
   /** The leases that a call is about. */
@@ -100,7 +100,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
   }
   async function loseLease(args: readonly unknown[], where: string): Promise<void> {
     const known = leasesOf(args)
-    if (known.length === 0) throw new Error(`${where}, has given out no lease that could be lost`)
+    if (known.length === 0) throw new Error(`${where}, has granted no lease that could be lost`)
     for (const lease of known) {
       await store.release(lease)
       await store.release(await store.acquire(lease.run, stranger, 60_000))
@@ -119,13 +119,13 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     create: (...args) =>
       call('create', args, async () => {
         const made = await store.create(...args)
-        given(made.lease)
+        noteLease(made.lease)
         return made
       }),
     append: (...args) => call('append', args, () => store.append(...args)),
     async *read(...args) {
-      const met = next('read', args)
-      const lost = met && (await meet(met))
+      const injected = nextFault('read', args)
+      const lost = injected && (await inject(injected))
       for await (const line of store.read(...args)) {
         yield line
         if (lost) break
@@ -140,13 +140,13 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     acquire: (...args) =>
       call('acquire', args, async () => {
         const lease = await store.acquire(...args)
-        given(lease)
+        noteLease(lease)
         return lease
       }),
     claim: (...args) =>
       call('claim', args, async () => {
         const claimed = await store.claim(...args)
-        claimed.forEach(given)
+        claimed.forEach(noteLease)
         return claimed
       }),
     ready: (...args) => call('ready', args, () => store.ready(...args)),
@@ -158,11 +158,11 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
     post: (...args) => call('post', args, () => store.post(...args)),
     inbox: (...args) => call('inbox', args, () => store.inbox(...args)),
     watch(...args) {
-      const met = next('watch', args)
-      // made now: what changes before somebody reads the hints must not be missed
+      const injected = nextFault('watch', args)
+      // registered now: a change before the first read of the hints must not be missed
       const hints = store.watch(...args)
       return (async function* () {
-        const lost = met && (await meet(met))
+        const lost = injected && (await inject(injected))
         if (lost) throw lost
         yield* hints
       })()
@@ -172,7 +172,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
   }
 }
 
-interface Met {
+interface Injected {
   readonly fault: Fault
   readonly name: StoreCallName
   readonly args: readonly unknown[]
@@ -190,7 +190,7 @@ const writes: ReadonlySet<StoreCallName> = new Set([
   'delete',
 ])
 
-/** Nobody on this machine can say whether its process lives. */
+/** Seems to run on another machine, so its process cannot be checked. */
 const stranger: Owner = { host: 'stranger.example', boot: '', pid: 1, start: '', instance: 'faultyStore' }
 
 function isLease(value: unknown): value is Lease {

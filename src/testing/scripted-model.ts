@@ -1,5 +1,5 @@
-// A model that answers from a script, by what the conversation says and not by how often it was asked. So it gives the
-// same answers in a second process that resumes what a first one started, whatever was already done.
+// A model that answers from a script, depending on the conversation and not on the number of calls. So it gives the same
+// answers in a process that resumes a run, however far the run was.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../base/errors.ts'
 import type { Json } from '../journal/json.ts'
@@ -7,25 +7,25 @@ import { describe } from '../base/options.ts'
 import type { LanguageModelV4 } from '../models/resolve/resolve-model.ts'
 import { readConversation, type Conversation } from '../models/read-conversation.ts'
 
-/** One answer of a script, and when it is given. */
+/** One answer of a script, and its conditions. */
 export interface ScriptEntry {
   /** A text or pattern that occurs in the conversation (instructions and all messages), or a function that decides. */
   readonly when: string | RegExp | ((conversation: string) => boolean)
-  /** How many tool results the conversation has by now, or a text or pattern that occurs in its last message. */
+  /** Number of tool results in the conversation, or a text or pattern that occurs in the last message. */
   readonly after?: number | string | RegExp
   /** The tools to call. Without `after`, the entry is skipped once the conversation has these calls. */
   readonly calls?: readonly { readonly tool: string; readonly input: Json }[]
   /** Makes the same calls again and again, for tests of an agent that never stops. */
   readonly repeat?: boolean
-  /** What to say; anything but a string is said as JSON. */
+  /** The reply. Any value but a string is sent as JSON. */
   readonly reply?: Json | ((conversation: string) => Json)
-  /** Tokens to report; otherwise they are estimated from the texts. */
+  /** Tokens to report. Default: estimated from the texts. */
   readonly usage?: { readonly input?: number; readonly output?: number }
-  /** Fails instead: with a text (not tried again), or as a server does, with a status and Retry-After in seconds. */
+  /** Fails instead: with a message (not retried), or like a server, with a status and Retry-After in seconds. */
   readonly error?: string | { readonly status: number; readonly message?: string; readonly retryAfter?: number }
 }
 
-/** What the model was asked, in the order of asking. */
+/** A call of the model. */
 export interface ScriptedCall {
   readonly conversation: string
   readonly instructions: string
@@ -33,7 +33,7 @@ export interface ScriptedCall {
   readonly tools: readonly string[]
   /** The JSON Schema that the answer had to follow. */
   readonly output?: unknown
-  /** The index of the entry that answered; undefined when none did. */
+  /** Index of the entry that answered; undefined if none matched. */
   readonly entry?: number
 }
 

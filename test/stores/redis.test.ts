@@ -35,7 +35,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await using idle = await startServer('redis', { settings: { appendonly: 'no' } })
     await refused(redisStore(idle.url), 'STORE_INVALID', /keeps nothing on disk.*appendonly.*allowVolatile=true/)
     const volatile = await redisStore(`${idle.url}?allowVolatile=true`)
-    assert.match(volatile.caution ?? '', /all runs are gone when it ends/)
+    assert.match(volatile.caution ?? '', /all runs are lost when it stops/)
     await volatile.close()
   })
 
@@ -95,13 +95,13 @@ describe('a Redis server', { skip: await without('redis') }, () => {
   test('serves a user with access to only the keys and the channel of the store', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
-    const rights = ['on', '>secret', '~{mine}:*', '&{mine}:told', '+@all', '-@dangerous', '+info']
+    const rights = ['on', '>secret', '~{mine}:*', '&{mine}:notices', '+@all', '-@dangerous', '+info']
     await admin.client.sendCommand(['ACL', 'SETUSER', 'claims', ...rights])
     const url = new URL(server.url)
     url.username = 'claims'
     url.password = 'secret'
     const store = await redisStore(`${url.href}?prefix=mine`)
-    assert.match(store.caution ?? '', /does not say how it syncs/)
+    assert.match(store.caution ?? '', /how the server syncs is unknown/)
     await started(store, 'r')
     assert.deepEqual(await seqsOf(store, 'r'), [1])
     await refused(redisStore(`${url.href}?prefix=other`), 'STORE_INVALID', /NOPERM/)
@@ -120,7 +120,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
       const url = new URL(server.url)
       url.username = 'claims'
       url.password = 'secret'
-      await refused(redisStore(url.href), 'STORE_INVALID', /give the user all commands that Reprise uses/)
+      await refused(redisStore(url.href), 'STORE_INVALID', /allow the user all commands that Reprise uses/)
     })
   }
 

@@ -1,4 +1,4 @@
-// What the parts of the contract share: a store per test with its own clock, and short ways to write rows and batches.
+// Shared by the parts of the contract: a store per test with its own clock, and short forms of rows and batches.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
@@ -18,12 +18,12 @@ import type {
 } from '../../stores/store.ts'
 
 /** Parts of the contract that a store may have a reason to skip. */
-export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large' | 'order' | 'most' | 'suspects'
+export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large' | 'order' | 'crewLimit' | 'suspects'
 
 export interface Place {
   /** The clock by which leases must expire, for stores that accept one. */
   readonly now: () => number
-  /** Called when the test is over, after the store was closed. */
+  /** Registers a cleanup that runs after the test, when the store is closed. */
   readonly onEnd: (cleanup: () => Promise<void> | void) => void
 }
 
@@ -37,12 +37,12 @@ export interface TestRunner {
 }
 
 export interface StoreUnderTest {
-  /** Gives a new, empty store. */
+  /** Opens a new, empty store. */
   readonly open: (place: Place) => Promise<Store> | Store
-  /** Reopens what was closed; left out for stores that keep nothing. */
+  /** Reopens a closed store. Leave it out if the store keeps nothing. */
   readonly reopen?: (closed: Store, place: Place) => Promise<Store> | Store
   readonly skip?: { readonly [feature in Feature]?: string }
-  /** `{ describe, test }` of the runner that executes the file. Default: those of node:test. */
+  /** `{ describe, test }` of the runner that executes the file. Default: node:test. */
   readonly runner?: TestRunner
 }
 
@@ -56,12 +56,12 @@ export interface Scene {
 
 export const ttlMs = 30_000
 
-/** Not imported: who uses another runner, and only the scripted model perhaps, may have no node:test. */
+/** node:test isn't imported, since other runtimes, which may use only the scripted model, lack it. */
 export function runnerOf({ runner }: StoreUnderTest): TestRunner {
   return runner ?? process.getBuiltinModule('node:test')
 }
 
-/** One claim: a test with a store of its own. */
+/** A test with its own store. */
 export function claim(
   title: string,
   under: StoreUnderTest,
@@ -76,7 +76,7 @@ export function claim(
   else test.skip(`${title} (skipped: ${skip})`, run)
 }
 
-/** `still`: no time passes but what the test lets pass. */
+/** `still`: only the test moves the clock. */
 export async function withScene(
   under: StoreUnderTest,
   body: (scene: Scene) => Promise<void>,
@@ -129,7 +129,7 @@ export function row(run: RunId, fields: Partial<RunRow> & { status?: RunStatus }
   }
 }
 
-/** A batch of JSON entries from `from` on, as the engine writes them. */
+/** A batch of JSON entries that begins at `from`, as the engine writes them. */
 export function batch(from: number, count = 1, more: Omit<Batch, 'lines'> = {}): Batch {
   const lines = Array.from({ length: count }, (_, index) => entry(from + index))
   return { lines, ...more }
@@ -139,17 +139,17 @@ export function entry(seq: number, text = `entry ${seq}`): Line {
   return { seq, bytes: Buffer.from(JSON.stringify({ v: 1, seq, type: 'model.replied', text })) }
 }
 
-/** What `row` is offered to. */
+/** The lane of `row`. */
 export const lane: Lane = { crew: 'claims', version: '1', format: 1 }
 
-/** Creates a run of one entry, under way, and gives its lease. */
+/** Creates a running run with one entry, and returns its lease. */
 export async function started(store: Store, run: RunId, owner: Owner = currentOwner()): Promise<Lease> {
   const { created, lease } = await store.create(row(run), batch(1, 1, { due: 'now' }), { owner, ttlMs })
   assert.ok(created && lease, `run ${run} was not created`)
   return lease
 }
 
-/** Creates a run of one entry that nobody holds. */
+/** Creates a run with one entry and no holder. */
 export async function add(store: Store, run: RunId, fields: Partial<RunRow>, due?: Batch['due']): Promise<void> {
   await store.create(row(run, fields), batch(1, 1, due === undefined ? {} : { due }))
 }
@@ -164,15 +164,15 @@ export async function seqsOf(store: Store, run: RunId, after?: number): Promise<
   return lines.map((line) => line.seq)
 }
 
-/** The runs that a worker gets when it asks now. */
+/** Claims, and returns the ids of the runs. */
 export async function claimed(
   store: Store,
   limit = 10,
   owner: Owner = currentOwner(),
   lanes: readonly Lane[] = [lane],
-  room: Omit<ClaimLimits, 'limit'> = {},
+  limits: Omit<ClaimLimits, 'limit'> = {},
 ): Promise<RunId[]> {
-  const leases = await store.claim(owner, ttlMs, lanes, { limit, ...room })
+  const leases = await store.claim(owner, ttlMs, lanes, { limit, ...limits })
   return leases.map((lease) => lease.run)
 }
 
@@ -180,16 +180,16 @@ export function message(id: string, body = '{}'): Message {
   return { id, at: '2030-01-01T00:00:00.000Z', body }
 }
 
-export async function refused(promise: Promise<unknown>, code: ErrorCode, told?: RegExp): Promise<void> {
+export async function refused(promise: Promise<unknown>, code: ErrorCode, message?: RegExp): Promise<void> {
   await assert.rejects(promise, (error: unknown) => {
     assert.ok(RepriseError.isInstance(error), `${String(error)} is not a RepriseError`)
     assert.equal(error.code, code)
-    if (told !== undefined) assert.match(error.message, told)
+    if (message !== undefined) assert.match(error.message, message)
     return true
   })
 }
 
-/** An owner that no check on this machine can call dead. */
+/** An owner on another machine: no check here can find it dead. */
 export function elsewhere(host: string): Owner {
   return { host: `${host}.example`, boot: 'b', pid: 4242, start: '1', instance: 'i' }
 }

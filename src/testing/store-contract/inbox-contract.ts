@@ -1,10 +1,10 @@
-// Messages: each id once, oldest first, and gone from the inbox with the append that records them.
+// Messages: each id once, oldest first, removed from the inbox by the append that records them.
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
 import { batch, claim, claimed, message, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
 
 export function inboxContract(under: StoreUnderTest): void {
-  claim('gives the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
+  claim('lists the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
     await started(store, 'r')
     await started(store, 'other')
     const messages = [message('z', '{"answer":"字\\n"}'), message('a', ''), message('m/../x', '\u0001 "quoted"')]
@@ -14,18 +14,18 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.inbox('unknown'), [])
   })
 
-  claim('refuses a message for an unknown run', under, async ({ store }) => {
+  claim('refuses a message to an unknown run', under, async ({ store }) => {
     await refused(store.post('r', message('m')), 'RUN_NOT_FOUND', /\br\b/)
   })
 
-  claim('takes the first message of an id and says that the second exists', under, async ({ store }) => {
+  claim('keeps the first message of an id and reports that the second exists', under, async ({ store }) => {
     await started(store, 'r')
     const results = await Promise.all([1, 2, 3].map((n) => store.post('r', message('m', `answer ${n}`))))
     assert.deepEqual(results.toSorted(), ['exists', 'exists', 'posted'])
     assert.equal((await store.inbox('r')).length, 1)
   })
 
-  claim('takes messages out of the inbox with the append that records them', under, async ({ store }) => {
+  claim('removes messages from the inbox with the append that records them', under, async ({ store }) => {
     const lease = await started(store, 'r')
     for (const id of ['a', 'b', 'c']) await store.post('r', message(id))
     await store.append(lease, 1, batch(2, 2, { taken: ['c', 'a'] }))
@@ -40,7 +40,7 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal(await store.release(lease), 1)
   })
 
-  claim('leaves messages where they are when the append is refused', under, async ({ store }) => {
+  claim('keeps messages when the append that takes them is refused', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.post('r', message('a'))
     await refused(store.append(lease, 7, batch(8, 1, { taken: ['a'] })), 'SEQ_CONFLICT')
@@ -48,7 +48,7 @@ export function inboxContract(under: StoreUnderTest): void {
   })
 
   for (const status of ['completed', 'cancelled'] as const) {
-    claim(`takes no message for a run that is ${status}`, under, async ({ store }) => {
+    claim(`refuses a message to a run that is ${status}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       await store.post('r', message('before'))
       await store.append(lease, 1, batch(2, 1, { row: row('r', { status }), taken: ['before'] }))
@@ -58,7 +58,7 @@ export function inboxContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('completes no run for which a message waits that the append does not take', under, async ({ store }) => {
+  claim('does not complete a run while a message waits that the append does not take', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const completed = { row: row('r', { status: 'completed' }) }
     await store.post('r', message('a'))
@@ -70,7 +70,7 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal((await store.row('r'))?.status, 'completed')
   })
 
-  claim('cancels a run whatever waits for it', under, async ({ store }) => {
+  claim('cancels a run even while messages wait', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.post('r', message('a'))
     await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
@@ -78,7 +78,7 @@ export function inboxContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'no longer counts what waits for a run that is cancelled, and offers its root for none of it',
+    'does not count messages to a cancelled run as waiting, and they do not make its root ready',
     under,
     async ({ store }) => {
       const lease = await started(store, 'r')
@@ -88,7 +88,7 @@ export function inboxContract(under: StoreUnderTest): void {
       await store.post('r/b#1', message('m'))
       const cancelled = { run: 'r/a#1', row: row('r/a#1', { status: 'cancelled' }), taken: ['recorded'] }
       assert.equal(await store.append(lease, 1, batch(2, 1, cancelled)), 1)
-      // whoever left them can see that nobody recorded them
+      // they stay readable, so that their senders see that they were not recorded
       assert.deepEqual(await store.inbox('r/a#1'), [message('late'), message('later')])
       await store.append(lease, 1, batch(2, 1, { run: 'r/b#1', taken: ['m'] }))
       assert.equal(await store.release(lease), 0)
@@ -101,46 +101,38 @@ export function inboxContract(under: StoreUnderTest): void {
     },
   )
 
-  claim('takes messages for failed, suspended and queued runs', under, async ({ store }) => {
+  claim('accepts messages to failed, suspended and queued runs', under, async ({ store }) => {
     for (const status of ['failed', 'suspended', 'queued'] as const) {
       await store.create(row(status, { status }), batch(1))
       assert.equal(await store.post(status, message('m')), 'posted')
     }
   })
 
-  claim(
-    'takes no message for a run that works for one that has ended, nor for one that is not there',
-    under,
-    async ({ store }) => {
-      const lease = await started(store, 'r')
-      await store.create(row('r/a#1'), batch(1), lease)
-      await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
-      assert.equal(await store.post('r/a#1', message('m')), 'ended')
-      await store.create(row('gone/a#1'), batch(1))
-      await refused(store.post('gone/a#1', message('m')), 'RUN_NOT_FOUND', /gone/)
-    },
-  )
+  claim('refuses a message to a child run whose root has ended or does not exist', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.create(row('r/a#1'), batch(1), lease)
+    await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
+    assert.equal(await store.post('r/a#1', message('m')), 'ended')
+    await store.create(row('gone/a#1'), batch(1))
+    await refused(store.post('gone/a#1', message('m')), 'RUN_NOT_FOUND', /gone/)
+  })
 
-  claim(
-    'says with an append, a renewal and a release how many messages wait for a run and those that work for it',
-    under,
-    async ({ store }) => {
-      const lease = await started(store, 'r')
-      await store.create(row('r/a#1'), batch(1), lease)
-      assert.equal(await store.append(lease, 1, batch(2)), 0)
-      await store.post('r', message('a'))
-      await store.post('r/a#1', message('a'))
-      await store.post('r/a#1', message('b'))
-      await store.post('r/a#1', message('b'))
-      assert.equal(await store.append(lease, 2, batch(3)), 3)
-      assert.equal(await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', taken: ['b', 'unknown'] })), 2)
-      assert.equal(await store.append(lease, 2, batch(3, 1, { run: 'r/a#1', taken: ['b'] })), 2)
-      assert.deepEqual(await store.renew([lease], 1000), [{ lease, waiting: 2 }])
-      assert.equal(await store.append(lease, 3, batch(4, 1, { row: row('r'), taken: ['a'] })), 1)
-      assert.equal(await store.release(lease), 1)
-      assert.equal(await store.release(lease), 0)
-    },
-  )
+  claim('returns from appends, renewals and releases how many messages wait for the tree', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.create(row('r/a#1'), batch(1), lease)
+    assert.equal(await store.append(lease, 1, batch(2)), 0)
+    await store.post('r', message('a'))
+    await store.post('r/a#1', message('a'))
+    await store.post('r/a#1', message('b'))
+    await store.post('r/a#1', message('b'))
+    assert.equal(await store.append(lease, 2, batch(3)), 3)
+    assert.equal(await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', taken: ['b', 'unknown'] })), 2)
+    assert.equal(await store.append(lease, 2, batch(3, 1, { run: 'r/a#1', taken: ['b'] })), 2)
+    assert.deepEqual(await store.renew([lease], 1000), [{ lease, waiting: 2 }])
+    assert.equal(await store.append(lease, 3, batch(4, 1, { row: row('r'), taken: ['a'] })), 1)
+    assert.equal(await store.release(lease), 1)
+    assert.equal(await store.release(lease), 0)
+  })
 
   claim('forgets the messages of a deleted run', under, async ({ store }) => {
     await store.create(row('r'), batch(1))

@@ -1,4 +1,4 @@
-// Entries: exact bytes, order, all or nothing, and the fence.
+// Entries: exact bytes, order, atomicity, and fencing.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { hashBytes } from '../../journal/hash.ts'
@@ -18,23 +18,23 @@ import {
 } from './harness.ts'
 import { currentOwner } from '../../stores/owner.ts'
 
-/** Made when asked for, since everybody who imports the scripted model loads this file too. */
+/** A function, since every import of reprise/testing loads this file. */
 const strangeBytes = (): { readonly [what: string]: Uint8Array } => ({
   'unicode text': Buffer.from('{"seq":2,"text":"Fälle 字 🧾 \u2028 e\u0301"}'),
   'NUL bytes': Buffer.from([0x7b, 0, 0, 0x7d]),
   'invalid UTF-8': Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x80]),
-  'half a character at the end': Buffer.from([0x7b, 0xe2, 0x82]),
+  'an incomplete character at the end': Buffer.from([0x7b, 0xe2, 0x82]),
   newlines: Buffer.from('{"seq":2,\n"text":"a"}\r\n\n'),
-  'nothing at all': new Uint8Array(0),
+  'an empty line': new Uint8Array(0),
   'a byte order mark': Buffer.from('\ufeff{"seq":2}'),
   'space around JSON': Buffer.from('  {"seq":2} '),
   'JSON with strange spacing': Buffer.from('{ "seq" : 2 , "n" : 1.0e2, "n": 2 }'),
   'JSON of another number': Buffer.from('{"seq":7}'),
   'JSON that is a list': Buffer.from('[{"seq":2}]'),
-  'names that a store may use itself': Buffer.from('{"seq":2,"$store":{"row":{}},"$more":true}'),
+  'names that a store may use': Buffer.from('{"seq":2,"$store":{"row":{}},"$more":true}'),
   'such names deeper inside': Buffer.from('{"seq":2,"a":{"b":1,"$store":{"row":{"status":"failed"}},"$more":true}}'),
   'such names in a text': Buffer.from(JSON.stringify({ seq: 2, text: ',"$store":{},"$more":true}' })),
-  'what looks like an encoding': Buffer.from('{"seq":2,"base64":"AAAA"}'),
+  'a name that looks like an encoding': Buffer.from('{"seq":2,"base64":"AAAA"}'),
   'a prototype': Buffer.from('{"seq":2,"__proto__":{"seq":3}}'),
   '1 MB of random bytes': randomBytes(1024 * 1024),
   '1 MB of JSON': Buffer.from(JSON.stringify({ seq: 2, text: 'x'.repeat(1024 * 1024) })),
@@ -42,7 +42,7 @@ const strangeBytes = (): { readonly [what: string]: Uint8Array } => ({
 
 export function journalContract(under: StoreUnderTest): void {
   for (const [what, bytes] of Object.entries(strangeBytes())) {
-    claim(`gives back exactly: ${what}`, under, async ({ store }) => {
+    claim(`returns exactly: ${what}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       const lines = [
         { seq: 2, bytes },
@@ -58,7 +58,7 @@ export function journalContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('keeps the bytes as they were when they were given', under, async ({ store }) => {
+  claim('copies bytes, so that later changes of the buffer have no effect', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const bytes = Buffer.from('{"seq":2,"text":"before"}')
     const written = store.append(lease, 1, { lines: [{ seq: 2, bytes }] })
@@ -68,7 +68,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.equal(String(line?.bytes), '{"seq":2,"text":"before"}')
   })
 
-  claim('creates a run once and leaves it as it was the second time', under, async ({ store }) => {
+  claim('creates a run once and does not change it the second time', under, async ({ store }) => {
     await started(store, 'r', elsewhere('first'))
     const second = await store.create(row('r', { crew: 'other' }), batch(1, 3), { owner: currentOwner(), ttlMs })
     assert.deepEqual(second, { created: false })
@@ -77,14 +77,14 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.holder('r'), elsewhere('first'))
   })
 
-  claim('creates a run once when many try at the same time', under, async ({ store }) => {
+  claim('creates a run once when many callers try at the same time', under, async ({ store }) => {
     const tries = Array.from({ length: 8 }, () => store.create(row('r'), batch(1)))
     const results = await Promise.all(tries)
     assert.equal(results.filter((result) => result.created).length, 1)
     assert.deepEqual(await seqsOf(store, 'r'), [1])
   })
 
-  claim('gives no lease when none was asked for', under, async ({ store }) => {
+  claim('returns no lease unless one was requested', under, async ({ store }) => {
     assert.deepEqual(await store.create(row('r'), batch(1)), { created: true })
     assert.equal(await store.holder('r'), undefined)
   })
@@ -104,7 +104,7 @@ export function journalContract(under: StoreUnderTest): void {
     )
   }
 
-  claim('refuses an append at a wrong position and leaves the run as it was', under, async ({ store }) => {
+  claim('refuses an append at a wrong position and does not change the run', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 2))
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
@@ -142,7 +142,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
   })
 
-  claim('keeps many runs apart that are appended to at the same time', under, async ({ store }) => {
+  claim('keeps concurrent appends to many runs apart', under, async ({ store }) => {
     const runs = Array.from({ length: 20 }, (_, index) => `r${index}`)
     await Promise.all(
       runs.map(async (run) => {
@@ -168,7 +168,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
   })
 
-  claim('refuses a released lease, and one of a deleted run', under, async ({ store }) => {
+  claim('refuses a released lease, and a lease of a deleted run', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.release(lease)
     await refused(store.append(lease, 1, batch(2)), 'LEASE_LOST')
@@ -178,7 +178,7 @@ export function journalContract(under: StoreUnderTest): void {
     await refused(store.append(lease, 1, batch(2)), 'LEASE_LOST')
   })
 
-  claim('appends under an expired lease that nobody took', under, async ({ store, pass }) => {
+  claim('appends under an expired lease that no process took', under, async ({ store, pass }) => {
     const lease = await started(store, 'r')
     pass(ttlMs + 1)
     await store.append(lease, 1, batch(2))
@@ -188,7 +188,7 @@ export function journalContract(under: StoreUnderTest): void {
   for (const status of ['completed', 'cancelled'] as const) {
     claim(`appends nothing to a run that is ${status}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
-      // nothing may wait for a run that is completed
+      // a run cannot be completed while a message waits
       if (status === 'cancelled') await store.post('r', { id: 'm', at: '', body: '' })
       const waiting = await store.inbox('r')
       await store.append(lease, 1, batch(2, 1, { row: row('r', { status }) }))
@@ -209,7 +209,7 @@ export function journalContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('opens a completed run again when a row says so, a cancelled one never', under, async ({ store }) => {
+  claim('reopens a completed run by a row with another status, but never a cancelled run', under, async ({ store }) => {
     const done = await started(store, 'done')
     await store.append(done, 1, batch(2, 1, { row: row('done', { status: 'completed' }) }))
     await store.append(done, 2, batch(3, 1, { row: row('done', { status: 'running' }) }))
@@ -221,7 +221,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'over'), [1, 2])
   })
 
-  claim('appends to runs that have failed, are waiting or are suspended', under, async ({ store }) => {
+  claim('appends to failed, waiting and suspended runs', under, async ({ store }) => {
     for (const status of ['failed', 'queued', 'suspended'] as const) {
       const lease = await started(store, status)
       await store.append(lease, 1, batch(2, 1, { row: row(status, { status }) }))
@@ -242,12 +242,12 @@ export function journalContract(under: StoreUnderTest): void {
     assert.equal(await store.blob('unknown', 'sha256:ab/c'), undefined)
   })
 
-  claim('takes blobs with the first batch, empty ones too', under, async ({ store }) => {
+  claim('stores blobs of the first batch, empty ones too', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { blobs: [{ hash: 'h', bytes: new Uint8Array(0) }] }))
     assert.equal((await store.blob('r', 'h'))?.length, 0)
   })
 
-  claim('notes no entry before it is stored, with the hash of what is stored', under, async ({ store }) => {
+  claim('never notes an entry before it is stored, and notes its hash', under, async ({ store }) => {
     const noted = async (run: string): Promise<number> => {
       const { seq, hash } = (await store.lastNoted(run)) ?? { seq: 0 }
       const line = (await linesOf(store, run)).find((found) => found.seq === seq)
@@ -269,7 +269,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.ok((await noted('r')) <= 1)
   })
 
-  claim('reads from any entry on, and an unknown run as empty', under, async ({ store }) => {
+  claim('reads from any entry, and an unknown run as empty', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 4))
     assert.deepEqual(await seqsOf(store, 'r', 3), [4, 5])

@@ -1,4 +1,4 @@
-// Leases: who may write, and who may take over.
+// Leases: the right to write, and takeovers.
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from './harness.ts'
 
 export function leaseContract(under: StoreUnderTest): void {
-  claim('refuses a run that is held and names who holds it', under, async ({ store }) => {
+  claim('refuses a held run and names its holder', under, async ({ store }) => {
     await started(store, 'r', elsewhere('box1'))
     await refused(store.acquire('r', currentOwner(), ttlMs), 'RUN_HELD', /process 4242 on host box1\.example/)
     assert.deepEqual(await store.holder('r'), elsewhere('box1'))
@@ -27,7 +27,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.equal(await store.holder('r'), undefined)
   })
 
-  claim('lets the same owner take its run again with a higher token', under, async ({ store }) => {
+  claim('lets the same owner acquire its run again with a higher token', under, async ({ store }) => {
     const first = await started(store, 'r', elsewhere('box1'))
     const second = await store.acquire('r', elsewhere('box1'), ttlMs)
     assert.ok(second.token > first.token)
@@ -47,7 +47,7 @@ export function leaseContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'takes over at once from a process of this machine that is gone',
+    'takes over at once from a dead process of this machine',
     under,
     async ({ store }) => {
       const dead = await started(store, 'r', deadOwner())
@@ -59,7 +59,7 @@ export function leaseContract(under: StoreUnderTest): void {
     'takeover',
   )
 
-  claim('gives a token higher than any before, also after a release or a deletion', under, async ({ store }) => {
+  claim('issues a higher token than any before, also after a release or a deletion', under, async ({ store }) => {
     const first = await started(store, 'r')
     await store.release(first)
     const second = await store.acquire('r', elsewhere('a'), ttlMs)
@@ -70,7 +70,7 @@ export function leaseContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'gives a run to another owner when the lease has expired, not a moment before',
+    'grants a run to another owner when the lease has expired, not a moment earlier',
     under,
     async ({ store, pass }) => {
       const first = await started(store, 'r', elsewhere('a'))
@@ -99,7 +99,7 @@ export function leaseContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'renews a lease past its expiry as long as nobody took it',
+    'renews an expired lease that no process took',
     under,
     async ({ store, pass }) => {
       const [kept, lost] = [await started(store, 'kept', elsewhere('a')), await started(store, 'lost', elsewhere('a'))]
@@ -112,7 +112,7 @@ export function leaseContract(under: StoreUnderTest): void {
     'clock',
   )
 
-  claim('renews those that are still held and gives back only them', under, async ({ store }) => {
+  claim('renews the leases that are still held and returns only them', under, async ({ store }) => {
     const kept = await started(store, 'kept')
     const released = await started(store, 'released')
     const lost = await started(store, 'lost')
@@ -125,7 +125,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.renew([], ttlMs), [])
   })
 
-  claim('frees a run by its release, and ignores the release of a lost lease', under, async ({ store }) => {
+  claim('frees a run by a release, and ignores the release of a lost lease', under, async ({ store }) => {
     const first = await started(store, 'r')
     const second = await store.acquire('r', currentOwner(), ttlMs)
     await store.release(first)
@@ -136,14 +136,14 @@ export function leaseContract(under: StoreUnderTest): void {
     await store.acquire('r', elsewhere('a'), ttlMs)
   })
 
-  claim('gives a free run to one of many who ask at the same time', under, async ({ store }) => {
+  claim('grants a free run to one of many concurrent callers', under, async ({ store }) => {
     await store.create(row('r'), batch(1))
     const asked = Array.from({ length: 8 }, (_, index) => store.acquire('r', elsewhere(`box${index}`), ttlMs))
     const results = await Promise.allSettled(asked)
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1)
   })
 
-  claim('counts a lease by the id of its acquisition, not by its token alone', under, async ({ store }) => {
+  claim('identifies a lease by the id of its acquisition, not by its token alone', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('a'))
     const forged = { ...lease, id: 'another' }
     await refused(store.append(forged, 1, batch(2)), 'LEASE_LOST')
@@ -154,7 +154,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await store.append({ ...lease, owner: elsewhere('b') }, 1, batch(2))
   })
 
-  claim('leases a run that works for another by leasing its root', under, async ({ store }) => {
+  claim('leases a child run by leasing its root', under, async ({ store }) => {
     for (const run of ['r', 'r/a#1', 'r/a#1/b#1']) await store.create(row(run), batch(1))
     const lease = await store.acquire('r/a#1/b#1', elsewhere('a'), ttlMs)
     assert.equal(lease.run, 'r')
@@ -168,7 +168,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await refused(store.append(lease, 2, batch(3, 1, { run: 'r/a#1/b#1' })), 'LEASE_LOST')
   })
 
-  claim('creates a run that works for another under the lease of its root', under, async ({ store }) => {
+  claim('creates a child run under the lease of its root', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('a'))
     assert.deepEqual(await store.create(row('r/a#1'), batch(1), lease), { created: true, lease })
     assert.deepEqual(await store.create(row('r/a#1'), batch(1), lease), { created: false })
@@ -180,7 +180,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual([await store.row('r/a#2'), await store.row('gone/a#1')], [undefined, undefined])
   })
 
-  claim('lets a lease write to no run but those of its unit', under, async ({ store }) => {
+  claim('refuses writes to runs outside the leased tree', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.create(row('other/a#1'), batch(1))
     await store.create(row('other'), batch(1))
@@ -192,7 +192,7 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'other/a#1'), [1])
   })
 
-  claim('refuses to delete a run that is held, and deletes it once it is released', under, async ({ store }) => {
+  claim('refuses to delete a held run, and deletes it once it is released', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('box1'))
     await refused(store.delete('r'), 'RUN_HELD', /box1/)
     await store.release(lease)

@@ -1,4 +1,4 @@
-// Watching, deleting, closing and opening again.
+// Watching, deleting, closing and reopening.
 import assert from 'node:assert/strict'
 import type { Store } from '../../stores/store.ts'
 import {
@@ -41,7 +41,7 @@ export function lifeContract(under: StoreUnderTest): void {
   }
 
   claim(
-    'wakes the watchers of a root for a message to a run that works for it, and those of that run',
+    'wakes the watchers of a child run and of its root for a message to the child run',
     under,
     async ({ store }) => {
       for (const run of ['r', 'r/a#1']) await store.create(row(run), batch(1))
@@ -54,7 +54,7 @@ export function lifeContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'ends a watch when its signal aborts, also one that had already aborted, and when the store is closed',
+    'ends a watch when its signal aborts or has aborted before, and when the store is closed',
     under,
     async ({ store }) => {
       const ending = new AbortController()
@@ -69,7 +69,7 @@ export function lifeContract(under: StoreUnderTest): void {
     'watch',
   )
 
-  claim('deletes a run with all that belongs to it, and nothing else', under, async ({ store }) => {
+  claim('deletes a run with everything that belongs to it, and nothing else', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     for (const run of ['r', 'r2']) await store.create(row(run, { forkedFrom: 'r' }), batch(1, 2, { blobs }))
     await store.delete('r')
@@ -83,21 +83,17 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(Buffer.from((await store.blob('r2', 'h')) ?? []), blobs[0]?.bytes)
   })
 
-  claim(
-    'deletes the runs that work for a run with it, and none that only has a similar name',
-    under,
-    async ({ store }) => {
-      const within = ['r/a#1', 'r/a#1/b#2', 'r/a#2']
-      const others = ['r1', 'r/a', 'r/a#x', 'rr/a#1', 'x/r/a#1']
-      for (const run of ['r', ...within, ...others]) await store.create(row(run), batch(1))
-      await store.delete('r/a#1')
-      assert.deepEqual(await namesIn(store), ['r', 'r/a#2', ...others].toSorted())
-      await store.delete('r')
-      assert.deepEqual(await namesIn(store), others.toSorted())
-    },
-  )
+  claim('deletes a run with its child runs, and no run with a similar name', under, async ({ store }) => {
+    const within = ['r/a#1', 'r/a#1/b#2', 'r/a#2']
+    const others = ['r1', 'r/a', 'r/a#x', 'rr/a#1', 'x/r/a#1']
+    for (const run of ['r', ...within, ...others]) await store.create(row(run), batch(1))
+    await store.delete('r/a#1')
+    assert.deepEqual(await namesIn(store), ['r', 'r/a#2', ...others].toSorted())
+    await store.delete('r')
+    assert.deepEqual(await namesIn(store), others.toSorted())
+  })
 
-  claim('deletes nothing while a run that works for the run is leased', under, async ({ store }) => {
+  claim('deletes nothing while the root of the run is leased', under, async ({ store }) => {
     for (const run of ['r', 'r/a#1', 'r/a#2']) await store.create(row(run), batch(1))
     const lease = await store.acquire('r/a#2', elsewhere('a'), 1000)
     await refused(store.delete('r'), 'RUN_HELD')
@@ -107,7 +103,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(await namesIn(store), [])
   })
 
-  claim('creates a deleted run again', under, async ({ store }) => {
+  claim('creates a run of a deleted id', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     await store.create(row('r'), batch(1, 3, { blobs }))
     await store.delete('r')
@@ -116,7 +112,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.equal(await store.blob('r', 'h'), undefined)
   })
 
-  claim('finishes what was asked for before it closes, and refuses what comes after', under, async ({ store }) => {
+  claim('finishes pending calls before it closes, and refuses later ones', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const pending = store.append(lease, 1, batch(2))
     await store.close()
@@ -128,7 +124,7 @@ export function lifeContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'shows everything again when it is opened again',
+    'has the same contents when it is reopened',
     under,
     async ({ store, reopen }) => {
       const lease = await started(store, 'r', elsewhere('a'))

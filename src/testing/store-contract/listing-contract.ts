@@ -1,4 +1,4 @@
-// What is found without reading a journal: rows, pages, outputs.
+// Queries that read no journal: rows, pages, outputs.
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
 import { listPage } from '../../stores/rules/list-page.ts'
@@ -6,7 +6,7 @@ import type { RunFilter, RunRow, RunStatus, Store } from '../../stores/store.ts'
 import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
 
 export function listingContract(under: StoreUnderTest): void {
-  claim('replaces the row as a whole with a batch that carries one', under, async ({ store }) => {
+  claim('replaces the whole row by the row of a batch', under, async ({ store }) => {
     const { lease } = await store.create(row('r', { forkedFrom: 'p' }), batch(1), {
       owner: { host: 'h', boot: 'b', pid: 1, start: '', instance: '' },
       ttlMs: 1000,
@@ -26,7 +26,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.equal(await store.row('unknown'), undefined)
   })
 
-  claim('replaces every field of a row, alone and listed under it', under, async ({ store }) => {
+  claim('replaces every field of a row, in lookups and in lists', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const changes: Partial<RunRow>[] = [
       { crew: 'kyc' },
@@ -49,7 +49,7 @@ export function listingContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('takes the row of the first batch when it carries one', under, async ({ store }) => {
+  claim('uses the row of the first batch, if it has one', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { row: row('r', { status: 'queued' }) }))
     assert.equal((await store.row('r'))?.status, 'queued')
   })
@@ -90,7 +90,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
   })
 
-  claim('filters by the run that a run works for, also across pages', under, async ({ store }) => {
+  claim('filters by root, also across pages', under, async ({ store }) => {
     const runs = ['r', 'r/a#1', 'r/a#1/b#1', 'r/a', 's/a#1', 's']
     for (const [second, run] of runs.entries()) await add(store, run, second)
     assert.deepEqual(await listed(store, { roots: true }, 1), ['s', 'r/a', 'r'])
@@ -99,7 +99,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { root: 'unknown' }), [])
   })
 
-  claim('filters by time: from the first moment, up to but not including the last', under, async ({ store }) => {
+  claim('filters by time, including the start and excluding the end', under, async ({ store }) => {
     for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
     assert.deepEqual(await listed(store, { createdFrom: at(2) }, 1), ['r4', 'r3', 'r2'])
     assert.deepEqual(await listed(store, { createdTo: at(3) }, 1), ['r2', 'r1'])
@@ -124,7 +124,7 @@ export function listingContract(under: StoreUnderTest): void {
       row(index % 5 === 0 ? `r2/task#${index}` : `r${(index * 7) % 40}`, {
         crew: index % 3 === 0 ? 'kyc' : 'claims',
         status: runStatuses[(index * 5) % runStatuses.length] as RunStatus,
-        // several runs of the same moment
+        // several runs created at the same time
         createdAt: at(Math.floor(index / 3)),
         ...(index % 4 === 0 ? { forkedFrom: index % 8 === 0 ? 'p' : 'q' } : {}),
       }),
@@ -132,7 +132,7 @@ export function listingContract(under: StoreUnderTest): void {
     for (const created of rows) await store.create(created, batch(1))
     for (const [index, filter] of combinations().entries()) {
       const expected = listPage(rows, filter, { limit: rows.length }).rows.map(({ run }) => run)
-      // small pages of one size in turn: some stores look at every run for each page
+      // one small page size per filter, since some stores scan all runs for each page
       for (const limit of [[3, 7, 2, 5, 1][index % 5] as number, 100]) {
         assert.deepEqual(await listed(store, filter, limit), expected, `${JSON.stringify(filter)} by ${limit}`)
       }
@@ -165,7 +165,7 @@ export function listingContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'finds no output that is older than asked for, and the newest of several runs',
+    'finds no output older than requested, and the newest of several runs',
     under,
     async ({ store, place, pass }) => {
       for (const run of ['z', 'a']) {
@@ -180,7 +180,7 @@ export function listingContract(under: StoreUnderTest): void {
     'clock',
   )
 
-  claim('takes the time at which an output was completed from its key', under, async ({ store }) => {
+  claim('uses the completion time of the output key', under, async ({ store }) => {
     const output = { task: 'facts', fingerprint: 'f', seq: 1 }
     for (const [run, completedAt] of [
       ['a', 1_000],

@@ -1,4 +1,4 @@
-// One operation, on the store and on the model: both must come to the same.
+// Applies an operation to the store and to the model, and compares the results.
 import assert from 'node:assert/strict'
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -16,8 +16,7 @@ interface ModelRun {
   taken: Set<string>
 }
 
-/** What is said of a root. */
-interface ModelUnit extends Mutable<DeathCount> {
+interface ModelTree extends Mutable<DeathCount> {
   lease: Lease | undefined
   expiresAt: number
   dueAt: number | undefined
@@ -26,17 +25,17 @@ interface ModelUnit extends Mutable<DeathCount> {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Every lease ever given of a run is kept, even after the run: those of a deleted run must stay worthless. */
+/** Keeps every lease ever granted, even of deleted runs: those must stay invalid. */
 export interface Model {
   readonly runs: Map<string, ModelRun>
-  readonly units: Map<string, ModelUnit>
+  readonly trees: Map<string, ModelTree>
   readonly leases: Map<string, Lease[]>
   readonly now: () => number
-  /** Whether the store promises which runs are claimed first. */
+  /** Whether the store promises the order of claims. */
   readonly isOrdered: boolean
-  /** Whether the store goes by the clock of the model. */
+  /** Whether the store uses the clock of the model. */
   readonly isTimed: boolean
-  /** Whether it gives an owner one suspect at most. */
+  /** Whether an owner holds at most one suspect. */
   readonly isolates: boolean
 }
 
@@ -76,24 +75,24 @@ async function create({ store }: Scene, model: Model, { run, lines, lease, due }
   const first = rowOf(run)
   const creating = store.create(first, batch, asked)
   if (model.runs.has(run)) return assert.deepEqual(await creating, { created: false })
-  const unit = model.units.get(root)
+  const tree = model.trees.get(root)
   if (held !== undefined && !isHeld(model, held)) return refusedWith(creating, 'LEASE_LOST')
   if (typeof lease === 'number' && run !== root) {
-    if (unit === undefined) return refusedWith(creating, 'RUN_NOT_FOUND')
-    if (isTaken(model, unit, ownerOf(lease))) return refusedWith(creating, 'RUN_HELD')
+    if (tree === undefined) return refusedWith(creating, 'RUN_NOT_FOUND')
+    if (isTaken(model, tree, ownerOf(lease))) return refusedWith(creating, 'RUN_HELD')
   }
-  // a root that there is has no lease to be created under
+  // only child runs can be created under a lease
   if (held !== undefined && run === root) return refusedWith(creating, 'LEASE_LOST')
   const created = await creating
   assert.deepEqual([created.created, created.lease === undefined], [true, asked === undefined])
   model.runs.set(run, { row: first, lines: [...lines], messages: [], taken: new Set() })
   if (run === root) {
     const dueAt = dueTime(batch, model.now())
-    model.units.set(run, { ...neverTried, lease: undefined, expiresAt: 0, dueAt, readyAt: undefined })
+    model.trees.set(run, { ...neverTried, lease: undefined, expiresAt: 0, dueAt, readyAt: undefined })
     mark(model, run)
   }
   if (held !== undefined) assert.deepEqual(created.lease, held)
-  else if (created.lease !== undefined) given(model, created.lease, run === root ? 0 : Math.max(1, unit?.tries ?? 0))
+  else if (created.lease !== undefined) granted(model, created.lease, run === root ? 0 : Math.max(1, tree?.tries ?? 0))
 }
 
 async function append(scene: Scene, model: Model, operation: Do<'append'>): Promise<void> {
@@ -102,7 +101,7 @@ async function append(scene: Scene, model: Model, operation: Do<'append'>): Prom
   const root = rootRunId(run)
   const lease = model.leases.get(root)?.at(-1 - operation.lease)
   if (lease === undefined) return
-  // as whoever works on it does: the order of runs whose holder is late is nobody's promise
+  // renewed first, as holders do: the order of runs with expired leases is unspecified
   await renew(scene, model, { do: 'renew', run, lease: operation.lease })
   const expected = model.runs.get(run)
   const last = expected?.lines.length ?? 0
@@ -125,56 +124,56 @@ async function append(scene: Scene, model: Model, operation: Do<'append'>): Prom
   const waiting = await appended
   expected.lines.push(...lines)
   if (changed) expected.row = changed
-  // Only what is in the inbox can leave it: an id that was never posted stays free.
+  // only posted messages can be taken: an id that was never posted stays free
   for (const id of taken) if (expected.messages.some((each) => each.id === id)) expected.taken.add(id)
-  const unit = model.units.get(root)
-  if (unit && progress) Object.assign(unit, neverTried)
-  if (unit && changed && run === root) unit.dueAt = dueTime(batch, model.now())
+  const tree = model.trees.get(root)
+  if (tree && progress) Object.assign(tree, neverTried)
+  if (tree && changed && run === root) tree.dueAt = dueTime(batch, model.now())
   mark(model, root)
   assert.equal(waiting, waitingFor(model, root))
 }
 
 async function acquire({ store }: Scene, model: Model, { run, owner }: Do<'acquire'>): Promise<void> {
   const acquired = store.acquire(run, ownerOf(owner), ttlMs)
-  const unit = model.units.get(rootRunId(run))
-  if (!model.runs.has(run) || unit === undefined) return refusedWith(acquired, 'RUN_NOT_FOUND')
-  if (isTaken(model, unit, ownerOf(owner))) return refusedWith(acquired, 'RUN_HELD')
-  given(model, await acquired, Math.max(1, unit.tries))
+  const tree = model.trees.get(rootRunId(run))
+  if (!model.runs.has(run) || tree === undefined) return refusedWith(acquired, 'RUN_NOT_FOUND')
+  if (isTaken(model, tree, ownerOf(owner))) return refusedWith(acquired, 'RUN_HELD')
+  granted(model, await acquired, Math.max(1, tree.tries))
 }
 
-/** What is offered is compared with all that the model has ready. */
+/** Compares both the ready runs and the claimed ones with the model. */
 export async function claimStep(
   { store }: Scene,
   model: Model,
-  { run: asked, owner, versions, limit, most, isOnly }: Omit<Do<'claim'>, 'do'>,
+  { run: asked, owner, versions, limit, crewLimit, isOnly }: Omit<Do<'claim'>, 'do'>,
 ): Promise<void> {
   const lanes = versions.map((version) => ({ ...lane, version }))
   const offered = await store.ready(lanes, 10)
-  const room: ClaimLimits = { limit, ...defined({ crewLimit: most }), ...(isOnly && { runId: asked }) }
-  const leases = await store.claim(ownerOf(owner), ttlMs, lanes, room)
-  const held = [...model.units.values()].filter((unit) => isTaken(model, unit)).length
+  const limits: ClaimLimits = { limit, ...defined({ crewLimit }), ...(isOnly && { runId: asked }) }
+  const leases = await store.claim(ownerOf(owner), ttlMs, lanes, limits)
+  const held = [...model.trees.values()].filter((tree) => isTaken(model, tree)).length
   const ready = readyIn(model, versions)
   const known = offered.map((each) => (model.isTimed ? each : { ...each, readyAt: 0 }))
   assertSame(model, known, ready)
-  const places = Math.min(limit, Math.max(0, (most ?? Infinity) - held))
+  const places = Math.min(limit, Math.max(0, (crewLimit ?? Infinity) - held))
   const wanted = ready.map(({ run }) => run).filter((run) => !isOnly || run === asked)
   const claimed = leases.map((lease) => lease.run)
   let suspects = suspectsOf(model, ownerOf(owner))
-  const isGiven = (run: string): boolean =>
-    !model.isolates || (model.units.get(run)?.deaths ?? 0) === 0 || suspects++ === 0
-  if (model.isolates || suspectsOf(model) === 0) assertSame(model, claimed, wanted.filter(isGiven).slice(0, places))
-  for (const lease of leases) given(model, lease, (model.units.get(lease.run)?.tries ?? 0) + 1)
+  const isClaimable = (run: string): boolean =>
+    !model.isolates || (model.trees.get(run)?.deaths ?? 0) === 0 || suspects++ === 0
+  if (model.isolates || suspectsOf(model) === 0) assertSame(model, claimed, wanted.filter(isClaimable).slice(0, places))
+  for (const lease of leases) granted(model, lease, (model.trees.get(lease.run)?.tries ?? 0) + 1)
 }
 
-/** How many roots whose last holder died there are, or the owner holds by a lease that lasts. */
+/** Number of suspects, or only of the suspects of an owner. */
 function suspectsOf(model: Model, owner?: Owner): number {
-  const units = [...model.units.values()].filter(({ deaths }) => deaths > 0)
-  if (owner === undefined) return units.length
-  return units.filter(({ lease, expiresAt }) => lease?.owner.host === owner.host && expiresAt > model.now()).length
+  const trees = [...model.trees.values()].filter(({ deaths }) => deaths > 0)
+  if (owner === undefined) return trees.length
+  return trees.filter(({ lease, expiresAt }) => lease?.owner.host === owner.host && expiresAt > model.now()).length
 }
 
 function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {
-  return [...model.units]
+  return [...model.trees]
     .flatMap(([run, { readyAt: at = Infinity }]) => {
       const found = model.runs.get(run)
       if (found === undefined || at > model.now() || !versions.includes(found.row.version)) return []
@@ -184,7 +183,7 @@ function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {
     .toSorted((a, b) => b.priority - a.priority || a.readyAt - b.readyAt)
 }
 
-/** In the same order where the store promises one. No two runs of the model are ready at the same priority. */
+/** Compares the order too, if the store promises one. No two runs of the model are ready at the same time. */
 function assertSame<T extends string | ReadyRun>(model: Model, found: readonly T[], expected: readonly T[]): void {
   const inOrder = (all: readonly T[]): readonly T[] =>
     model.isOrdered ? all : all.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
@@ -201,9 +200,9 @@ async function renew({ store }: Scene, model: Model, { run, lease: back }: Do<'r
   if (lease === undefined) return
   const waiting = waitingFor(model, root)
   assert.deepEqual(await store.renew([lease], ttlMs), isHeld(model, lease) ? [{ lease, waiting }] : [])
-  const unit = model.units.get(root)
-  if (unit === undefined || !isHeld(model, lease)) return
-  unit.expiresAt = model.now() + ttlMs
+  const tree = model.trees.get(root)
+  if (tree === undefined || !isHeld(model, lease)) return
+  tree.expiresAt = model.now() + ttlMs
   mark(model, root)
 }
 
@@ -213,10 +212,10 @@ async function release({ store }: Scene, model: Model, { run, lease: back }: Do<
   if (lease === undefined) return
   const wasHeld = isHeld(model, lease)
   assert.equal(await store.release(lease), wasHeld ? waitingFor(model, root) : 0)
-  const unit = model.units.get(root)
-  if (unit && !wasHeld) Object.assign(unit, afterReturn(unit, lease.token))
-  if (unit === undefined || !wasHeld) return
-  unit.lease = undefined
+  const tree = model.trees.get(root)
+  if (tree && !wasHeld) Object.assign(tree, afterReturn(tree, lease.token))
+  if (tree === undefined || !wasHeld) return
+  tree.lease = undefined
   mark(model, root)
 }
 
@@ -233,19 +232,19 @@ async function post({ store }: Scene, model: Model, { run, id }: Do<'post'>): Pr
 }
 
 async function remove({ store }: Scene, model: Model, { run }: Do<'delete'>): Promise<void> {
-  const unit = model.units.get(rootRunId(run))
+  const tree = model.trees.get(rootRunId(run))
   const removed = store.delete(run)
-  if (unit && isTaken(model, unit)) return refusedWith(removed, 'RUN_HELD')
+  if (tree && isTaken(model, tree)) return refusedWith(removed, 'RUN_HELD')
   await removed
   const gone = [...model.runs.keys()].filter((each) => isInTreeOf(each, run))
   for (const each of gone) model.runs.delete(each)
-  if (parentRunId(run) === undefined) model.units.delete(run)
+  if (parentRunId(run) === undefined) model.trees.delete(run)
   else if (gone.length > 0) mark(model, rootRunId(run))
 }
 
 export function holderOf(model: Model, run: string): Owner | undefined {
-  const unit = model.units.get(rootRunId(run))
-  return unit && isTaken(model, unit) ? unit.lease?.owner : undefined
+  const tree = model.trees.get(rootRunId(run))
+  return tree && isTaken(model, tree) ? tree.lease?.owner : undefined
 }
 
 export function waitingIn(run: ModelRun | undefined): Message[] {
@@ -265,36 +264,36 @@ function waitingFor(model: Model, root: string): number {
 }
 
 function mark(model: Model, root: string): void {
-  const unit = model.units.get(root)
+  const tree = model.trees.get(root)
   const found = model.runs.get(root)
-  if (unit === undefined || found === undefined) return
-  const { dueAt, tries, lease, expiresAt } = unit
-  const told = { run: root, ended: isEnded(found.row.status), dueAt, tries, messages: waitingFor(model, root) }
-  unit.readyAt = readyAt({ ...told, expiresAt: lease && expiresAt }, model.now())
+  if (tree === undefined || found === undefined) return
+  const { dueAt, tries, lease, expiresAt } = tree
+  const facts = { run: root, ended: isEnded(found.row.status), dueAt, tries, messages: waitingFor(model, root) }
+  tree.readyAt = readyAt({ ...facts, expiresAt: lease && expiresAt }, model.now())
 }
 
-function given(model: Model, lease: Lease, tries: number): void {
+function granted(model: Model, lease: Lease, tries: number): void {
   const earlier = model.leases.get(lease.run) ?? []
   assert.ok(earlier.every((each) => each.token < lease.token && each.id !== lease.id))
   model.leases.set(lease.run, [...earlier, lease])
-  const unit = model.units.get(lease.run)
-  if (unit === undefined) return
-  const { lease: before } = unit
-  const died = before && before.owner.host !== lease.owner.host ? afterDeath({ ...unit, token: before.token }) : {}
-  Object.assign(unit, { ...died, tries, lease, expiresAt: model.now() + ttlMs })
+  const tree = model.trees.get(lease.run)
+  if (tree === undefined) return
+  const { lease: before } = tree
+  const died = before && before.owner.host !== lease.owner.host ? afterDeath({ ...tree, token: before.token }) : {}
+  Object.assign(tree, { ...died, tries, lease, expiresAt: model.now() + ttlMs })
   mark(model, lease.run)
 }
 
 function isHeld(model: Model, lease: Lease): boolean {
-  return model.units.get(lease.run)?.lease?.id === lease.id
+  return model.trees.get(lease.run)?.lease?.id === lease.id
 }
 
-/** Whether somebody else keeps `owner` out. */
-function isTaken(model: Model, { lease, expiresAt }: ModelUnit, owner?: Owner): boolean {
+/** Whether another owner holds the tree. */
+function isTaken(model: Model, { lease, expiresAt }: ModelTree, owner?: Owner): boolean {
   return lease !== undefined && expiresAt > model.now() && lease.owner.host !== owner?.host
 }
 
-/** A status that isn't an end opens a completed run again; a cancelled one stays cancelled. */
+/** A row with another status than an end reopens a completed run, but not a cancelled one. */
 function isShut(status: RunStatus, next: RunStatus | undefined): boolean {
   if (status === 'cancelled') return true
   return status === 'completed' && (next === undefined || isEnded(next))

@@ -1,5 +1,4 @@
-// What a queue outside needs that tells workers which runs to advance: to hear which are ready, and to claim the one
-// that it was told of.
+// For dispatchers, such as an external queue: listing ready runs, and claiming one of them by id.
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
 import type { Lane, ReadyRun, ClaimLimits, RunId, Store } from '../../stores/store.ts'
@@ -21,7 +20,7 @@ import {
 const hour = 3_600_000
 
 export function queueContract(under: StoreUnderTest): void {
-  claim('says which runs are ready, each once and up to a number, and leases none', under, async ({ store }) => {
+  claim('lists ready runs, each once and up to a limit, without leasing them', under, async ({ store }) => {
     const now = Date.now()
     for (const run of ['a', 'b', 'urgent']) await add(store, run, { priority: run === 'urgent' ? 1 : 0 }, now - 1_000)
     await add(store, 'of version 2', { version: '2' }, now - 1_000)
@@ -45,7 +44,7 @@ export function queueContract(under: StoreUnderTest): void {
     assert.deepEqual(await readyIn(store, [lane, second]), [])
   })
 
-  claim('says of each ready run its lane, its priority, and since when it is ready', under, async ({ store }) => {
+  claim('lists the lane, priority and ready time of each ready run', under, async ({ store }) => {
     const then = Date.now() - 5_000
     await add(store, 'whole', { version: '2', priority: -1 }, then)
     await add(store, 'broken', { crew: 'letters' }, then - 0.5)
@@ -60,7 +59,7 @@ export function queueContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'says which runs are ready in the order in which a claim gives them',
+    'lists ready runs in the order of claims',
     under,
     async ({ store }) => {
       const now = Date.now()
@@ -81,7 +80,7 @@ export function queueContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'says the same of a ready run for as long as nothing is written to it, whoever asks, claims others or deletes nothing',
+    'keeps the ready time of a run while runs are listed, other runs are claimed and deletions find nothing',
     under,
     async ({ store, pass }) => {
       for (const run of ['due', 'told', 'tried', 'other']) await add(store, run, {}, 'now')
@@ -117,7 +116,7 @@ export function queueContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'says that a run is ready when its lease has expired, and not before a claim when its process is gone',
+    'lists a run whose lease has expired, but a run of a dead process only after a claim',
     under,
     async ({ store, pass }) => {
       await started(store, 'gone', deadOwner())
@@ -131,7 +130,7 @@ export function queueContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'frees what a process that is gone has left, by a claim without room, which takes nothing',
+    'frees the leases of dead processes by a claim with limit 0',
     under,
     async ({ store }) => {
       await started(store, 'gone', deadOwner())
@@ -142,7 +141,7 @@ export function queueContract(under: StoreUnderTest): void {
     'takeover',
   )
 
-  claim('claims only the run that is asked for, whatever comes before it', under, async ({ store }) => {
+  claim('claims only the requested run, whatever comes before it', under, async ({ store }) => {
     for (const run of ['first', 'asked', 'last']) await add(store, run, {}, 'now')
     await add(store, 'urgent', { priority: 1 }, 'now')
     const [lease, ...more] = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 10, runId: 'asked' })
@@ -158,7 +157,7 @@ export function queueContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'claims nothing when the run that is asked for is not ready, in another lane, works for another or is not there',
+    'claims nothing if the requested run is not ready, in another lane, a child run or unknown',
     under,
     async ({ store }) => {
       await add(store, 'other', {}, 'now')
@@ -181,7 +180,7 @@ export function queueContract(under: StoreUnderTest): void {
         'of another crew',
         'parent/a#1',
         'held',
-        'nobody',
+        'unknown',
         '',
       ]
       for (const run of none) assert.deepEqual(await claimOnly(store, run), [], run)
@@ -193,7 +192,7 @@ export function queueContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'claims the run that is asked for from a process that is gone',
+    'claims the requested run from a dead process',
     under,
     async ({ store }) => {
       await started(store, 'asked', deadOwner())
@@ -204,7 +203,7 @@ export function queueContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'claims the run that is asked for when it is due and when its lease has expired, and later each time without progress',
+    'claims the requested run when it is due and when its lease has expired, and later each time without progress',
     under,
     async ({ store, pass }) => {
       await add(store, 'r', {}, (await store.now()) + 60_000)
@@ -222,7 +221,7 @@ export function queueContract(under: StoreUnderTest): void {
     'clock',
   )
 
-  claim('gives the run that is asked for to one of many callers', under, async ({ store }) => {
+  claim('grants the requested run to one of many concurrent callers', under, async ({ store }) => {
     for (const run of ['asked', 'other']) await add(store, run, {}, 'now')
     const claims = Array.from({ length: 10 }, (_, index) =>
       claimed(store, 1, elsewhere(`box${index}`), [lane], { runId: 'asked' }),

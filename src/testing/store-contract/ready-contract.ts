@@ -1,4 +1,4 @@
-// What a worker is offered, when, and in which order.
+// Which runs a claim offers to a worker, when, and in which order.
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
 import { currentOwner } from '../../stores/owner.ts'
@@ -22,7 +22,7 @@ import {
 const hour = 3_600_000
 
 export function readyContract(under: StoreUnderTest): void {
-  claim('claims what is due, and runs with a message, whatever their status says', under, async ({ store }) => {
+  claim('claims due runs and runs with a message, whatever their status', under, async ({ store }) => {
     for (const status of runStatuses) {
       await add(store, `due ${status}`, { status }, Date.now() - 2)
       await add(store, `not due ${status}`, { status })
@@ -42,7 +42,7 @@ export function readyContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'claims those of the highest priority first, then what was ready first',
+    'claims the highest priority first, then the longest ready',
     under,
     async ({ store }) => {
       const now = Date.now()
@@ -57,7 +57,7 @@ export function readyContract(under: StoreUnderTest): void {
     'order',
   )
 
-  claim('claims no more than the limit, and nothing twice', under, async ({ store }) => {
+  claim('claims no more than the limit, and no run twice', under, async ({ store }) => {
     for (const run of ['a', 'b', 'c']) await add(store, run, {}, Date.now() - 1_000)
     const first = await claimed(store, 2)
     const second = await claimed(store, 2)
@@ -69,7 +69,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, Number.POSITIVE_INFINITY), ['d'])
   })
 
-  claim('claims for the crews, versions and formats that are asked for', under, async ({ store }) => {
+  claim('claims runs of the requested crews, versions and formats', under, async ({ store }) => {
     const now = Date.now()
     await add(store, 'a1', { crew: 'a' }, now - 1_000)
     await add(store, 'a2', { crew: 'a', version: '2' }, now - 2_000)
@@ -84,7 +84,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, 10, currentOwner(), [{ ...a2, format: 2 }]), ['a3'])
   })
 
-  claim('follows a run to the lane that its new row says', under, async ({ store }) => {
+  claim('offers a run in the lane of its newest row', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 1, { row: row('r', { version: '2' }), due: 'now' }))
     await store.release(lease)
@@ -100,7 +100,7 @@ export function readyContract(under: StoreUnderTest): void {
   })
 
   claim(
-    'claims a run when it is due, not a moment before',
+    'claims a run when it is due, not a moment earlier',
     under,
     async ({ store, place, pass }) => {
       assert.ok(Math.abs((await store.now()) - place.now()) < 60_000)
@@ -114,7 +114,7 @@ export function readyContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'claims a run from a process that is gone',
+    'claims a run from a dead process',
     under,
     async ({ store }) => {
       await started(store, 'r', deadOwner())
@@ -138,7 +138,7 @@ export function readyContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'does not offer the runs that the claimer says it has, though their leases have expired, and offers others instead',
+    'does not offer excluded runs whose leases have expired, and offers others instead',
     under,
     async ({ store, pass }) => {
       for (const run of ['a', 'b', 'c']) await started(store, run, elsewhere('a'))
@@ -151,21 +151,17 @@ export function readyContract(under: StoreUnderTest): void {
     'clock',
   )
 
-  claim(
-    'offers a released run again when it is due, or a message waits, and not otherwise',
-    under,
-    async ({ store }) => {
-      await store.release(await started(store, 'under way'))
-      const told = await started(store, 'told')
-      await suspend(store, told)
-      await store.post('told', message('m'))
-      await store.release(told)
-      const asleep = await started(store, 'asleep')
-      await suspend(store, asleep)
-      await store.release(asleep)
-      assert.deepEqual((await claimed(store)).toSorted(), ['told', 'under way'])
-    },
-  )
+  claim('offers a released run again if it is due or a message waits, and not otherwise', under, async ({ store }) => {
+    await store.release(await started(store, 'under way'))
+    const told = await started(store, 'told')
+    await suspend(store, told)
+    await store.post('told', message('m'))
+    await store.release(told)
+    const asleep = await started(store, 'asleep')
+    await suspend(store, asleep)
+    await store.release(asleep)
+    assert.deepEqual((await claimed(store)).toSorted(), ['told', 'under way'])
+  })
 
   claim('no longer offers a run for messages that were taken', under, async ({ store }) => {
     await add(store, 'r', { status: 'suspended' })
@@ -177,7 +173,7 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), [])
   })
 
-  claim('never offers a run that works for another, however due its row says it is', under, async ({ store }) => {
+  claim('never offers a child run, even if its batch is due', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.create(row('r/a#1'), batch(1, 1, { due: 'now' }), lease)
     await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', row: row('r/a#1'), due: 'now' }))
@@ -186,28 +182,24 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), [])
   })
 
-  claim(
-    'offers the root for a message to a run that works for it, until it is taken or deleted',
-    under,
-    async ({ store }) => {
-      const lease = await started(store, 'r')
-      for (const run of ['r/a#1', 'r/a#1/b#1', 'r/c#1']) await store.create(row(run), batch(1), lease)
-      await suspend(store, lease)
-      await store.release(lease)
-      await store.post('r/a#1/b#1', message('m'))
-      const [first] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 10 })
-      assert.equal(first?.run, 'r')
-      await store.append(first, 1, batch(2, 1, { run: 'r/a#1/b#1', row: row('r/a#1/b#1'), taken: ['m'] }))
-      await store.release(first)
-      assert.deepEqual(await claimed(store), [])
-      await store.post('r/c#1', message('m'))
-      await store.delete('r/c#1')
-      assert.deepEqual(await claimed(store), [])
-    },
-  )
+  claim('offers the root for a message to a child run, until it is taken or deleted', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    for (const run of ['r/a#1', 'r/a#1/b#1', 'r/c#1']) await store.create(row(run), batch(1), lease)
+    await suspend(store, lease)
+    await store.release(lease)
+    await store.post('r/a#1/b#1', message('m'))
+    const [first] = await store.claim(currentOwner(), ttlMs, [lane], { limit: 10 })
+    assert.equal(first?.run, 'r')
+    await store.append(first, 1, batch(2, 1, { run: 'r/a#1/b#1', row: row('r/a#1/b#1'), taken: ['m'] }))
+    await store.release(first)
+    assert.deepEqual(await claimed(store), [])
+    await store.post('r/c#1', message('m'))
+    await store.delete('r/c#1')
+    assert.deepEqual(await claimed(store), [])
+  })
 
   claim(
-    'offers a root that became due while a message waited below it, once that is taken and the holder gone',
+    'offers a root that became due while a message to a child run waited, once that is taken and the lease has expired',
     under,
     async ({ store, pass }) => {
       const lease = await started(store, 'r', elsewhere('a'))
@@ -223,7 +215,7 @@ export function readyContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'offers what it offered before when it is opened again',
+    'offers the same runs after it is reopened',
     under,
     async ({ store, reopen }) => {
       const lease = await started(store, 'r')
@@ -241,7 +233,7 @@ export function readyContract(under: StoreUnderTest): void {
   )
 }
 
-/** Its first entry is there. */
+/** Whether the run has its first entry. */
 async function suspend(store: Store, lease: Lease): Promise<void> {
   await store.append(lease, 1, batch(2, 1, { row: row(lease.run, { status: 'suspended' }) }))
 }

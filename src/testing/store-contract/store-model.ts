@@ -1,12 +1,12 @@
-// Random sequences of operations against the simplest possible model of a store: after every step the store must
-// answer, and at the end hold, exactly what the model does. That goes for what is offered to workers too: at the end, a
-// long time later, every run that is due or has a message is, and no other.
+// Random sequences of operations on a store and on the simplest possible model of one. After every step the results must
+// be equal, and at the end the contents. At the end, a long time later, every run that is due or has a message must be
+// ready, and no other.
 import assert from 'node:assert/strict'
 import type { Batch, RunStatus } from '../../stores/store.ts'
 import { claim, linesOf, withScene, type Scene, type StoreUnderTest } from './harness.ts'
 import { claimStep, holderOf, step, waitingIn, type Model } from './model-steps.ts'
 
-/** A root with a run that works for it, and one that works for that; another root, of a higher priority. */
+/** A root with a child run and a grandchild; another root, of a higher priority. */
 export const runIds = ['r1', 'r1/a#1', 'r1/a#1/b#1', 'r/2'] as const
 const statuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
 
@@ -17,14 +17,14 @@ export type Operation =
       readonly do: 'create'
       readonly run: RunName
       readonly lines: Uint8Array[]
-      /** A number is an owner who asks for a lease; `held` creates under the newest lease of the root. */
+      /** A number is an owner that requests a lease; `held` creates under the newest lease of the root. */
       readonly lease: number | 'held' | null
       readonly due: Due
     }
   | {
       readonly do: 'append'
       readonly run: RunName
-      /** Counted from the newest lease: 0 is the one that is valid, if it was not released. */
+      /** Counts back from the newest lease: 0 is valid unless it was released. */
       readonly lease: number
       readonly off: number
       readonly lines: Uint8Array[]
@@ -39,8 +39,8 @@ export type Operation =
       readonly owner: number
       readonly versions: readonly string[]
       readonly limit: number
-      readonly most?: number | undefined
-      /** Asks for `run` alone. */
+      readonly crewLimit?: number | undefined
+      /** Claims only `run`. */
       readonly isOnly?: boolean
     }
   | { readonly do: 'release' | 'renew'; readonly run: RunName; readonly lease: number }
@@ -48,7 +48,7 @@ export type Operation =
   | { readonly do: 'delete'; readonly run: RunName }
   | { readonly do: 'pass'; readonly run: RunName; readonly ms: number }
 
-/** A number counts from now. */
+/** A number is relative to now. */
 type Due = Batch['due'] | null
 
 const hour = 3_600_000
@@ -82,7 +82,7 @@ function arbitraryOperation(
   const lease = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: 2 }) })
   const id = fc.constantFrom('a', 'b', 'c')
   const due = fc.option(fc.constantFrom('now' as const, 'now' as const, -5_000, 45_000))
-  // far from one another and from every time that a store computes, so that the order of two never hangs on a moment
+  // far apart from each other and from all times that stores compute, so that no order depends on a millisecond
   const ms = fc.constantFrom(700, 4_300, 31_100, 601_900)
   const status = fc.constantFrom(...statuses)
   const version = fc.constantFrom('1', '1', '2')
@@ -108,9 +108,10 @@ function arbitraryOperation(
     run,
     owner,
     versions: fc.constantFrom(['1', '2'], ['1'], ['2']),
-    // which of them come first is asked only of stores that promise it
+    // stores without a promised order get a limit that no claim reaches
     limit: under.skip?.order === undefined ? fc.constantFrom(1, 5) : fc.constant(5),
-    most: under.skip?.most === undefined ? fc.constantFrom(undefined, undefined, 1, 2) : fc.constant(undefined),
+    crewLimit:
+      under.skip?.crewLimit === undefined ? fc.constantFrom(undefined, undefined, 1, 2) : fc.constant(undefined),
     isOnly: fc.constantFrom(true, false, false),
   })
   const weighted: { weight: number; arbitrary: import('fast-check').Arbitrary<Operation> }[] = [
@@ -133,7 +134,7 @@ async function compare(scene: Scene, operations: readonly Operation[], under: St
     isTimed: under.skip?.clock === undefined,
     isolates: under.skip?.suspects === undefined,
   }
-  const model: Model = { runs: new Map(), units: new Map(), leases: new Map(), now: scene.place.now, ...promised }
+  const model: Model = { runs: new Map(), trees: new Map(), leases: new Map(), now: scene.place.now, ...promised }
   for (const operation of operations) await step(scene, model, operation)
   for (const run of runIds) {
     const expected = model.runs.get(run)

@@ -1,4 +1,4 @@
-// Runs whose holders get nowhere: pauses that grow, deaths that are counted, and suspects that are given alone
+// Runs without progress: growing pauses, counted deaths, and suspects that are claimed one at a time
 // (stores/rules/ready.ts).
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
@@ -21,7 +21,7 @@ const hour = 3_600_000
 
 export function triesContract(under: StoreUnderTest): void {
   claim(
-    'offers a run that is claimed without progress later each time, up to a quarter of an hour, and never for the last time',
+    'offers a run that is claimed without progress later each time, up to 17 minutes, and always once more',
     under,
     async ({ store, pass }) => {
       await add(store, 'r', {}, Date.now() - hour)
@@ -36,7 +36,7 @@ export function triesContract(under: StoreUnderTest): void {
       }
       const tried = { tries: 22, deaths: 0 }
       assert.deepEqual([await store.tries('r'), await store.tries('r/a#1')], [tried, tried])
-      assert.deepEqual(await store.tries('nobody'), { tries: 0, deaths: 0 })
+      assert.deepEqual(await store.tries('unknown'), { tries: 0, deaths: 0 })
     },
     'clock',
   )
@@ -57,7 +57,7 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'counts a death when the lease of a holder that got no further expires, and takes it back when that was only paused',
+    'counts a death when a lease expires without progress, and corrects it when the holder was only paused',
     under,
     async ({ store, pass }) => {
       await add(store, 'r', {}, 'now')
@@ -81,7 +81,7 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'counts no death of a holder that got further, gave the lease back, created the run, or takes it again itself',
+    'counts no death of a holder that made progress, released the lease, created the run, or acquires it again',
     under,
     async ({ store, pass }) => {
       const left = async (): Promise<number> => {
@@ -107,7 +107,7 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'counts a death of each run that a process held which is gone, without waiting for their leases',
+    'counts a death for each run of a dead process, before the leases expire',
     under,
     async ({ store }) => {
       await add(store, 'r', {}, 'now')
@@ -121,7 +121,7 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'gives a run whose holders died again to the owner whose own lease of it has expired',
+    'offers a suspect again to the owner whose lease of it has expired',
     under,
     async ({ store, pass }) => {
       const suspects = ['s1', 's2']
@@ -141,7 +141,7 @@ export function triesContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'gives an owner one run at most whose last holder died, with others, and passes over the rest',
+    'grants an owner at most one suspect, together with other runs, and skips the rest',
     under,
     async ({ store, pass }) => {
       const suspects = ['s1', 's2', 's3']
@@ -170,7 +170,7 @@ export function triesContract(under: StoreUnderTest): void {
 
   for (const run of ['r', 'r/a#1']) {
     claim(
-      `counts the tries of a run anew after a step of ${run === 'r' ? 'it' : 'a run that works for it'}, and not after any other entry`,
+      `resets the tries of a run after a step of ${run === 'r' ? 'it' : 'a child run'}, and after no other entry`,
       under,
       async ({ store }) => {
         const lease = await started(store, 'r')

@@ -1,4 +1,4 @@
-// How many runs of a crew are held at once, where a claim says how many may be.
+// `crewLimit`: how many runs of a crew are held at once.
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
 import type { Owner, ClaimLimits, RunId, Store } from '../../stores/store.ts'
@@ -16,24 +16,24 @@ import {
   type StoreUnderTest,
 } from './harness.ts'
 
-export function roomContract(under: StoreUnderTest): void {
-  /** A store that counts none of it skips all of it. */
-  const limitClaim = (title: string, body: Parameters<typeof claim>[2], feature: Feature = 'most'): void =>
-    claim(title, under, body, under.skip?.most === undefined ? feature : 'most')
+export function crewLimitContract(under: StoreUnderTest): void {
+  /** Skips every test if the store skips `crewLimit`. */
+  const limitClaim = (title: string, body: Parameters<typeof claim>[2], feature: Feature = 'crewLimit'): void =>
+    claim(title, under, body, under.skip?.crewLimit === undefined ? feature : 'crewLimit')
 
-  limitClaim('claims no more runs of a crew than are missing to the most that may be held', async ({ store }) => {
+  limitClaim('claims no more runs of a crew than the limit leaves room for', async ({ store }) => {
     for (const run of ['a', 'b', 'c', 'd']) await wait(store, run)
     const first = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 1, crewLimit: 3 })
     assert.equal(first.length, 1)
     assert.equal((await claimed(store, 10, elsewhere('b'), [lane], { crewLimit: 3 })).length, 2)
-    for (const most of [3, 1, 0, -1])
-      assert.deepEqual(await claimed(store, 10, elsewhere('b'), [lane], { crewLimit: most }), [])
+    for (const crewLimit of [3, 1, 0, -1])
+      assert.deepEqual(await claimed(store, 10, elsewhere('b'), [lane], { crewLimit }), [])
     for (const lease of first) await store.release(lease)
     assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: 3 })).length, 1)
     assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: Infinity })).length, 1)
   })
 
-  limitClaim('keeps to the most that may be held for the run that is asked for, too', async ({ store }) => {
+  limitClaim('applies the limit to a claim of one run too', async ({ store }) => {
     await started(store, 'held', elsewhere('a'))
     for (const run of ['first', 'asked']) await wait(store, run)
     assert.deepEqual(await claimUpTo(store, 1, { runId: 'asked' }), [])
@@ -41,20 +41,20 @@ export function roomContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimUpTo(store, 2, { runId: 'first' }), [])
   })
 
-  limitClaim('counts every lease of a run of the crew, however it was given', async ({ store }) => {
+  limitClaim('counts every lease of the crew, however it was granted', async ({ store }) => {
     await started(store, 'created', elsewhere('a'))
     await store.release(await started(store, 'acquired'))
     await store.acquire('acquired', elsewhere('b'), ttlMs)
     const asleep = await started(store, 'asleep', elsewhere('c'))
     await store.append(asleep, 1, batch(2, 1, { row: row('asleep', { status: 'suspended' }) }))
-    // what works for it is held with it, and is no run of its own
+    // a child run is held with its root, and does not count
     await store.create(row('asleep/a#1'), batch(1), asleep)
     await wait(store, 'next')
     assert.deepEqual(await claimUpTo(store, 3), [])
     assert.deepEqual(await claimUpTo(store, 4), ['next'])
   })
 
-  limitClaim('counts the runs of the crew in every version and format, and of no other crew', async ({ store }) => {
+  limitClaim('counts runs of the crew in every version and format, and of no other crew', async ({ store }) => {
     for (const [run, fields] of Object.entries({
       a: { version: '2' },
       b: { format: 2 },
@@ -81,7 +81,7 @@ export function roomContract(under: StoreUnderTest): void {
   })
 
   limitClaim(
-    'counts no lease that has expired, but for those of the runs that the claimer says it has',
+    'counts no expired leases, except those of excluded runs',
     async ({ store, pass }) => {
       for (const run of ['a', 'b']) await started(store, run, elsewhere('a'))
       pass(ttlMs + 1)
@@ -94,7 +94,7 @@ export function roomContract(under: StoreUnderTest): void {
   )
 
   limitClaim(
-    'counts no lease of a process that is gone',
+    'counts no leases of dead processes',
     async ({ store }) => {
       await started(store, 'a', deadOwner())
       assert.deepEqual(await claimUpTo(store, 1), ['a'])
@@ -102,7 +102,7 @@ export function roomContract(under: StoreUnderTest): void {
     'takeover',
   )
 
-  limitClaim('never goes over the most by claims that are made at once', async ({ store }) => {
+  limitClaim('is never exceeded by concurrent claims', async ({ store }) => {
     for (let index = 0; index < 20; index++) await wait(store, `r${index}`)
     const ask = async (owner: Owner): Promise<number> =>
       (await claimed(store, 4, owner, [lane], { crewLimit: 7 })).length
@@ -114,11 +114,11 @@ export function roomContract(under: StoreUnderTest): void {
   })
 }
 
-function claimUpTo(store: Store, most: number, room: Omit<ClaimLimits, 'limit'> = {}): Promise<RunId[]> {
-  return claimed(store, 10, currentOwner(), [lane], { crewLimit: most, ...room })
+function claimUpTo(store: Store, crewLimit: number, limits: Omit<ClaimLimits, 'limit'> = {}): Promise<RunId[]> {
+  return claimed(store, 10, currentOwner(), [lane], { crewLimit, ...limits })
 }
 
-/** A run that waits for a worker. */
+/** Queues a run. */
 async function wait(store: Store, run: RunId, priority: 0 | 1 = 0): Promise<void> {
   await store.create(row(run, { status: 'queued', priority }), batch(1, 1, { due: 'now' }))
 }
