@@ -20,7 +20,7 @@ import { missingStore, noRunsYet, locateStore } from './find/open-runs.ts'
 import { canAsk, terminalPerson } from './input/ask-line.ts'
 import type { Channel, Terminal } from './output/terminal.ts'
 import { usageWords } from './output/words.ts'
-import { readSigner } from './input/login-name.ts'
+import { readSigner } from './options.ts'
 
 export interface Execution {
   readonly crew: Crew

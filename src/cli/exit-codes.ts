@@ -3,7 +3,7 @@ import { RepriseError, type ErrorCode } from '../base/errors.ts'
 import type { CommandNext } from './write-command.ts'
 
 export const exitCodes = {
-  /** The run is completed, or the command printed what it was asked for. */
+  /** The run is completed, or the command succeeded. */
   done: 0,
   /** The run failed, or something else went wrong. */
   failed: 1,

@@ -1,6 +1,9 @@
 // Options that several commands have, and how their values are read.
 import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../runs/status.ts'
+import { userInfo } from 'node:os'
+import type { TaskDecisionOptions } from '../crew/verbs/shared-options.ts'
+import { UsageError } from './exit-codes.ts'
 
 export const runArgument = 'id, beginning of it, or latest'
 export const taskArgument = 'name or id of the task'
@@ -15,9 +18,15 @@ export function withCrew(command: Program): Program {
   return command.option('--file <file>', fileArgument).option('--crew <crew>', crewOption)
 }
 
+export const storeFileArgument = 'the module that exports the crew: its store is used'
+
 /** For commands that need a crew's store but not its code. */
 export function withStore(command: Program): Program {
-  return command.option('--file <file>', 'the module that exports the crew: its store is used')
+  return withRemoved(
+    command.option('--file <file>', storeFileArgument),
+    '--crew <name>',
+    'it needs no crew; leave it out',
+  )
 }
 
 export function withInputs(command: Program): Program {
@@ -88,4 +97,37 @@ export function wholeNumber(value: string): number {
 
 export function wholeNumberOrZero(value: string): number {
   return value === '0' ? 0 : wholeNumber(value)
+}
+
+function loginName(): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    // the user id of a container may have no name
+    return undefined
+  }
+}
+
+/** The `by` option of the library. */
+export function readSigner(by: string | undefined): { readonly by?: string } {
+  const name = by ?? loginName()
+  return name === undefined ? {} : { by: name }
+}
+
+interface TypedDecisions {
+  readonly renamed?: readonly string[]
+  readonly removed?: readonly string[]
+}
+
+export function readTaskDecisions({ renamed, removed }: TypedDecisions): TaskDecisionOptions {
+  return {
+    ...(renamed === undefined ? {} : { renamed: Object.fromEntries(renamed.map(parseRename)) }),
+    ...(removed === undefined ? {} : { removed }),
+  }
+}
+
+function parseRename(typed: string): [string, string] {
+  const [old = '', now = '', ...more] = typed.split('=')
+  if (old !== '' && now !== '' && more.length === 0) return [old, now]
+  throw new UsageError(`--renamed ${typed} is not a pair; write --renamed old=new`)
 }

@@ -64,7 +64,7 @@ export interface Commands {
   setStore(kept: StoreLocation | undefined): void
   /** Sets the crew of the run that this call is about. Undefined if the run has not recorded it. */
   setCrew(module: CrewModule | undefined): void
-  /** Words next steps for another run than the one that this call is about. */
+  /** Words next steps for another run. */
   forCrew(module: CrewModule | undefined): Pick<Commands, 'command' | 'advice'>
 }
 

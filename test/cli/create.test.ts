@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { askProject } from '../../src/cli/create/ask-project.ts'
+import { askProject } from '../../src/cli/commands/create.ts'
 import { packageSource, type PackageSource } from '../../src/cli/create/package-source.ts'
 import { checkModelName } from '../../src/cli/create/project-files.ts'
 import { checkName } from '../../src/cli/create/project-name.ts'
@@ -196,7 +196,7 @@ describe('reprise create', { concurrency: 4 }, () => {
       const ended = await reprise(folder.path, ['create', name])
       assert.deepEqual(
         [ended.code, ended.stderr],
-        [2, `error: ${name} is there already, and is no folder; choose another name\n`],
+        [2, `error: ${name} exists and isn't a folder; choose another name\n`],
       )
     }
     assert.equal((await reprise(folder.path, ['create', 'empty'])).code, 0)

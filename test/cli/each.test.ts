@@ -80,7 +80,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     const third = await folder.reprise('run', '--each', 'in.jsonl')
     assert.equal(third.code, 0)
     assert.match(rows(third)[1] ?? '', /^2 {2}completed {2}each-\w{12} +before +On fire for us$/)
-    const anew = 'start them anew with: npx reprise run --each in.jsonl --id anew'
+    const anew = 'start them again with: npx reprise run --each in.jsonl --id again'
     assert.equal(third.stderr, `4 runs: 4 completed before\n${anew}\n`)
     assert.equal(records(await folder.reprise('runs', '--json')).length, 4)
   })

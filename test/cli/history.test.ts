@@ -61,7 +61,7 @@ describe('commands about earlier runs', { concurrency: 4 }, () => {
     await folder.reprise('run', '--id', 'claim-10', ...inputs)
     const refused = await folder.reprise('delete', 'claim-1')
     assert.equal(refused.code, 5)
-    assert.match(refused.stderr, /^error: there is no run claim-1; for run claim-10, give its whole id/)
+    assert.match(refused.stderr, /^error: there is no run claim-1; to end or delete run claim-10, give its whole id/)
     assert.equal((await folder.reprise('cancel', 'claim-1')).code, 5)
     assert.equal((await folder.reprise('delete', 'claim-10')).code, 0)
     assert.equal((await folder.reprise('delete', 'claim-10')).code, 5)
@@ -97,7 +97,7 @@ describe('commands about earlier runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('export', 'first', 'run.jsonl')).code, 0)
     assert.match(
       (await folder.reprise('export', 'first', 'run.jsonl')).stderr,
-      /^error: run\.jsonl is there already.*--force/,
+      /^error: run\.jsonl exists.*--force/,
     )
     assert.equal((await folder.reprise('export', 'first', 'run.jsonl', '--force')).code, 0)
     const file = await readFile(join(folder.path, 'run.jsonl'), 'utf8')

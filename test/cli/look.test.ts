@@ -79,6 +79,12 @@ describe('commands that read runs', { concurrency: 4 }, () => {
     assert.doesNotMatch(stdout, /^ +(tasks|lineage|verify|questions|reset|completion)\b/m)
   })
 
+  test('a command that needs no crew refuses --crew in one sentence', async () => {
+    await using folder = await project()
+    const { code, stderr } = await folder.reprise('diff', 'a', 'b', '--crew', 'claims')
+    assert.deepEqual([code, stderr], [2, 'error: diff has no option --crew: it needs no crew; leave it out\n'])
+  })
+
   test('show accepts one of the options that select what it shows', async () => {
     await using folder = await project()
     const { code, stderr } = await folder.reprise('show', 'latest', '--tasks', '--steps')

@@ -72,7 +72,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
       const ended = await folder.reprise(...words, '--store', place.poor)
       assert.equal(ended.code, 2, ended.stderr)
       const said = new RegExp(
-        `role ${place.role} may not make the tables of schema ${place.schema} .*permission denied.* reprise migrate --print`,
+        `role ${place.role} may not create the tables of schema ${place.schema} .*permission denied.* reprise migrate --print`,
       )
       assert.match(ended.stderr, said)
       assert.ok(!ended.stderr.includes('s3cret'))
@@ -96,7 +96,7 @@ describe('reprise migrate over PostgreSQL', { skip: await without('postgres') },
     const lacking = await look(place.poor)
     assert.match(
       String(lacking['store']?.['says']),
-      /cannot be written: role role_\w+ may not make a schema in database/,
+      /cannot be written: role role_\w+ may not create a schema in database/,
     )
     await folder.reprise('migrate', '--store', place.url)
     await place.client.query(
@@ -135,7 +135,7 @@ test('migrate says that opening a local store updates it', async () => {
   }
   const printed = await folder.reprise('migrate', '--print')
   assert.equal(printed.code, 2)
-  assert.match(printed.stderr, /^error: --print is for PostgreSQL: sqlite:.* is brought up to date by whoever opens it/)
+  assert.match(printed.stderr, /^error: --print is for PostgreSQL: sqlite:.* is migrated whenever it is opened/)
   await writeFile(join(folder.path, 'other.db'), 'not a database at all, but long enough to look like one'.repeat(100))
   const broken = await folder.reprise('migrate', '--store', 'sqlite:other.db')
   assert.notEqual(broken.code, 0)

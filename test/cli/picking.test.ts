@@ -140,7 +140,7 @@ describe('an argument that is missing or ambiguous:', { concurrency: 3 }, () => 
     assert.doesNotMatch(answered.stderr, /quiet/)
     assert.match(
       answered.stderr,
-      /answered q1 of run asks\na worker takes that up by itself; without one, continue with: npx reprise resume asks\n$/,
+      /answered q1 of run asks\na worker will continue the run; without one, continue with: npx reprise resume asks\n$/,
     )
     assert.equal((await folder.reprise('resume', 'asks')).stdout, 'Filed: C-42\n')
   })

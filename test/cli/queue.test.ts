@@ -266,7 +266,7 @@ test('requeue continues a stopped run in a worker, says how to start one, and re
   assert.doesNotMatch((await folder.reprise('worker', '--once')).stderr, /left/)
   const asked = await folder.reprise('requeue', 'left', '--by', 'Ada', '--json')
   assert.deepEqual(records(asked), [{ runId: 'left', requeued: true, by: 'Ada' }])
-  const words = 'run left waits for a worker, which continues it by itself; where none serves it, '
+  const words = 'run left waits for a worker; if none is running, '
   assert.deepEqual([asked.code, asked.stderr], [0, `${words}start one with: npx reprise worker\n`])
   const twice = await folder.reprise('requeue', 'left')
   assert.equal(twice.code, 4)

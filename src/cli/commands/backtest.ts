@@ -19,7 +19,7 @@ import { loadCrew } from '../find/load-crew.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { locateStore } from '../find/open-runs.ts'
 import { observeStore } from '../live/observe.ts'
-import { confirm } from '../input/confirm.ts'
+import { confirm } from '../input/ask-line.ts'
 import type { Channel, Format } from '../output/terminal.ts'
 import { dollars, duration, plural } from '../output/words.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -41,7 +41,7 @@ export const backtestCommand: Command<BacktestCommandOptions> = {
       .option('-t, --task <task>', 'the same')
       .option('--runs <number>', 'how many of the latest runs (default: 20)', wholeNumber)
       .option('--run <run>', `this run instead of the latest ones: ${runArgument}; once for each`, collect)
-      .option('--id <id>', 'id of the backtest; the same id again continues one that was cut off')
+      .option('--id <id>', 'id of the backtest; the same id again continues an interrupted backtest')
       .option('--yes', 'do not ask before anything is spent'),
   examples: ['reprise backtest note --runs 10'],
   action: backtest,

@@ -1,16 +1,13 @@
 // `reprise cancel`: ends a run for good, whichever process executes it.
-import { runArgument, signerOption, withStore } from '../options.ts'
+import { runArgument, signerOption, withStore, readSigner } from '../options.ts'
 import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { noteRun } from '../find/root-run.ts'
-import { findRunToEnd } from '../find/find-run.ts'
+import { noteRun, findRunToEnd } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
-import { canAsk } from '../input/ask-line.ts'
-import { confirm } from '../input/confirm.ts'
+import { canAsk, confirm } from '../input/ask-line.ts'
 
 export interface CancelOptions {
   readonly by?: string

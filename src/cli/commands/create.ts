@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
-import { askProject, checkNewName } from '../create/ask-project.ts'
 import {
   checkModelName,
   projectFiles,
@@ -10,13 +9,16 @@ import {
   variablesToSet,
   type ProjectOptions,
 } from '../create/project-files.ts'
-import { defaultName } from '../create/project-name.ts'
-import { writeProject } from '../create/write-project.ts'
+import { defaultName, checkName } from '../create/project-name.ts'
+import { writeProject, checkFolder } from '../create/write-project.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { shellWord } from '../../text/shell-word.ts'
-import { canAsk, terminalPerson } from '../input/ask-line.ts'
+import { canAsk, terminalPerson, askLine, type Person } from '../input/ask-line.ts'
 import type { Channel } from '../output/terminal.ts'
+import { messageOf } from '../../base/errors.ts'
+import { pick } from '../input/pick.ts'
+import { wrap } from '../../text/wrap.ts'
 
 export interface CreateOptions {
   readonly model?: string
@@ -99,5 +101,53 @@ function printNextSteps(err: Channel, { name, model }: ProjectOptions, installed
   ]
   for (const [command, words] of lines) {
     err.line(`  ${command.padEnd(17)}`, { text: words === '' ? '' : `# ${words}`, format: 'dim' })
+  }
+}
+
+const languages = [
+  { value: false, label: 'TypeScript' },
+  { value: true, label: 'YAML', note: 'config/agents.yaml and config/tasks.yaml, as CrewAI has them' },
+]
+
+/** Undefined if the person left. An unusable answer is refused with the reason, and asked for again. */
+export async function askProject(
+  given: Partial<ProjectOptions>,
+  defaults: ProjectOptions,
+  person: Person,
+): Promise<ProjectOptions | undefined> {
+  const name = given.name ?? (await askUntil('Name of the project', defaults.name, checkNewName, person))
+  if (name === undefined) return undefined
+  const model = given.model ?? (await askUntil('Model', defaults.model, checkModelName, person))
+  if (model === undefined) return undefined
+  const yaml = given.yaml ?? (await pick('Agents and tasks in', languages, person))
+  return yaml === undefined ? undefined : { name, model, yaml }
+}
+
+/** A usage error for a name that npm does not accept, or that is taken in this folder. */
+export function checkNewName(name: string): void {
+  checkName(name)
+  checkFolder(name)
+}
+
+async function askUntil(
+  question: string,
+  fallback: string,
+  check: (text: string) => void,
+  person: Person,
+): Promise<string | undefined> {
+  for (;;) {
+    const answer = await askLine(`${question} (${fallback}): `, person)
+    if (answer === undefined) {
+      // the key that ended the input did not end the line
+      person.output.write('\n')
+      return undefined
+    }
+    const text = answer.trim() || fallback
+    try {
+      check(text)
+      return text
+    } catch (error) {
+      person.output.write(`${wrap(messageOf(error), person.output.columns || 80, 2).join('\n')}\n`)
+    }
   }
 }

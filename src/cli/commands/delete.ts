@@ -8,8 +8,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { findRunToEnd } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openRuns } from '../find/open-runs.ts'
-import { canAsk } from '../input/ask-line.ts'
-import { confirm } from '../input/confirm.ts'
+import { canAsk, confirm } from '../input/ask-line.ts'
 
 export const deleteCommand: Command<{ readonly yes?: boolean }> = {
   declare: (command) => withStore(command).argument('[run]', runArgument).option('--yes', 'do not ask'),

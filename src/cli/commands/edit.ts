@@ -1,6 +1,6 @@
 // `reprise edit`: replaces a task's output in an unfinished run. The crew's code is loaded for the schema of the
 // output.
-import { runArgument, signerOption, taskArgument, withCrew } from '../options.ts'
+import { runArgument, signerOption, taskArgument, withCrew, readSigner } from '../options.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { editOutput, editedTextHint } from '../input/editor.ts'
 import { withCrewStore } from '../execute.ts'
@@ -9,7 +9,6 @@ import { findRun } from '../find/find-run.ts'
 import { findCrewTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
-import { readSigner } from '../input/login-name.ts'
 import { readOutput, parseOutput } from '../input/outputs.ts'
 import { whatNext } from '../output/what-next.ts'
 

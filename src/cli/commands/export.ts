@@ -27,7 +27,7 @@ async function exportRun(invocation: Invocation<{ readonly force?: boolean }>): 
     return exitCodes.done
   }
   if (!options.force && existsSync(file))
-    throw new UsageError(`${file} is there already; name another file, or give --force to put the run in its place`)
+    throw new UsageError(`${file} exists; name another file, or give --force to overwrite it`)
   await exportRunToFile(engine.store, run, file)
   if (terminal.json) terminal.record({ runId: run, file })
   const next = { type: 'command', to: 'take it in', words: ['import', file], takes: 'nothing' } as const

@@ -14,11 +14,11 @@ import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { findRun } from '../find/find-run.ts'
 import { findCrewTask, namedTask, findTaskName } from '../find/find-task.ts'
 import { checkRuns } from '../find/open-runs.ts'
-import { confirm } from '../input/confirm.ts'
+import { confirm } from '../input/ask-line.ts'
 import { editOutput, editedTextHint, type EditedText } from '../input/editor.ts'
-import { readInputs, type InputOptions } from '../input/inputs.ts'
-import { readOutputs, parseOutput } from '../input/outputs.ts'
 import {
+  readSigner,
+  readTaskDecisions,
   collect,
   effectsOption,
   onlyOption,
@@ -30,11 +30,11 @@ import {
   withDecisions,
   withInputs,
 } from '../options.ts'
+import { readInputs, type InputOptions } from '../input/inputs.ts'
+import { readOutputs, parseOutput } from '../input/outputs.ts'
 import { printPlan } from '../output/print-plan.ts'
 import { plural } from '../output/words.ts'
 import { defined } from '../../base/defined.ts'
-import { readSigner } from '../input/login-name.ts'
-import { readTaskDecisions } from '../input/task-decisions.ts'
 
 /** The options of fork, replay and refresh. */
 export interface NewRunOptions extends InputOptions {

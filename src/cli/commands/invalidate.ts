@@ -1,15 +1,13 @@
 // `reprise invalidate`: marks a task of an unfinished run to be executed again.
-import { runArgument, signerOption, taskArgument, withStore } from '../options.ts'
+import { runArgument, signerOption, taskArgument, withStore, readSigner } from '../options.ts'
 import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { noteRun } from '../find/root-run.ts'
-import { findRun } from '../find/find-run.ts'
+import { noteRun, findRun } from '../find/find-run.ts'
 import { chooseTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { whatNext } from '../output/what-next.ts'
 

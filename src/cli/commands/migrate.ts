@@ -35,8 +35,7 @@ async function migrate(invocation: Invocation<MigrateOptions>): Promise<number> 
   const { print = false } = options
   const url = await commandStoreUrl(invocation)
   if (print) {
-    if (!isServer(url))
-      throw new UsageError(`--print is for PostgreSQL: ${url} is brought up to date by whoever opens it`)
+    if (!isServer(url)) throw new UsageError(`--print is for PostgreSQL: ${url} is migrated whenever it is opened`)
     await printMissing(terminal, url)
     return exitCodes.done
   }

@@ -11,6 +11,7 @@ import {
   withCrew,
   withDecisions,
   withInputs,
+  readTaskDecisions,
 } from '../options.ts'
 import type { PlanOptions } from '../../crew/verbs/plan.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
@@ -26,7 +27,6 @@ import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import type { NewRunOptions } from './fork.ts'
 import { readOutputs } from '../input/outputs.ts'
 import { printPlan } from '../output/print-plan.ts'
-import { readTaskDecisions } from '../input/task-decisions.ts'
 
 export interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
   readonly of?: 'fork' | 'resume' | 'kickoff'

@@ -1,6 +1,6 @@
 // `reprise prune`: deletes old runs of one crew or of all.
 import { Option } from 'commander'
-import { statusesOption, wholeNumberOrZero, withStore } from '../options.ts'
+import { statusesOption, wholeNumberOrZero, storeFileArgument } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
 import { prune as pruneRuns, type PruneResult, type PrunedRun, type PruneLimits } from '../../runs/prune.ts'
@@ -10,8 +10,7 @@ import type { Command, Invocation } from '../command.ts'
 import { readMoment } from '../input/read-time.ts'
 import { statusFormat } from '../output/run-words.ts'
 import { openExistingRuns } from '../find/open-runs.ts'
-import { canAsk } from '../input/ask-line.ts'
-import { confirm } from '../input/confirm.ts'
+import { canAsk, confirm } from '../input/ask-line.ts'
 import { printTable } from '../output/print-table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { longTime, plural } from '../output/words.ts'
@@ -28,7 +27,8 @@ export interface PruneOptions {
 
 export const pruneCommand: Command<PruneOptions> = {
   declare: (command) =>
-    withStore(command)
+    command
+      .option('--file <file>', storeFileArgument)
       .addOption(new Option('--all', 'all runs, whatever their status').conflicts(['olderThan', 'keep', 'status']))
       .option('--older-than <age>', 'last updated longer ago than 30d, 12h or 2w, or before 2026-01-31')
       .option('--keep <number>', 'spare this many of the newest runs of each crew', wholeNumberOrZero)

@@ -1,12 +1,10 @@
 // `reprise requeue`: has a worker continue a run that otherwise waits for `resume`. It does not load the crew's code.
-import { runArgument, signerOption, withStore } from '../options.ts'
+import { runArgument, signerOption, withStore, readSigner } from '../options.ts'
 import { requeue } from '../../engine/inbox/requeue.ts'
 import { canRequeue } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { noteRun } from '../find/root-run.ts'
-import { findRun } from '../find/find-run.ts'
+import { noteRun, findRun } from '../find/find-run.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readSigner } from '../input/login-name.ts'
 import { openRuns } from '../find/open-runs.ts'
 
 export const requeueCommand: Command<{ readonly by?: string }> = {
@@ -24,6 +22,6 @@ async function requeueRun(invocation: Invocation<{ readonly by?: string }>): Pro
   const runId = await requeue(engine, named, signed)
   if (terminal.json) terminal.record({ runId, requeued: true, ...signed })
   const work = commands.advice({ type: 'command', to: 'start one', words: ['worker'], takes: 'file' })
-  terminal.err.line(`run ${runId} waits for a worker, which continues it by itself; where none serves it, ${work}`)
+  terminal.err.line(`run ${runId} waits for a worker; if none is running, ${work}`)
   return exitCodes.done
 }

@@ -1,12 +1,11 @@
 // `reprise resume`: continues a run in this process.
-import { changedOption, runArgument, withCrew, withDecisions } from '../options.ts'
+import { changedOption, runArgument, withCrew, withDecisions, readTaskDecisions } from '../options.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished } from '../find/find-run.ts'
 import { findTaskName } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readTaskDecisions } from '../input/task-decisions.ts'
 import { readLimit } from '../input/read-limit.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { checkRuns } from '../find/open-runs.ts'

@@ -1,6 +1,6 @@
 // `reprise runs`: the runs of a store, newest first.
 import { Option } from 'commander'
-import { runArgument, statuses, timeOption, wholeNumber, withStore } from '../options.ts'
+import { runArgument, statuses, timeOption, wholeNumber, storeFileArgument } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -33,7 +33,8 @@ export interface RunsOptions {
 
 export const runsCommand: Command<RunsOptions> = {
   declare: (command) =>
-    withStore(command)
+    command
+      .option('--file <file>', storeFileArgument)
       .addOption(new Option('--status <status>', 'only runs of this status').choices(statuses))
       .option('--crew <name>', 'only runs of this crew')
       .option('--parent <run>', `only runs that were forked from this one: ${runArgument}`)
@@ -44,7 +45,7 @@ export const runsCommand: Command<RunsOptions> = {
       .option('--cost', 'also the cost of each, in dollars')
       .option('--limit <number>', 'how many', wholeNumber, 20)
       .addOption(
-        new Option('--waiting', 'list the open questions instead, the one that has waited longest first').conflicts([
+        new Option('--waiting', 'list open questions instead, longest waiting first').conflicts([
           'status',
           'parent',
           'since',

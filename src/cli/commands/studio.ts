@@ -1,7 +1,7 @@
 // `reprise studio`: serves the page that shows all runs, until it is stopped.
 import type { Role, Tokens } from '../../studio/index.ts'
 import { spawn } from 'node:child_process'
-import { collect, wholeNumberOrZero } from '../options.ts'
+import { collect, wholeNumberOrZero, readSigner } from '../options.ts'
 import type { Crew } from '../../crew/crew.ts'
 import { setAdvice } from '../../crew/result/log.ts'
 import { defined } from '../../base/defined.ts'
@@ -11,7 +11,6 @@ import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
 import { studioStore } from '../find/open-runs.ts'
 import { usualFile } from '../find/usual-file.ts'
-import { readSigner } from '../input/login-name.ts'
 import type { Command, Invocation } from '../command.ts'
 import { stopOnInterrupt } from '../execute.ts'
 

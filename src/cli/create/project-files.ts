@@ -1,4 +1,4 @@
-// The files of a new project: those of templates/ with the project's name, and those that depend on the model and the
+// The files of a new project: the templates with the project's name, and files that depend on the model and on the
 // version of Reprise.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'

@@ -9,7 +9,7 @@ import type { ProjectFile } from './project-files.ts'
 export function checkFolder(folder: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return
-  if (!found.isDirectory()) throw new UsageError(`${folder} is there already, and is no folder; choose another name`)
+  if (!found.isDirectory()) throw new UsageError(`${folder} exists and isn't a folder; choose another name`)
   const names = readdirSync(folder).toSorted()
   if (names.length === 0) return
   const shown = [...names.slice(0, 5), ...(names.length > 5 ? [`${names.length - 5} more`] : [])]
@@ -24,7 +24,7 @@ export function writeProject(folder: string, files: readonly ProjectFile[]): voi
   let beside: string | undefined
   try {
     beside = mkdtempSync(join(dirname(folder), '.reprise-create-'))
-    // a folder inside, since mkdtemp makes one that only this user can read
+    // in a subfolder, since mkdtemp creates a folder that only this user can read
     const draft = join(beside, 'project')
     for (const { path, text } of files) {
       mkdirSync(dirname(join(draft, path)), { recursive: true })

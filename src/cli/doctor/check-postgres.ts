@@ -2,9 +2,8 @@
 // whether its server's settings lose data.
 import { messageOf } from '../../base/errors.ts'
 import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/inspect.ts'
-import { plural } from '../output/words.ts'
+import { plural, sizeWords } from '../output/words.ts'
 import type { CommandNext, Commands } from '../write-command.ts'
-import { sizeWords } from '../output/words.ts'
 import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 const migrate: CommandNext = { type: 'command', to: 'bring it up to date', words: ['migrate'] }
@@ -38,15 +37,15 @@ function checked(found: PostgresInspection, from: string, commands: Commands): C
           'grant that, or name another role in the URL',
         ),
   ]
-  if (!isThere) checks.push(ok('layout', `not there yet, the first run makes it, or ${commands.command(migrate)}`))
+  if (!isThere) checks.push(ok('layout', `not there yet: created by the first run, or by ${commands.command(migrate)}`))
   else if (pending.length === 0) checks.push(ok('layout', `${newest}, as this version writes it`))
   else {
     const names = pending.map(({ name }) => name).join(', ')
-    const words = `${plural(pending.length, 'migration')} missing: ${names}; whoever opens it applies them`
+    const words = `${plural(pending.length, 'migration')} missing: ${names}; they are applied when the store is opened next`
     checks.push(warn('layout', words, commands.advice(migrate)))
   }
   if (pooled)
-    checks.push(ok('pooler', 'there is one before the server: changes are looked for, and nobody is told of them'))
+    checks.push(ok('pooler', 'in front of the server: changes are polled, since it passes on no notifications'))
   if (unsafe.length > 0) {
     const words = `${unsafe.join(' and ')} ${unsafe.length === 1 ? 'is' : 'are'} off: a crash of the server may lose steps that it has confirmed`
     checks.push(warn('durability', words, `set ${unsafe.join(' and ')} to on`))

@@ -1,8 +1,7 @@
 // Checks a Redis store: whether it can be reached and written, and whether its server's settings lose data.
 import { messageOf } from '../../base/errors.ts'
 import { inspectRedis, type RedisInspection } from '../../stores/redis/inspect.ts'
-import { plural } from '../output/words.ts'
-import { sizeWords } from '../output/words.ts'
+import { plural, sizeWords } from '../output/words.ts'
 import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 /** `instead`: what to do if the store cannot be used. */
@@ -24,7 +23,7 @@ function checked(found: RedisInspection, from: string): CheckedStore {
       ? ok('store', `${place}, can be written`)
       : fail('store', `${place}, cannot be written: it is a ${role}`, 'name the server that it follows'),
     layout === undefined
-      ? ok('layout', 'not there yet, the first run makes it')
+      ? ok('layout', 'not there yet: created by the first run')
       : layout > newest
         ? fail('layout', `${layout}, of a newer version; this one writes ${newest}`, 'update reprise')
         : ok('layout', `${layout}, as this version writes it`),
@@ -36,8 +35,8 @@ function checked(found: RedisInspection, from: string): CheckedStore {
     checks.push(
       warn(
         'failover',
-        `${plural(replicas, 'replica')} may be behind: one that takes over lacks the last steps`,
-        'set min-replicas-to-write if that must not be',
+        `${plural(replicas, 'replica')} may lag behind the server: a failover may lose the last steps`,
+        'set min-replicas-to-write to prevent that',
       ),
     )
   return { checks, isOpen: isMaster && layout !== undefined && layout <= newest }

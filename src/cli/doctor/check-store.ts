@@ -69,7 +69,7 @@ async function checkStoreUrl(url: string, from: string, commands: Commands): Pro
   const place = `${scheme}:${path}, ${from}`
   if (unwritable !== undefined)
     return closed(fail('store', `${place}: cannot be written (${unwritable})`, `make it writable, or ${instead}`))
-  if (!exists) return closed(ok('store', `${place}: not there yet, the first run makes it`))
+  if (!exists) return closed(ok('store', `${place}: not there yet: created by the first run`))
   const found = ok('store', `${place}: ${sizeWords(bytes)}, can be written`)
   if (layout !== newest) return closed(found, otherLayout(layout, newest))
   return { checks: [found, ok('layout', `${layout}, as this version writes it`)], isOpen: true }

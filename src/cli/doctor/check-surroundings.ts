@@ -32,10 +32,10 @@ function checkTerminal(): Check {
   const streams = { stdin, stdout, stderr }
   const piped = Object.entries(streams).flatMap(([name, stream]) => (stream.isTTY ? [] : [name]))
   if (piped.length > 0) {
-    const words = `${piped.join(', ')} ${piped.length === 1 ? 'is' : 'are'} no terminal`
+    const words = `${piped.join(', ')} ${piped.length === 1 ? 'is' : 'are'} not a terminal`
     return ok(
       'terminal',
-      `${words}: ${piped.includes('stderr') || piped.includes('stdin') ? 'nobody is asked' : 'data goes there as it is'}`,
+      `${words}: ${piped.includes('stderr') || piped.includes('stdin') ? 'commands ask no questions' : 'data is printed unformatted'}`,
     )
   }
   const depth = stderr.getColorDepth()
@@ -50,7 +50,7 @@ function checkTerminal(): Check {
 }
 
 function checkEnvFile(): Check {
-  if (!existsSync('.env')) return ok('.env', 'none in this folder: the environment alone counts')
+  if (!existsSync('.env')) return ok('.env', 'none in this folder: only the environment is used')
   try {
     const names = Object.keys(parseEnv(readFileSync('.env', 'utf8')))
     return ok('.env', plural(names.length, 'variable'))
@@ -72,6 +72,6 @@ function checkVariables(): Check[] {
 function checkKeys(): Check {
   const set = providers.flatMap((provider) => provider.keys).filter((name) => firstSet([name]) !== undefined)
   // the check of the crew's models reports a missing key
-  if (set.length === 0) return ok('keys', 'no provider of models has one set')
+  if (set.length === 0) return ok('keys', 'none of a model provider is set')
   return ok('keys', `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set`)
 }

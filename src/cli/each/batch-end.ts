@@ -124,6 +124,6 @@ export function printSum(
     err.line(
       commands.advice({ type: 'again', to: 'do what is left', words: [], ...(asked && { instead: '--through' }) }),
     )
-  const anew = options.id === undefined ? 'anew' : `${options.id}-anew`
-  if (done) err.line(commands.advice({ type: 'again', to: 'start them anew', words: ['--id', anew] }))
+  const id = options.id === undefined ? 'again' : `${options.id}-again`
+  if (done) err.line(commands.advice({ type: 'again', to: 'start them again', words: ['--id', id] }))
 }

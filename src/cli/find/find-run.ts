@@ -9,9 +9,10 @@ import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { countOpenQuestions, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
-import { locateCrew } from '../write-command.ts'
+import { locateCrew, type Commands } from '../write-command.ts'
 import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { plural, shortTime } from '../output/words.ts'
+import { rootRunId } from '../../journal/paths.ts'
 
 /** More than a person looks through. */
 const mostListed = 500
@@ -117,11 +118,26 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
 export async function findRunToEnd(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row
-  const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked`
+  const words = `there is no run ${name}; to end or delete run ${row.run}, give its whole id`
   throw new RepriseError('RUN_NOT_FOUND', words, { runId: name, next: { type: 'runs' } })
 }
 
 function noRunsError(store: Store, crew: string | undefined): never {
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
   throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet`, { next: { type: 'kickoff' } })
+}
+
+/** Notes the crew's file, and returns the run's id. */
+export async function noteRun(commands: Commands, store: Store, row: RunRow): Promise<string> {
+  // a child run continues with its root
+  const top = await findRootRun(store, row.run)
+  const resumed = top === row.run ? row : await store.row(top)
+  commands.setCrew(resumed && readSummary(resumed).module)
+  return row.run
+}
+
+/** The id of the root run, which is the run to resume. */
+export async function findRootRun(store: Store, run: string): Promise<string> {
+  const root = rootRunId(run)
+  return (await store.row(root)) ? root : run
 }

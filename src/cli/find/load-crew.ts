@@ -152,7 +152,7 @@ function crewNotFound(message: string, next?: CommandNext): UsageError {
   return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })
 }
 
-/** Which import of which file cannot be resolved, and what to do; undefined for any other error. */
+/** Names the import that cannot be resolved, its file, and what to do. Undefined for any other error. */
 function missingImport(error: unknown): string | undefined {
   const [, kind, wanted = '', importer = ''] =
     /^Cannot find (module|package) '(.*?)' imported from (.*)$/m.exec(messageOf(error)) ?? []

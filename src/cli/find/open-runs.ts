@@ -52,7 +52,7 @@ export async function openOrCreateStore(call: StoreCall): Promise<OpenEngine> {
 export async function commandStoreUrl(call: StoreCall): Promise<string> {
   const place = await commandStore(call)
   if (typeof place !== 'object') return storeUrl(place)
-  throw new UsageError(`the crew has opened its store ${place.url} by itself; name the store with --store`)
+  throw new UsageError(`the crew opens its store ${place.url} in code; name the store with --store`)
 }
 
 /**

@@ -1,5 +1,6 @@
 // The person at the terminal, and one line of their input.
 import { plain } from '../../text/plain-text.ts'
+import type { Channel } from '../output/terminal.ts'
 
 /** Keys are read from one stream, questions go to the other: the standard output is for data. */
 export interface Person {
@@ -38,4 +39,13 @@ export async function askLine(prompt: string, { input, output, signal }: Person)
     input.off('keypress', onKey)
     close()
   }
+}
+
+/** True without a terminal, or with `yes`. Ctrl-C, Ctrl-D, Esc and everything but y and yes mean no. */
+export async function confirm(question: string, { yes, err }: { yes: boolean; err: Channel }): Promise<boolean> {
+  if (yes || !canAsk()) return true
+  const answer = await askLine(`${question} [y/N] `, terminalPerson())
+  // Enter ended the line; Esc or Ctrl-C did not
+  if (answer === undefined) err.line()
+  return /^\s*y(es)?\s*$/i.test(answer ?? '')
 }

@@ -81,7 +81,7 @@ const meanings: { readonly [K in Question['kind']]: { readonly [decision: string
     fail,
   },
   doubt: { run: 'it did not happen: call the tool', happened: 'it did, with the result that you give', fail },
-  limit: { raise: 'go on with a higher limit', fail },
+  limit: { raise: 'continue with a higher limit', fail },
 }
 
 /**

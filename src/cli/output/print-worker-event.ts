@@ -69,7 +69,7 @@ function eventWords(event: Exclude<WorkerEvent, { type: 'woken' }>): Words {
       return { text: `${event.dispatcher}: ${event.message}` }
     case 'dispatcher-away':
       return {
-        text: `${event.dispatcher} is away, and is told again later: ${errorWords(event.error)}`,
+        text: `${event.dispatcher} is unreachable, and will be notified again: ${errorWords(event.error)}`,
         format: 'yellow',
       }
     case 'dispatcher-back':

@@ -1,11 +1,10 @@
 // The prompt of each model call of a run, computed from the journal as it stood at that call: later summaries leave
 // messages out.
 import { conversation } from '../../engine/model/conversation.ts'
-import type { Entry, Failure, ToolDefinition } from '../../journal/entries.ts'
+import type { Entry, Failure, ToolDefinition, ChatMessage } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import type { Json } from '../../journal/json.ts'
 import { parentPath, taskInPath } from '../../journal/paths.ts'
-import type { ChatMessage } from '../../journal/entries.ts'
 
 export interface SentPrompt {
   readonly runId: string

@@ -17,7 +17,7 @@ import type { Commands } from '../write-command.ts'
 
 interface Check {
   readonly runId: string
-  /** No edits but those that a resume has recorded, and no value is missing or changed. */
+  /** There are no edits except recorded ones, and no value is missing or changed. */
   readonly whole: boolean
   readonly entries: number
   /** Missing entries and changed lines that no later entry records. */

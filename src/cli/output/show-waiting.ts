@@ -1,5 +1,4 @@
-// `reprise runs --waiting`: every open question of every run. The one that has waited longest comes first: its run
-// should not be the last to continue.
+// `reprise runs --waiting`: every open question of every run, longest waiting first.
 import { answerStep } from '../../engine/inbox/questions.ts'
 import { waitingQuestions, type WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { Store } from '../../stores/store.ts'

@@ -2,16 +2,16 @@
 import { isReady } from '../../engine/read/due.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
 import type { Store } from '../../stores/store.ts'
-import { findRootRun } from '../find/root-run.ts'
+import { findRootRun } from '../find/find-run.ts'
 import type { Commands } from '../write-command.ts'
 
 /** Which process picks the message up, and what to do if there is none. */
 export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
   if ((await store.holder(runId)) !== undefined)
-    return `its process takes that up by itself; ${commands.advice({ type: 'show', runId })}`
+    return `its process will continue with that; ${commands.advice({ type: 'show', runId })}`
   const root = await findRootRun(store, runId)
   const resume = commands.advice({ type: 'resume', runId: root })
-  return (await waitsForWorker(store, root)) ? `a worker takes that up by itself; without one, ${resume}` : resume
+  return (await waitsForWorker(store, root)) ? `a worker will continue the run; without one, ${resume}` : resume
 }
 
 async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
