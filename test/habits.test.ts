@@ -19,22 +19,19 @@ const habits = [
 habits.push(/^(?:\/\/|\/\*\*|--) +Of (?:an?|the|its|all|those|one|each) /g)
 
 const budgets: { readonly [folder: string]: number } = {
-  docs: 314,
+  docs: 313,
   examples: 6,
   'src/base': 18,
-  'src/cli': 13,
   'src/crew': 12,
   'src/engine': 191,
   'src/journal': 70,
   'src/models': 22,
   'src/runs': 60,
   'src/secrets': 4,
-  'src/stores': 93,
   'src/studio': 131,
-  'src/testing': 23,
   'src/text': 1,
   'src/ui': 30,
-  test: 560,
+  test: 558,
 }
 
 for (const folder of folders()) {

@@ -272,7 +272,7 @@ export interface Store {
    */
   ready(lanes: readonly Lane[], limit: number): Promise<ReadyRun[]>
 
-  /** Extends leases, including expired ones that no process took. Returns the leases that are still held. */
+  /** Extends leases, expired or not, unless another process took them. Returns the leases that are still held. */
   renew(leases: readonly Lease[], ttlMs: number): Promise<RenewedLease[]>
 
   /**

@@ -1,25 +1,25 @@
-// The text of the statement that appends to many runs at once: it finds the runs that may be appended to, moves their
-// heads, and writes everything of those batches, and of no other. What only some batches have is left out where none of
-// the group has it: a plain step moves its head and inserts its lines.
+// The statement that appends to many runs at once. It finds the runs that may be appended to, updates their heads, and
+// writes the rest of those batches only. Parts that no batch of the group needs are left out: a plain step updates a
+// head and inserts lines.
 import type { Table } from './columns.ts'
 import { nowSql, type Database } from './database.ts'
 import { notifySql } from './notices.ts'
 import { isEndedSql, readySql } from './ready-sql.ts'
 
-/** Which parts the statement has. */
+/** The parts that the statement has. */
 export interface Parts {
-  /** Some of the runs work for others. */
+  /** Some runs are child runs. */
   readonly children: boolean
   readonly rows: boolean
   readonly taken: boolean
-  /** A run that works for another is cancelled. */
+  /** A child run is cancelled. */
   readonly closing: boolean
 }
 
-/** What was asked for, in tables of parameters; undefined where none of the group has any. */
+/** The parameters as tables; undefined if no batch of the group has any. */
 export interface Tables {
   readonly appends: Table
-  /** How many there are, unless it is one. */
+  /** Number of appends, unless there is only one. */
   readonly count: string | undefined
   readonly lines: Table
   readonly messages: Table | undefined
@@ -55,20 +55,20 @@ export function appendSql(
       select moved.crew, o.task, o.fingerprint, coalesce(o.completed_at, ${nowSql}), moved.id, o.seq
       from ${outputs.sql()} o join moved on moved.n = o.batch on conflict do nothing)`)
   }
-  const told = parts.rows ? `, ${notifySql(database, 'told')}` : ''
-  return `with ${steps.join(',\n')}\nselect n, waiting${told} from moved`
+  const notified = parts.rows ? `, ${notifySql(database, 'notice')}` : ''
+  return `with ${steps.join(',\n')}\nselect n, waiting${notified} from moved`
 }
 
 /**
- * Rows are changed in the order of names, so that no two statements wait for each other. The limit, of which a plan
- * that is made once counts on a tenth of what it counts on for an array, has the server look up each run by the index:
- * for ten it would rather read a small table as a whole, and still do so when the table has grown.
+ * Rows are changed in the order of names, so that no two statements deadlock. The limit makes the planner expect few
+ * rows, so it looks each run up by the index. For an array it expects ten times as many, and would scan a table that is
+ * small when the plan is made, and keep that plan when the table has grown.
  */
 function inOrder(asked: string, count: string | undefined): string {
   return count === undefined ? asked : `${asked} order by a.run collate "C" limit ${count}`
 }
 
-/** The messages that batches take and that wait, and how many each takes. Only who holds a run takes its messages. */
+/** The waiting messages that batches take, and how many each takes. Only a run's holder takes its messages. */
 function findMessages(schema: string, messages: string): string[] {
   return [
     `found as (select distinct t.batch, m.id from ${messages} t join asked a on a.n = t.batch
@@ -78,7 +78,7 @@ function findMessages(schema: string, messages: string): string[] {
   ]
 }
 
-/** How many messages a batch takes. */
+/** The number of messages that a batch takes. */
 function takenCount(parts: Parts): string {
   return parts.taken ? 'coalesce(c.taken, 0)' : '0'
 }
@@ -94,8 +94,8 @@ function moveRoots(schema: string, parts: Parts): string {
 }
 
 /**
- * The roots come first, since the lease of a root is what counts for all of its unit: whoever changes a unit has locked
- * its root, and whoever changes many locks their roots in the order of their names, so that no two wait for each other.
+ * Locks the roots first, in the order of their names: the lease of a root covers its tree, every change of a tree locks
+ * its root, and the order prevents deadlocks.
  */
 function moveTrees(schema: string, parts: Parts): string[] {
   const join = [
@@ -109,7 +109,7 @@ function moveTrees(schema: string, parts: Parts): string[] {
   return [
     `held as (select a.*, r.waiting as waits from asked a join ${schema}.heads r on r.run = a.root
       where r.token = a.token and r.lease = a.lease order by r.run for no key update of r)`,
-    // locked, to be read as it is once the root is ours
+    // locked, so that it is read as it is after the root was locked
     ...(parts.closing
       ? [
           `closing as (select held.n, h.inbox from held join ${schema}.heads h on h.run = held.run
@@ -120,22 +120,22 @@ function moveTrees(schema: string, parts: Parts): string[] {
       from held a ${join}
       where h.run = a.run and h.root = a.root and ${mayAppend(parts)}
       returning ${[...movedColumns(parts), 'h.run, h.root, a.progress', waits].join()})`,
-    `units as (update ${schema}.heads h set waiting = ${waiting}, tries = ${tries}, deaths = ${deaths}, ready_at = ${readySql(ready)}
+    `roots as (update ${schema}.heads h set waiting = ${waiting}, tries = ${tries}, deaths = ${deaths}, ready_at = ${readySql(ready)}
       from moved a ${join}
       where h.run = a.root and a.run <> a.root and (${waiting} <> h.waiting or ${tries} <> h.tries))`,
   ]
 }
 
-/** What of a run that was appended to the rest of the statement needs. */
+/** The columns of an updated head that the rest of the statement needs. */
 function movedColumns(parts: Parts): string[] {
   const listing = ['version', 'format', 'priority', 'status'].map((name) => `h.${name}`)
-  const given = [...rowTexts, 'told'].map((name) => `a.${name}`)
+  const given = [...rowTexts, 'notice'].map((name) => `a.${name}`)
   return ['a.n', 'h.id', 'h.crew', ...(parts.rows ? [...listing, ...given] : [])]
 }
 
 /**
- * Of the head of the run itself. One that works for another counts no tries and is never due. Messages that were left
- * for a cancelled run no longer wait.
+ * The assignments to the run's own head. A child run counts no tries and is never due. Messages left for a cancelled
+ * run no longer wait.
  */
 function moves(parts: Parts): string {
   const due = `case when a.status is null then h.due_at when h.run <> h.root then null

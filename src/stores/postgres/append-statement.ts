@@ -1,4 +1,4 @@
-// The statement that appends to many runs at once, and what of a group goes to the server with it.
+// Builds the statement for a group of appends, with its parameters.
 import { appendSql, type Parts, type Tables } from './append-sql.ts'
 import {
   numberParts,
@@ -20,11 +20,11 @@ export interface Statement {
 }
 
 /**
- * Makes the statement for a group. It gives one row for each that was written: `n`, its place in the group counted from
- * 1, and how many messages wait.
+ * The statement returns a row for each append that was written: `n`, its place in the group counted from 1, and how
+ * many messages wait.
  */
 export function appendStatements(database: Database): (group: readonly Append[]) => Statement {
-  /** By what they have: to write one takes longer than all else that is done here for a step. */
+  /** Texts by their shape: building one takes longer than the rest of the work for a step. */
   const texts = new Map<string, string>()
   return (group) => {
     const parameters = new Parameters(database.now())

@@ -1,6 +1,6 @@
-// All appends of a store go through here. A commit that is synced costs far more than what it commits, and a round trip
-// more than both, so appends of many runs share one statement: whatever comes while the one before is under way. When
-// the server refuses a statement, each is made by itself, so that none fails its neighbours.
+// Groups appends. A synced commit costs far more than the data that it commits, and a round trip more than both, so all
+// appends that arrive while a statement is in progress share the next one. If the server refuses a statement, its
+// appends are sent one by one, so that none fails its neighbours.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isOutage } from '../patient/patience.ts'
@@ -22,12 +22,12 @@ import { unchanged } from './leases.ts'
 import { readySql } from './ready-sql.ts'
 import { findRoot, toHolding } from './roots.ts'
 
-/** Bounds what one statement holds, and for how long it keeps the loop. */
+/** Limits of one statement: its memory, and how long building it blocks the event loop. */
 const groupLimit = 256
 const groupBytes = 4 * 1024 * 1024
-/** While one waits for the disk the next is read and checked. */
+/** While one waits for the disk, the server parses the next. */
 const groupsAtOnce = 2
-/** Of an append that is refused without a reason. */
+/** How often an append is sent that the server ignores without a reason. */
 const maxTries = 5
 
 interface Job extends Append {
@@ -37,9 +37,9 @@ interface Job extends Append {
 }
 
 export interface Appends {
-  /** How many messages wait for the unit. */
+  /** Resolves with the number of messages that wait for the tree. */
   append(lease: Lease, after: number, batch: Batch): Promise<number>
-  /** Waits for those under way. Everything after it is refused. */
+  /** Waits for all appends. Later ones are refused. */
   close(): Promise<void>
 }
 
@@ -48,12 +48,12 @@ export function groupAppends(database: Database): Appends {
   let queue: Job[] = []
   let scheduled = false
   let closed = false
-  const underWay = new Set<Promise<void>>()
-  /** The roots of what is under way: a statement changes a row once, and order counts within a unit. */
-  const units = new Set<RunId>()
+  const inProgress = new Set<Promise<void>>()
+  /** Roots of appends in progress: a statement changes a row at most once, and order matters within a tree. */
+  const busyRoots = new Set<RunId>()
 
   function schedule(): void {
-    if (scheduled || queue.length === 0 || underWay.size >= groupsAtOnce) return
+    if (scheduled || queue.length === 0 || inProgress.size >= groupsAtOnce) return
     scheduled = true
     setImmediate(flush)
   }
@@ -63,25 +63,25 @@ export function groupAppends(database: Database): Appends {
     const group = nextGroup()
     if (group.length === 0) return
     const sent = send(group).finally(() => {
-      underWay.delete(sent)
-      for (const { lease } of group) units.delete(lease.run)
+      inProgress.delete(sent)
+      for (const { lease } of group) busyRoots.delete(lease.run)
       schedule()
     })
-    underWay.add(sent)
+    inProgress.add(sent)
     schedule()
   }
 
   function nextGroup(): Job[] {
     const group: Job[] = []
     const left: Job[] = []
-    const passed = new Set(units)
+    const passed = new Set(busyRoots)
     let bytes = 0
     for (const job of queue) {
       const fits = group.length === 0 || (group.length < groupLimit && bytes + job.bytes <= groupBytes)
       if (fits && !passed.has(job.lease.run)) {
         group.push(job)
         bytes += job.bytes
-        units.add(job.lease.run)
+        busyRoots.add(job.lease.run)
       } else {
         left.push(job)
       }
@@ -111,8 +111,8 @@ export function groupAppends(database: Database): Appends {
   }
 
   /**
-   * With what stands in the way, or else with what the server said. When it said nothing, true: it may be tried again,
-   * since what was in the way has gone, or its head did not say what its lines and messages do.
+   * Rejects the append with the reason for the refusal, if there is one, or else with the server's error. Returns true
+   * if there is neither: the reason is gone, or the counters of the head were wrong and have been fixed, so try again.
    */
   async function refuse(job: Job, error?: unknown): Promise<boolean> {
     try {
@@ -139,8 +139,8 @@ export function groupAppends(database: Database): Appends {
     },
     async close() {
       closed = true
-      while (queue.length > 0 || underWay.size > 0) {
-        if (underWay.size > 0) await Promise.all(underWay)
+      while (queue.length > 0 || inProgress.size > 0) {
+        if (inProgress.size > 0) await Promise.all(inProgress)
         else await new Promise((resolve) => setImmediate(resolve))
       }
     },
@@ -148,7 +148,7 @@ export function groupAppends(database: Database): Appends {
 }
 
 function damagedHeadError({ url }: Database, { run }: Append): RepriseError {
-  const words = `what ${url} says of run ${run} contradicts its entries and messages: restore the database from a copy`
+  const words = `the counters of run ${run} in ${url} contradict its entries and messages: restore the database from a copy`
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
 }
 
@@ -158,9 +158,8 @@ function batchBytes({ lines, blobs = [], row }: Batch): number {
 }
 
 /**
- * The statement only returns that nothing was written: the reason is looked for afterwards, in the order in which every
- * store checks. LEASE_LOST, RUN_NOT_FOUND, SEQ_CONFLICT, RUN_ENDED, INBOX_WAITING. Resolves when nothing is in the way
- * any more.
+ * Finds out why the statement wrote nothing, in the order in which every store checks. LEASE_LOST, RUN_NOT_FOUND,
+ * SEQ_CONFLICT, RUN_ENDED, INBOX_WAITING. Resolves if there is no reason any more.
  */
 async function checkRefusal(database: Database, { lease, run, after, batch }: Append): Promise<void> {
   const root = await findRoot(database, lease.run)
@@ -182,9 +181,8 @@ async function checkRefusal(database: Database, { lease, run, after, batch }: Ap
 }
 
 /**
- * Counts the number of the last entry and the waiting messages of a unit anew from its lines and messages: a person who
- * changed the tables by hand did not keep them equal, and nothing could be appended any more. Messages of a cancelled
- * run don't wait.
+ * Recomputes the last entry's number and the waiting messages of a tree from its lines and messages. Edits by hand leave
+ * the counters wrong, and then nothing can be appended. Messages of a cancelled run don't wait.
  */
 async function recountTree(database: Database, run: RunId): Promise<void> {
   const { schema } = database
@@ -194,7 +192,7 @@ async function recountTree(database: Database, run: RunId): Promise<void> {
   const waiting = `(select coalesce(sum(h.inbox), 0) from ${schema}.listing l join ${schema}.heads h on h.id = l.id
     where l.root = $2)::int`
   await database.transaction(async ({ query }) => {
-    // by statements of their own, which see what others did before the root was ours
+    // the root is locked first, so that the next statement sees what others have committed
     await query(`select 1 from ${schema}.heads where run = $1 for no key update`, [root])
     await query(
       `update ${schema}.heads h set root = $2, seq = greatest(h.seq, ${lastSeq}),

@@ -1,5 +1,5 @@
-// Arrays as PostgreSQL reads them in binary: a journal line goes over the wire as it is, where a text array would write
-// each of its bytes as two characters and have the server read them back.
+// Encodes arrays in PostgreSQL's binary format: journal lines go over the wire as they are, while a text array would
+// write each byte as two characters.
 
 const oids = { text: 25, int8: 20, bool: 16, bytea: 17 } as const
 const arrayHeader = 20
@@ -11,7 +11,7 @@ export function binaryArray(type: ElementType, elements: readonly Element[]): Bu
   return binaryColumn(type, elements, (element) => element)
 }
 
-/** Of one value of each item. */
+/** An array of one value of each item. */
 export function binaryColumn<T>(type: ElementType, items: readonly T[], valueOf: (item: T) => Element): Buffer {
   const values = items.map(valueOf)
   const lengths = values.map(lengthOf)
@@ -32,6 +32,7 @@ export function binaryColumn<T>(type: ElementType, items: readonly T[], valueOf:
   return array
 }
 
+/** The length of a null. */
 const isNull = -1
 
 function lengthOf(element: Element): number {

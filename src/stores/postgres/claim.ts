@@ -1,5 +1,5 @@
-// Claiming: the runs of a lane that are ready are one range of an index. Those that another claim has locked are passed
-// over, so that no two get the same run and none waits for another.
+// Claims ready runs. The ready runs of a lane are one range of an index. Runs that another claim has locked are
+// skipped, so that no two claims get the same run and none waits for another.
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
 import type { Lane, Lease, Owner, ReadyRun, ClaimLimits } from '../store.ts'
@@ -16,26 +16,26 @@ export async function claimRuns(
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  room: ClaimLimits,
+  limits: ClaimLimits,
 ): Promise<Lease[]> {
-  const { limit, exclude: has = new Set(), crewLimit: most, runId: only } = room
+  const { limit, exclude = new Set(), crewLimit, runId } = limits
   await freeDeadLeases(database)
   const crews = [...laneCrews(lanes)].toSorted()
   const claim = async (query: Statements['query'], places: number): Promise<Lease[]> => {
-    const text = claimSql(database.schema, only === undefined ? 'any' : 'only')
+    const text = claimSql(database.schema, runId === undefined ? 'any' : 'only')
     const claimed = await query<{ run: string; token: number; lease: string }>(text, [
       database.now(),
       Math.ceil(ttlMs),
       encodeOwner(owner),
       ...laneArrays(lanes),
-      binaryArray('text', [...has]),
+      binaryArray('text', [...exclude]),
       wholeUpTo(places, readyLimit),
-      ...(only === undefined ? [] : [only]),
+      ...(runId === undefined ? [] : [runId]),
     ])
     return claimed.map(({ run, token, lease }) => ({ run, token, id: lease, owner }))
   }
-  if (most === undefined) return claim(database.write, limit)
-  // one after another, so that each counts what the one before has claimed
+  if (crewLimit === undefined) return claim(database.write, limit)
+  // claims with a limit are serialized per crew, so that each counts what earlier ones have claimed
   return database.transaction(async ({ query }) => {
     for (const crew of crews)
       await query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', [`${database.channel} claim`, crew])
@@ -46,20 +46,20 @@ export async function claimRuns(
       [
         database.now(),
         binaryArray('text', crews),
-        binaryArray('text', [...has]),
-        wholeUpTo(most, Number.MAX_SAFE_INTEGER),
+        binaryArray('text', [...exclude]),
+        wholeUpTo(crewLimit, Number.MAX_SAFE_INTEGER),
       ],
     )
-    const places = claimableCount(room, () => held?.count ?? 0)
+    const places = claimableCount(limits, () => held?.count ?? 0)
     return claim(query, places)
   })
 }
 
-/** In the order in which they are offered; `only`, the run `$9`. */
+/** Claims in the order of offers; with `only`, the run `$9`. */
 export function claimSql(schema: string, which: 'any' | 'only'): string {
   const lanes = lanesSql('$4', '$5', '$6')
   const isOther = 'h.run <> all ($7::text[])'
-  // one suspect, and none beside another: apart, since many would hide what others have
+  // at most one suspect, and none if the owner holds one; searched separately, so that many suspects hide no other run
   const isGiven = `h.deaths = 0 and ${isOther}`
   const isSuspect = `h.deaths > 0 and ${isOther}`
   const mayHaveOne = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0 and held.expires_at > ${nowSql})`
@@ -68,7 +68,7 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
       union all
       (${selectReadySql(schema, lanes, 'least($8, 1)', `and ${isSuspect} and ${mayHaveOne}`, 'for no key update skip locked')})) r
     order by r.priority desc, r.ready_at limit $8`
-  // waits for whoever is changing it: passed over, it would seem not to be ready
+  // waits for a lock instead of skipping the run: a skipped run would seem not to be ready
   const only = `select h.id, h.priority, h.ready_at from ${schema}.heads h
       where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther} and (h.deaths = 0 or ${mayHaveOne})
         and exists (select from ${lanes} where h.crew = l.crew and h.version = l.version and h.format = l.format::int)
@@ -85,7 +85,7 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
     select run, token, lease from claimed order by priority desc, ready_at`
 }
 
-/** One search in the index of what is ready for each lane and priority. `more` is asked of each head. */
+/** One index search for each lane and priority. `more`: a further condition on each head. */
 function selectReadySql(schema: string, lanes: string, limit: string, more = '', lock = ''): string {
   return `select r.* from ${lanes} cross join (values (1), (0), (-1)) as p(priority)
       cross join lateral (
@@ -132,13 +132,13 @@ function laneArrays(lanes: readonly Lane[]): Buffer[] {
   ]
 }
 
-/** Each lane once. */
+/** The distinct lanes. */
 function lanesSql(crews: string, versions: string, formats: string): string {
   const given = `unnest(${crews}::text[], ${versions}::text[], ${formats}::int8[]) as given(crew, version, format)`
   return `(select distinct * from ${given}) l`
 }
 
-/** Takes the leases of processes of this machine that are provably gone. */
+/** Frees the leases of processes of this machine that provably no longer run. */
 async function freeDeadLeases(database: Database): Promise<void> {
   const range = localOwnerRange()
   if (range === undefined) return
@@ -152,7 +152,7 @@ async function freeDeadLeases(database: Database): Promise<void> {
   )
 }
 
-/** Skips from one owner to the next: few processes hold many runs. */
+/** Skips from owner to owner by the index: few processes hold many runs. */
 function ownersSql(schema: string): string {
   const next = (from: string): string =>
     `select owner from ${schema}.heads where owner > ${from} and owner < $2 order by owner limit 1`

@@ -1,4 +1,4 @@
-// What of a group of appends goes to the server, as columns: each becomes one array, so that a statement has as many
+// The parameters of a group of appends, by column: each column becomes one array, so that a statement has as many
 // parameters for a hundred runs as for one.
 import { lastEntry } from '../rules/last-entry.ts'
 import type { Batch, Lease, RunId } from '../store.ts'
@@ -30,7 +30,7 @@ export const rootNameColumns: Columns<Append> = {
   root: ['text', ({ lease }) => lease.run],
 }
 
-/** A status that is null: the batch has no row. */
+/** The status is null if the batch has no row. */
 export const listingColumns: Columns<Append> = {
   status: ['text', ({ batch }) => batch.row?.status],
   due: ['int8', ({ batch }) => (typeof batch.due === 'number' ? Math.ceil(batch.due) : undefined)],
@@ -44,7 +44,7 @@ export const listingColumns: Columns<Append> = {
   forked_from: ['text', ({ batch }) => batch.row?.forkedFrom],
   inputs: ['text', ({ batch }) => batch.row?.inputs],
   summary: ['text', ({ batch }) => batch.row?.summary],
-  told: ['text', ({ run, batch }) => (stopsRunning(batch) ? noticeText(run) : undefined)],
+  notice: ['text', ({ run, batch }) => (stopsRunning(batch) ? noticeText(run) : undefined)],
 }
 
 export const lineColumns: Columns<Part<Batch['lines'][number]>> = {
@@ -72,7 +72,7 @@ export const outputColumns: Columns<Part<NonNullable<Batch['outputs']>[number]>>
   completed_at: ['int8', ([, { completedAt }]) => completedAt],
 }
 
-/** Those who follow a run from elsewhere see its steps when they look; that it leaves its process they are told. */
+/** Watchers poll for steps; they are notified only when a run stops being executed. */
 function stopsRunning({ row }: Batch): boolean {
   return row !== undefined && row.status !== 'running' && row.status !== 'queued'
 }
@@ -81,7 +81,7 @@ export function numberParts<Item, T>(group: readonly Item[], parts: (item: Item)
   return group.flatMap((item, index) => parts(item).map((part): Part<T> => [index + 1, part]))
 }
 
-/** The values of a statement, of which the first is the clock (`nowSql`). */
+/** The values of a statement. The first is the clock (`nowSql`). */
 export class Parameters {
   readonly values: Value[]
 
@@ -97,7 +97,7 @@ export class Parameters {
   table<T>(items: readonly T[], columns: Columns<T>): Table {
     const first = this.values.length + 1
     const [only] = items
-    // a step of one run: the server takes plain values in half the time that it takes for arrays of one
+    // the server reads plain values in half the time of arrays with one element
     const isOne = only !== undefined && items.length === 1
     for (const [type, value] of Object.values(columns))
       this.values.push(isOne ? (value(only) ?? null) : binaryColumn(type, items, value))
@@ -105,10 +105,10 @@ export class Parameters {
   }
 }
 
-/** Of which the values are known. */
+/** A table whose rows are parameters. */
 export interface Table {
   readonly isOne: boolean
-  /** Equal for equal columns, places and `isOne`. */
+  /** Equal for equal columns, parameter numbers and `isOne`. */
   sql(): string
 }
 

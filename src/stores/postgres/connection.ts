@@ -1,6 +1,6 @@
-// The connections to a server: a pool of them, and the two ways to use one. Nothing here depends on a session, so that
-// it works through a pooler that gives every transaction another one: names are written with their schema, and what
-// sessions are good for, statements that are prepared once, is left out where a pooler is noticed.
+// A pool of connections to one server. Nothing depends on a session, so a pooler that gives every transaction another
+// session (PgBouncer) works: names are written with their schema, and statements are prepared only on connections that
+// talk to the server directly.
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
@@ -20,32 +20,32 @@ export interface Statements {
 export interface PostgresPool {
   /** Without the password. */
   readonly url: string
-  /** One statement that changes nothing. STORE_UNAVAILABLE. */
+  /** Executes a read-only statement. STORE_UNAVAILABLE. */
   read<Found extends Row>(text: string, values?: readonly Value[]): Promise<Found[]>
-  /** One statement. STORE_UNAVAILABLE when nothing was written, OUTCOME_UNKNOWN when the answer was lost. */
+  /** Executes one statement. STORE_UNAVAILABLE if nothing was written, OUTCOME_UNKNOWN if the reply was lost. */
   write<Found extends Row>(text: string, values?: readonly Value[]): Promise<Found[]>
-  /** Several, of which all are done or none. `patient`: nothing is given up here because it takes long. */
+  /** Executes several statements, all or none. `patient`: without a time limit on the client. */
   transaction<T>(work: (statements: Statements) => Promise<T>, patient?: 'patient'): Promise<T>
   /**
-   * A connection of its own, which keeps no process alive. Undefined where a pooler is between us and the server: what
-   * it is told to listen to would be heard by somebody else.
+   * Opens a connection to listen on, which keeps no process alive. Undefined through a pooler, where notifications
+   * would arrive at another client.
    */
   session(): Promise<Client | undefined>
-  /** Ends all connections, when what is under way is done. Everything after it is refused. */
+  /** Waits for calls in progress, then closes all connections. Later calls are refused. */
   close(): Promise<void>
 }
 
 const connectMs = 10_000
 const idleMs = 30_000
-/** The server gives up first: that is an answer, where giving up here is a doubt. */
+/** Added to the server's own limit, so that the server gives up first: its error proves that nothing was written. */
 const graceMs = 5_000
-/** The longest that a timer can be set to. */
+/** Maximum of a Node timer. */
 const longestTimerMs = 2 ** 31 - 1
-/** So often a connection that nobody uses shows that it is there: what lies between forgets those that are silent. */
-const silentMs = 30_000
-/** A value comes back as text of twice its length, and no text has more than 512 MB. */
+/** TCP keepalive: firewalls and proxies drop idle connections. */
+const keepAliveMs = 30_000
+/** The server returns bytes as text of twice the length, and Node's strings are limited to 512 MB. */
 const maxBytes = 256_000_000
-/** Two that wait for each other: the server has ended one of them, which tries again. */
+/** SQLSTATE of a deadlock: the server ends one of the transactions, which is retried. */
 const deadlock = '40P01'
 const deadlockTries = 5
 
@@ -58,20 +58,20 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
     connectionTimeoutMillis: connectMs,
     query_timeout: statementTimeoutMs + graceMs,
     keepAlive: true,
-    keepAliveInitialDelayMillis: silentMs,
+    keepAliveInitialDelayMillis: keepAliveMs,
     types: { getTypeParser: parserFor },
   }
-  /** Those that talk to the server itself. */
+  /** Connections without a pooler in between. */
   const direct = new WeakSet<object>()
   const names = new Map<string, string>()
   const sessions = new Set<Client>()
   const spare = spareConnection()
-  const underWay = new Set<Promise<unknown>>()
+  const inProgress = new Set<Promise<unknown>>()
   let wasOpen = false
   let closed = false
 
   async function greet(client: ClientBase): Promise<void> {
-    // one that is lost says so beside the statement that fails: heard by nobody, that would end the process
+    // a lost connection emits this in addition to the failed statement; without a listener, it would end the process
     client.on('error', () => undefined)
     client.once('end', () => spare.lost(client))
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -91,10 +91,10 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
     allowExitOnIdle: true,
     onConnect: greet,
   })
-  // an idle connection that the server has closed: the next call gets another
+  // the server closed an idle connection: the next call gets another one
   pool.on('error', () => undefined)
 
-  /** What a statement is prepared under; the same text always has the same name. */
+  /** The name of the prepared statement; equal for equal texts. */
   function nameOf(text: string): string {
     const name = names.get(text) ?? `reprise_${names.size + 1}`
     names.set(text, name)
@@ -103,8 +103,8 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
 
   async function connect(): Promise<PoolClient> {
     if (closed) throw storeClosedError(url)
-    const atHand = spare.take()
-    if (atHand) return atHand
+    const kept = spare.take()
+    if (kept) return kept
     try {
       const client = await pool.connect()
       wasOpen = true
@@ -128,9 +128,9 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
 
   function using<T>(sent: CallStage, work: (client: PoolClient) => Promise<T>): Promise<T> {
     const call = attempt(sent, work)
-    underWay.add(call)
-    const over = (): unknown => underWay.delete(call)
-    call.then(over, over)
+    inProgress.add(call)
+    const settled = (): unknown => inProgress.delete(call)
+    call.then(settled, settled)
     return call
   }
 
@@ -138,9 +138,9 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
     for (let tries = 1; ; tries++) {
       const client = await connect()
       try {
-        const answer = await work(client)
+        const result = await work(client)
         spare.giveBack(client, pool)
-        return answer
+        return result
       } catch (error) {
         const state = sqlState(error)
         client.release(!isAnswer(error))
@@ -159,11 +159,11 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
         const timeout = patient ? { query_timeout: longestTimerMs } : {}
         await client.query('begin isolation level read committed')
         try {
-          const answer = await work({ query: (text, values) => query(client, text, values, timeout) })
+          const result = await work({ query: (text, values) => query(client, text, values, timeout) })
           await client.query('commit')
-          return answer
+          return result
         } catch (error) {
-          // one that does not answer is closed, which undoes everything as well
+          // without an answer the connection gets closed, which rolls back as well
           if (isAnswer(error)) await client.query('rollback')
           throw error
         }
@@ -179,7 +179,7 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
         void client.end()
         throw postgresError(error, url, 'not sent')
       }
-      // closed meanwhile: one that is connecting cannot be ended
+      // the pool may have been closed while this client was connecting
       if (closed || !direct.has(client)) {
         void client.end()
         if (closed) throw storeClosedError(url)
@@ -193,20 +193,20 @@ export async function openPool(place: PostgresSettings): Promise<PostgresPool> {
     async close() {
       if (closed) return
       closed = true
-      // not waited for: a server that is gone keeps nobody from closing
+      // not awaited, since an unreachable server must not delay closing
       for (const client of sessions) void client.end()
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(inProgress)
       spare.release()
       await pool.end()
     },
   }
 }
 
-/** STORE_FAILED. A server that is sent too much hangs up, which would look like one that is away. */
+/** STORE_FAILED. The server would hang up, which looks like an outage. */
 function checkSize(url: string, values: readonly Value[]): void {
   const bytes = values.reduce<number>((sum, value) => sum + valueBytes(value), 0)
   if (bytes <= maxBytes) return
-  const words = `a change of ${bytes} bytes is too large for ${url}, which takes ${maxBytes} at once: keep large files elsewhere, and give their names`
+  const words = `a change of ${bytes} bytes is too large for ${url}, which takes ${maxBytes} at once: store large files elsewhere, and pass their names`
   throw new RepriseError('STORE_FAILED', words)
 }
 
@@ -218,7 +218,7 @@ const boolOid = 16
 const byteaOid = 17
 const numberOids = new Set([20, 21, 23, 26, 700, 701])
 
-/** Values come as text. A bigint here is a count or a time: all of them are safe numbers. */
+/** Parses a value from text. Bigints are counts and times, so they are safe numbers. */
 function parserFor(oid: number): (text: string) => unknown {
   if (oid === byteaOid) return (text) => Buffer.from(text.slice('\\x'.length), 'hex')
   if (numberOids.has(oid)) return Number
@@ -226,7 +226,7 @@ function parserFor(oid: number): (text: string) => unknown {
   return String
 }
 
-/** A name as SQL writes it, whatever is in it. */
+/** Quotes an identifier. */
 export function escapeName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,5 +1,4 @@
-// A run with its first batch, in one statement. One that works for another has no lease of its own: it is created under
-// that of its root.
+// Creates a run with its first batch, in one statement. A child run is created under the lease of its root.
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
@@ -41,7 +40,7 @@ async function createUnfenced(database: Database, row: RunRow, batch: Batch, ask
       : { created: true }
   }
   if (await runExists(database, row.run)) return { created: false }
-  // the run that was in the way is gone meanwhile
+  // the existing run was deleted in the meantime
   return createUnfenced(database, row, batch, asked)
 }
 
@@ -51,7 +50,7 @@ async function createFenced(database: Database, row: RunRow, batch: Batch, lease
   if (await runExists(database, row.run)) return { created: false }
   const root = await findRoot(database, lease.run)
   checkToken(lease, root?.token, root && toHolding(root))
-  // the run that was in the way is gone meanwhile
+  // the existing run was deleted in the meantime
   return createFenced(database, row, batch, lease)
 }
 
@@ -64,7 +63,7 @@ interface Held {
   readonly under?: Lease
 }
 
-/** Undefined when nothing was written: the run is there, or the lease no longer counts. */
+/** Undefined if nothing was written: the run exists, or the lease is no longer valid. */
 async function insert(
   database: Database,
   row: RunRow,

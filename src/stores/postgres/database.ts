@@ -1,24 +1,24 @@
-// An open schema of ours: what its tables are called, whose clock counts, and the connections to it.
+// An open schema: its name, its clock, and the connections to it.
 import { hashBytes } from '../../journal/hash.ts'
 import { isOutage } from '../patient/patience.ts'
 import { escapeName, type PostgresPool } from './connection.ts'
 import { applyMigrations } from './migrate.ts'
 
 export interface Database extends PostgresPool {
-  /** The schema as SQL writes it. */
+  /** The schema's name, quoted. */
   readonly schema: string
-  /** What the clock says, for a statement that has `$1` for it: null where the server's counts. */
+  /** The value of `$1` in `nowSql`: null for the server's clock. */
   now(): number | null
-  /** Where those who watch are told of something. */
+  /** The channel of notifications. */
   readonly channel: string
 }
 
-/** The time in ms since 1970, as an expression: that of the server, but for tests that bring their own. */
+/** Now in ms since 1970, by the server's clock unless a test passes its own. */
 export const nowSql = 'coalesce($1::int8, (extract(epoch from statement_timestamp()) * 1000)::int8)'
 
 /**
- * Makes the tables, or brings them up to date; when the server is away, before the first statement that finds it back.
- * What applying migrations gives.
+ * Applies missing migrations; if the server is unreachable, before the first statement that reaches it. Rejects as
+ * `applyMigrations` does.
  */
 export async function openDatabase(
   pool: PostgresPool,
@@ -26,10 +26,10 @@ export async function openDatabase(
   now: (() => number) | undefined,
 ): Promise<Database> {
   let isReady = false
-  let making: Promise<unknown> | undefined
+  let migrating: Promise<unknown> | undefined
   async function ready(): Promise<void> {
-    making ??= applyMigrations(pool, schema).finally(() => (making = undefined))
-    await making
+    migrating ??= applyMigrations(pool, schema).finally(() => (migrating = undefined))
+    await migrating
     isReady = true
   }
   await ready().catch((error: unknown) => {
@@ -47,13 +47,12 @@ export async function openDatabase(
   }
 }
 
-/** By the clock that leases expire by. */
 export async function findTime({ read, now }: Database): Promise<number> {
   const [found] = await read<{ now: number }>(`select ${nowSql} as now`, [now()])
   return found?.now as number
 }
 
-/** The server takes no more than 63 bytes. */
+/** At most 63 bytes. */
 function channelOf(schema: string): string {
   const name = `reprise:${schema}`
   return Buffer.byteLength(name) <= 63 ? name : `reprise:${hashBytes(schema)}`

@@ -1,4 +1,4 @@
-// Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
+// Messages to runs. A message to any run of a tree wakes the root.
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
@@ -34,7 +34,7 @@ export async function postMessage(
   return (await messageExists(database, run, id)) ? 'exists' : 'ended'
 }
 
-/** By a statement of its own: one that has waited for the root sees the messages that there were before. */
+/** A second statement, since `postSql` doesn't see messages that were committed while it waited for the root's lock. */
 async function messageExists({ read, schema }: Database, run: RunId, message: string): Promise<boolean> {
   const found = await read(
     `select 1 from ${schema}.messages m join ${schema}.heads h on h.id = m.run_id where h.run = $1 and m.message = $2`,
@@ -43,7 +43,7 @@ async function messageExists({ read, schema }: Database, run: RunId, message: st
   return found.length > 0
 }
 
-/** The root is locked first, as by everybody who changes a unit, and then the run: neither ends meanwhile. */
+/** Locks the root first, as every change of a tree does, and then the run, so that neither ends meanwhile. */
 function postSql(database: Database): string {
   const { schema } = database
   const waiting = 'h.waiting + (h.id = root.id)::int'

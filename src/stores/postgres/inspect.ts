@@ -1,4 +1,4 @@
-// Looking at a PostgreSQL store without opening it as one: nothing is made, brought up to date or left behind.
+// Inspects a PostgreSQL store without creating or migrating it.
 import { isOutage } from '../patient/patience.ts'
 import type { Migration } from '../rules/migration.ts'
 import { openPool, type PostgresPool } from './connection.ts'
@@ -9,35 +9,34 @@ export interface PostgresInspection {
   /** Without the password. */
   readonly url: string
   readonly schema: string
-  /** Who is asked to be: `app`. */
   readonly role: string
-  /** Of the server: `18.4`. */
+  /** Server version: `18.4`. */
   readonly version: string
   readonly encoding: string
-  /** Of our tables and indexes. */
+  /** Size of the tables with their indexes. */
   readonly bytes: number
-  /** A pooler gives every transaction another connection: nobody is told of changes, so they are looked for. */
+  /** Through a pooler there are no notifications, so changes are polled. */
   readonly pooled: boolean
-  /** Why it cannot be written; undefined when it can. */
+  /** Why the store cannot be written; undefined if it can. */
   readonly unwritable: string | undefined
-  /** Settings by which a server that crashes may lose what it has confirmed. */
+  /** Settings by which a crash of the server may lose confirmed writes. */
   readonly unsafe: readonly string[]
-  /** What is missing. Everything, where the schema is not there. */
+  /** Missing migrations; all of them if there is no such schema. */
   readonly pending: readonly Migration[]
-  /** The number of the layout that it has; undefined where the schema is not there. */
+  /** The schema's layout number; undefined if there is no such schema. */
   readonly layout: number | undefined
-  /** The number of the layout that this code writes. */
+  /** The layout number that this code writes. */
   readonly newest: number
 }
 
-/** STORE_UNAVAILABLE; STORE_INVALID and STORE_NEWER for one that this code cannot use. */
+/** STORE_UNAVAILABLE; STORE_INVALID and STORE_NEWER if this code cannot use the schema. */
 export async function inspectPostgres(url: string): Promise<PostgresInspection> {
   const { schema, ...place } = readPostgresUrl(url)
   const pool = await openPool({ schema, ...place })
   try {
     const pending = await pendingMigrations(pool, schema)
     const session = await pool.session()
-    // a session keeps no process alive, not even one that waits for its end
+    // the session is unreferenced: without this, the process could exit before it is closed
     ;(session as { ref(): void } | undefined)?.ref()
     await session?.end()
     const { lost, ...found } = await settings(pool, schema)
@@ -56,8 +55,8 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
 }
 
 /**
- * What a store is called that nobody has made yet, without the password; undefined when it is there, or its server is
- * away. STORE_INVALID and STORE_NEWER for one that this code cannot use.
+ * The store's URL without the password, if its schema doesn't exist; undefined if it exists or the server is
+ * unreachable. STORE_INVALID and STORE_NEWER if this code cannot use the schema.
  */
 export async function missingPostgres(url: string): Promise<string | undefined> {
   const place = readPostgresUrl(url)
@@ -98,11 +97,11 @@ async function settings(pool: PostgresPool, schema: string) {
       ? 'transactions are read-only there'
       : undefined
   const lost = (['fsync', 'synchronous_commit'] as const).filter((name) => found?.[name] === 'off')
-  // Debian says more: 15.18 (Debian 15.18-0+deb12u1)
+  // Debian adds its own version: 15.18 (Debian 15.18-0+deb12u1)
   return { role, version: version.split(' ', 1)[0] ?? '', encoding, bytes, unwritable, lost }
 }
 
-/** What the role lacks to write the tables that are there, or to make those that are missing. */
+/** The first right that the role lacks to write existing tables, or to create missing ones. */
 async function missingRight(
   pool: PostgresPool,
   schema: string,
@@ -113,10 +112,10 @@ async function missingRight(
        select 'use schema ' || n.nspname as what from pg_namespace n
        where n.nspname = $1 and not has_schema_privilege(n.oid, 'USAGE')
        union all
-       select 'make tables in schema ' || n.nspname from pg_namespace n
+       select 'create tables in schema ' || n.nspname from pg_namespace n
        where n.nspname = $1 and $2 and not has_schema_privilege(n.oid, 'CREATE')
        union all
-       select 'make a schema in database ' || d.datname from pg_database d
+       select 'create a schema in database ' || d.datname from pg_database d
        where d.datname = current_database() and $2 and not has_database_privilege(d.oid, 'CREATE')
          and not exists (select 1 from pg_namespace where nspname = $1)
        union all

@@ -1,8 +1,8 @@
-// Reading a run back: its lines, its blobs, and the end that its head has noted.
+// Reads a run's lines and blobs, and the last entry that its head has noted.
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
-/** How many lines one answer has. A line seldom has more than 64 KB, since larger values are blobs. */
+/** A line seldom has more than 64 KB, since larger values are blobs. */
 const pageLines = 256
 
 interface LineRecord {
@@ -14,7 +14,7 @@ interface LineRecord {
 }
 
 export async function* readLines({ read, schema }: Database, run: RunId, after: number): AsyncIterable<Line> {
-  // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change meanwhile.
+  // the end is fixed when the read begins; lines before it never change
   let lines = await read<LineRecord>(
     `select e.run_id as id, e.seq, e.line, (select max(seq) from ${schema}.entries x where x.run_id = e.run_id) as last
      from ${schema}.entries e where e.run_id = (select id from ${schema}.heads where run = $1) and e.seq > $2
@@ -25,7 +25,7 @@ export async function* readLines({ read, schema }: Database, run: RunId, after: 
     for (const { seq, line } of lines) yield { seq, bytes: line }
     const end = lines.at(-1) as LineRecord
     if (end.seq >= end.last) return
-    // without any, the run was deleted in the meantime
+    // if there are none, the run was deleted in the meantime
     lines = await read<LineRecord>(
       `select run_id as id, seq, line, $3::int8 as last from ${schema}.entries
        where run_id = $1 and seq > $2 and seq <= $3 order by seq limit ${pageLines}`,
@@ -41,7 +41,7 @@ export async function findLastNoted({ read, schema }: Database, run: RunId): Pro
     [run],
   )
   if (head === undefined) return undefined
-  // somebody has put lines there by hand
+  // lines were inserted by hand
   if ((head.last ?? 0) > head.seq) return { seq: head.last as number }
   return { seq: head.seq, ...(head.hash === null ? {} : { hash: head.hash }) }
 }

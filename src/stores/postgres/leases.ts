@@ -1,5 +1,5 @@
-// Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
-// its own is gone; what was decided is written only if the lease is still as it was read.
+// The right to write to a run. This process decides whether a lease is free, since only this machine knows which of its
+// processes still run. The decision is written only if the lease has not changed since it was read.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner, encodeOwner } from '../owner.ts'
@@ -11,7 +11,7 @@ import { noticeText, notifySql } from './notices.ts'
 import { deathSql, readySql, type ReadySql } from './ready-sql.ts'
 import { findRoot, toHolding, rootColumns, type RootRecord } from './roots.ts'
 
-/** What stays of a head when its lease changes. */
+/** The columns of a head that keep their values when its lease changes. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {
   status: 'h.status',
   dueAt: 'h.due_at',
@@ -83,8 +83,8 @@ export async function renewLeases(
 }
 
 /**
- * How many messages wait for the unit; undefined when there was nothing to give back. Told whatever becomes of the run:
- * another of its crew may wait for the place.
+ * Returns how many messages wait for the tree; undefined if the lease was no longer held. Notifies even if the run
+ * isn't ready: another run of its crew may wait for `crewLimit`.
  */
 export async function releaseLease(database: Database, lease: Lease): Promise<number | undefined> {
   const { run, token, id } = lease
@@ -98,7 +98,7 @@ export async function releaseLease(database: Database, lease: Lease): Promise<nu
   return released?.waiting
 }
 
-/** Of a holder that was only paused: it is alive. */
+/** Corrects a counted death: the holder was only paused. */
 async function undoDeath(database: Database, { run, token }: Lease): Promise<void> {
   await database.write(
     `update ${database.schema}.heads set deaths = deaths - 1, died = 0 where run = $1 and died = $2 and deaths > 0`,
@@ -117,14 +117,14 @@ export async function findHolder(database: Database, run: RunId): Promise<Owner 
   return root && isLive(holding, root.now) ? holding?.owner : undefined
 }
 
-/** The runs of the root `$1`, and run `$2`. By two indexes: where one or the other may count, all heads are read. */
+/** The tree of the root `$1`, and run `$2`. A union, since the planner would scan all heads for an `or`. */
 export function treeSql(schema: string): string {
   return `select h.id, h.run, h.inbox from ${schema}.heads h
     where h.id in (select id from ${schema}.heads where run = $2
       union all select l.id from ${schema}.listing l where l.root = $1)`
 }
 
-/** Those that were deleted: the run, and the runs that worked for it. */
+/** Returns the deleted runs: the run and its child runs. */
 export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
   const { schema } = database
   return database.transaction(async ({ query }) => {
@@ -133,9 +133,9 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
       [database.now(), rootRunId(run)],
     )
     checkFree(run, root && toHolding(root), root?.now ?? 0)
-    const unit = await query<{ id: number; run: string; inbox: number }>(treeSql(schema), [rootRunId(run), run])
-    const gone = unit.filter((each) => isInTreeOf(each.run, run))
-    // nothing is deleted, and the root stays ready since when it is
+    const tree = await query<{ id: number; run: string; inbox: number }>(treeSql(schema), [rootRunId(run), run])
+    const gone = tree.filter((each) => isInTreeOf(each.run, run))
+    // nothing to delete: the root's `ready_at` must not change
     if (gone.length === 0) return []
     const ids = binaryColumn('int8', gone, ({ id }) => id)
     for (const table of ['entries', 'blobs', 'outputs', 'messages'])

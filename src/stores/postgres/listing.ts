@@ -1,4 +1,4 @@
-// What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
+// Queries that read no journal: rows, pages of rows, and outputs by fingerprint.
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
@@ -39,7 +39,7 @@ export async function listRows(
   const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
   const { conditions, values } = where(filter, page.before)
   if (statuses.length === 0) return { rows: [] }
-  // One more than asked for tells whether there is a next page.
+  // one more row than requested shows whether there is a next page
   const asked = [...values, Math.min(limit, Number.MAX_SAFE_INTEGER - 1) + 1]
   const select = selectRows(schema, filter, statuses, conditions, `$${asked.length}`)
   const records = await read<ListRecord>(select, asked)
@@ -47,9 +47,8 @@ export async function listRows(
 }
 
 /**
- * Pieces that an index gives in order, one per status, which the server merges row by row until there are enough:
- * nothing is sorted, and no more rows are read than the page has. The runs made from one run, or working for it, are
- * few, and are read whatever their status.
+ * One ordered piece of an index per status, which the server merges until the page is full: nothing is sorted, and no
+ * more rows are read than the page has. Forks and trees of one run are small, and are read whatever their status.
  */
 function selectRows(
   schema: string,

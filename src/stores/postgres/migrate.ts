@@ -1,6 +1,6 @@
-// Brings a schema up to this code's format, or refuses it: one written by newer code that says so, one whose migrations
-// are not ours. To look takes no lock that anybody waits for; only when something is missing is it applied, in one
-// transaction, under a lock by which the second of two that start at once finds the work done.
+// Migrates a schema to this code's layout. Refuses a schema that newer code has reserved, or whose migrations differ.
+// Checking takes no lock that blocks others. Missing migrations are applied in one transaction under an advisory lock,
+// so that of two processes that start at once the second finds the work done.
 import { RepriseError } from '../../base/errors.ts'
 import { migrationsToApply, lastNumber, type Migration } from '../rules/migration.ts'
 import { storeNewerError } from '../rules/refusals.ts'
@@ -8,17 +8,17 @@ import { escapeName, type PostgresPool, type Statements } from './connection.ts'
 import { sqlState } from './errors.ts'
 import { migrations } from './migrations.ts'
 
-/** What this code can write: the number of the last migration that it knows. */
+/** The layout that this code writes: the number of its last migration. */
 export const formatNumber: number = lastNumber(migrations)
 
-/** The layout of a schema that lacks these, the last ones; undefined where it lacks all. */
+/** The layout of a schema with these migrations pending; undefined if all are. */
 export function layoutBefore(pending: readonly Migration[]): number | undefined {
   return migrations.at(-1 - pending.length)?.number
 }
 
 const oldestServer = 140_000
 
-/** STORE_NEWER or STORE_INVALID when the schema is not one that this code may write. Nothing is changed. */
+/** STORE_NEWER or STORE_INVALID if this code cannot write the schema. Changes nothing. */
 export async function pendingMigrations(
   pool: PostgresPool,
   schema: string,
@@ -27,9 +27,7 @@ export async function pendingMigrations(
   return pendingIn({ query: pool.read }, schema, pool.url, known)
 }
 
-/**
- * Applies what is missing, and says what that was. What `pendingMigrations` gives; STORE_INVALID without the rights.
- */
+/** Applies pending migrations and returns them. Rejects as `pendingMigrations` does; STORE_INVALID without the rights. */
 export async function applyMigrations(
   pool: PostgresPool,
   schema: string,
@@ -39,7 +37,7 @@ export async function applyMigrations(
   const applied = pool.transaction(async (statements) => {
     await statements.query('set local statement_timeout = 0')
     await statements.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', ['reprise migrations', schema])
-    // whoever waits for a table in use makes everybody wait who comes after
+    // a statement that waits for a table blocks all that come after it
     await statements.query("set local lock_timeout = '5s'")
     const pending = await pendingIn(statements, schema, pool.url, known)
     for (const text of statementsFor(schema, pending, await hasSchema(statements, schema))) await statements.query(text)
@@ -55,11 +53,11 @@ const denied = '42501'
 async function notAllowed(pool: PostgresPool, schema: string, cause: unknown): Promise<RepriseError> {
   const [found] = await pool.read<{ role: string }>('select current_user::text as role')
   const why = (cause as Error).cause as Error
-  const words = `role ${found?.role} may not make the tables of schema ${schema} in ${pool.url} (${why.message})`
+  const words = `role ${found?.role} may not create the tables of schema ${schema} in ${pool.url} (${why.message})`
   return new RepriseError('STORE_INVALID', words, { cause, next: { type: 'migrate' } })
 }
 
-/** The same as a script for psql. */
+/** The migrations as a script for psql. */
 export function printedMigrations(schema: string, pending: readonly Migration[]): string {
   if (pending.length === 0) return ''
   return ['begin', ...statementsFor(schema, pending, false), 'commit'].map((text) => `${text.trimEnd()};\n`).join('\n')
@@ -67,9 +65,9 @@ export function printedMigrations(schema: string, pending: readonly Migration[])
 
 function statementsFor(schema: string, pending: readonly Migration[], schemaIsThere: boolean): string[] {
   return [
-    // asks for the right to make one also where it is there
+    // needs the right to create schemas even if it exists
     ...(schemaIsThere ? [] : [`create schema if not exists ${escapeName(schema)}`]),
-    // functions keep this path: nobody's temporary table is to be taken for one of ours
+    // pg_temp last, so that a temporary table never hides one of these tables
     `set local search_path = ${escapeName(schema)}, pg_temp`,
     `create table if not exists reprise_migrations (
   number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now()
@@ -89,7 +87,7 @@ async function pendingIn(
 ): Promise<readonly Migration[]> {
   const table = `${escapeName(schema)}.reprise_migrations`
   const [server] = await statements.query<{ version: number; encoding: string; ours: boolean }>(
-    // from the tables of the catalog: to_regclass may remember that it was not there before the lock
+    // not by to_regclass, which may return what it cached before the lock was taken
     `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
          where n.nspname = $1 and c.relname = 'reprise_migrations') as ours`,
@@ -119,6 +117,6 @@ function checkServer(url: string, version: number, encoding: string): void {
     throw new RepriseError('STORE_INVALID', words)
   }
   if (encoding === 'UTF8') return
-  const words = `the database ${url} has the encoding ${encoding}, and text of all languages is kept: create one with encoding UTF8`
+  const words = `the database ${url} has the encoding ${encoding}, which cannot hold every text: create one with encoding UTF8`
   throw new RepriseError('STORE_INVALID', words)
 }

@@ -1,4 +1,4 @@
-// The build puts the values in the place of this module: scripts/embed-values.ts.
+// The build replaces this module by its values: scripts/embed-values.ts.
 import type { Migration } from '../rules/migration.ts'
 import { readMigrations } from '../rules/read-migrations.ts'
 

@@ -1,10 +1,10 @@
-// The rule of rules/ready.ts as an expression of SQL, since one statement checks a lease, writes and says when the run
-// is offered next. A test holds the two equal.
+// The rules of rules/ready.ts as SQL expressions, since one statement checks a lease, writes, and computes when the run
+// is ready next. A test holds the two equal.
 import { doublingLimit } from '../rules/ready.ts'
 
-/** Each is an expression. */
+/** SQL expressions. */
 export interface ReadySql {
-  /** The name of the run. Left out: `h.run`. */
+  /** Default: `h.run`. */
   readonly run?: string
   readonly status: string
   readonly dueAt: string
@@ -29,7 +29,7 @@ function jitterSql(run: string): string {
       from convert_to(${run}, 'UTF8') name, generate_series(0, octet_length(name) - 1) index)`
 }
 
-/** What is counted of a head whose holder ended without a release, or seems to have, where `died` says so. */
+/** Counts a death if `died` holds: the holder ended, or seems to have ended, without a release. */
 export function deathSql(died: string): string {
   const counts = `(${died}) and h.tries > 0`
   return `deaths = h.deaths + (${counts})::int, died = case when ${counts} then h.token else h.died end`

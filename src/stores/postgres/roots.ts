@@ -1,4 +1,4 @@
-// Roots: the runs that work for no other. A root has the lease of its whole unit.
+// Root runs. The lease of a root covers its tree.
 import { readOwner } from '../owner.ts'
 import type { Holding } from '../rules/refusals.ts'
 import type { RunId } from '../store.ts'
@@ -12,7 +12,7 @@ export interface RootRecord {
   readonly expires_at: number | null
   readonly tries: number
   readonly deaths: number
-  /** The store's clock when it was read. */
+  /** The store's clock at the time of the read. */
   readonly now: number
   readonly [column: string]: unknown
 }

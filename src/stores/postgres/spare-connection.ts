@@ -1,14 +1,13 @@
-// The connection that was given back last, kept at hand for a moment: to have it from the pool again takes a tenth of a
-// step.
+// Keeps the connection that was returned last for a moment: getting it from the pool again takes a tenth of a step.
 import type { ClientBase, Pool, PoolClient } from 'pg'
 
 export interface SpareConnection {
   take(): PoolClient | undefined
-  /** To the pool, where there is one at hand already, or somebody waits for one. */
+  /** Keeps it, or returns it to the pool if one is kept already or another call waits for one. */
   giveBack(client: PoolClient, pool: Pick<Pool, 'waitingCount'>): void
-  /** Lets go of it when it is lost. */
+  /** Drops a kept connection that was lost. */
   lost(client: ClientBase): void
-  /** Gives it to the pool. */
+  /** Returns the kept connection to the pool. */
   release(): void
 }
 
@@ -31,7 +30,7 @@ export function spareConnection(): SpareConnection {
     take,
     giveBack(client, { waitingCount }) {
       if (spare !== undefined || waitingCount > 0) return client.release()
-      // nobody waits for it: it keeps no process alive
+      // a kept connection keeps no process alive
       alive(client).unref()
       spare = { client, idle: setTimeout(release, keptMs).unref() }
     },
@@ -42,7 +41,7 @@ export function spareConnection(): SpareConnection {
   }
 }
 
-/** What the types of pg leave out. */
+/** Methods that the types of pg lack. */
 function alive(client: PoolClient): { ref(): void; unref(): void } {
   return client as unknown as { ref(): void; unref(): void }
 }

@@ -1,5 +1,5 @@
-// A PostgreSQL database, for any number of machines: one schema of it. Every change is one statement, and with it one
-// transaction; the row of a unit's root is what makes the check of a lease and the write one.
+// Keeps runs in one schema of a PostgreSQL database, for any number of machines. Every change is a single statement and
+// therefore a transaction. The row of a tree's root makes checking the lease and writing atomic.
 import type { Store } from '../store.ts'
 import { groupAppends } from './append.ts'
 import { claimRuns, listReady } from './claim.ts'
@@ -14,13 +14,13 @@ import { readPostgresUrl, type PostgresOptions } from './url.ts'
 import { watchDatabase } from './watch.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
-  /** The clock that leases expire by: the server's, unless a test brings its own. */
+  /** The clock by which leases expire. Default: the server's. For tests. */
   readonly now?: () => number
 }
 
 /**
- * Opens a schema of a database, making it, or bringing it up to date, when it is not. A server that is away is no
- * reason not to: calls reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
+ * Opens a schema of a database, creating or migrating it as needed. Succeeds even if the server is unreachable: calls
+ * then reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
  */
 export async function postgresStore(url: string, options: PostgresStoreOptions = {}): Promise<Store> {
   const place = readPostgresUrl(url, options)

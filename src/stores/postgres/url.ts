@@ -1,12 +1,12 @@
-// What a `postgres:` URL says: a few options of ours, and everything that pg itself understands.
+// Parses a `postgres:` URL: some options of this store; the rest is for pg.
 import { RepriseError } from '../../base/errors.ts'
 import { rememberAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
 
 export interface PostgresSettings {
-  /** For pg: with the credentials, without our options. */
+  /** For pg: with credentials, without this store's options. */
   readonly connectionString: string
-  /** For people: without the password, with the schema where it isn't the usual one. */
+  /** For messages: without the password, with the schema unless it's the default. */
   readonly displayUrl: string
   readonly schema: string
   readonly pool: number
@@ -16,51 +16,51 @@ export interface PostgresSettings {
 export interface PostgresOptions {
   /** Where the tables are. Default: `reprise`. */
   readonly schema?: string | undefined
-  /** The most connections at once, beside one that listens. Default: 5. */
+  /** Maximum number of connections, in addition to a listening one. Default: 5. */
   readonly pool?: number | undefined
-  /** How long a statement may take before it is given up and made again. Default: 30 seconds. */
+  /** Statements that take longer are cancelled and retried. Default: 30 seconds. */
   readonly statementTimeoutMs?: number | undefined
 }
 
-const usual = { schema: 'reprise', pool: 5, statementTimeoutMs: 30_000 }
-/** The server cuts longer names off, and then two schemas may become one. */
+const defaults = { schema: 'reprise', pool: 5, statementTimeoutMs: 30_000 }
+/** The server truncates longer names, and then two schemas may become one. */
 const longestName = 63
 
 /** STORE_INVALID. */
 export function readPostgresUrl(text: string, options: PostgresOptions = {}): PostgresSettings {
   rememberAddress(text)
   const url = parse(text)
-  // all of them are taken out of the URL, also those that an option overrules
+  // removed from the URL even if an option overrides them
   const own = {
     schema: takeParameter(url, 'schema'),
     pool: takeParameter(url, 'pool'),
     timeout: takeParameter(url, 'statement_timeout'),
   }
-  const schema = options.schema ?? own.schema ?? usual.schema
+  const schema = options.schema ?? own.schema ?? defaults.schema
   if (schema === '' || Buffer.byteLength(schema) > longestName || /\0/.test(schema) || schema.startsWith('pg_'))
     throw invalidUrl(
       text,
       `"${schema}" cannot be the name of a schema`,
       'give one of 1 to 63 bytes that does not begin with pg_',
     )
-  const pool = positiveNumber(text, 'pool', options.pool ?? own.pool ?? usual.pool)
-  const timeout = options.statementTimeoutMs ?? own.timeout ?? usual.statementTimeoutMs
+  const pool = positiveNumber(text, 'pool', options.pool ?? own.pool ?? defaults.pool)
+  const timeout = options.statementTimeoutMs ?? own.timeout ?? defaults.statementTimeoutMs
   const statementTimeoutMs = positiveNumber(text, 'statement_timeout', timeout)
   const connectionString = url.href
   url.password = ''
-  // what is a password to pg in the part after the question mark
+  // parameters that pg takes as passwords
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)
-  if (schema !== usual.schema) url.searchParams.set('schema', schema)
+  if (schema !== defaults.schema) url.searchParams.set('schema', schema)
   return { connectionString, displayUrl: url.href, schema, pool, statementTimeoutMs }
 }
 
 function parse(text: string): URL {
   try {
     const url = new URL(text)
-    // without the slashes all of it would be a path, with the password in it
+    // without slashes all of it, including the password, would be a path
     if (/^postgres(ql)?:\/\//i.test(text)) return url
   } catch {
-    // Told below.
+    // refused below
   }
   throw invalidUrl(text, 'it is not the URL of a PostgreSQL database', 'write postgres://user@host:5432/database')
 }

@@ -24,7 +24,7 @@ async function readCounters({ read, schema }: Database, runs: readonly RunId[]):
   return new Map(heads.map((head) => [head.run, head]))
 }
 
-/** 'unsupported' behind a connection pooler. */
+/** 'unsupported' through a connection pooler. */
 async function listen(
   database: Database,
   onNotice: (text: string) => void,

@@ -1,5 +1,5 @@
-// Appending to a journal: a script checks and writes, or answers with what is in the way, which is put here into the
-// words that every store has.
+// Appends to a journal. The script checks and writes, or returns why it refuses; the error is made here by the rules
+// that all stores share.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import {
@@ -26,7 +26,7 @@ type AppendReply =
   | ['inbox', message: string]
   | ['full', bytes: number]
 
-/** How many messages wait for the unit. */
+/** Returns how many messages wait for the tree. */
 export async function appendBatch(database: Database, lease: Lease, after: number, batch: Batch): Promise<number> {
   const { url, limits } = database
   const run = batch.run ?? lease.run

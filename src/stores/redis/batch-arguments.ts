@@ -1,4 +1,4 @@
-// A batch as the scripts read it (scripts/batch.lua): each part after how many there are of it.
+// A batch as arguments of a script (scripts/batch.lua). Lists begin with their length.
 import { rootRunId } from '../../journal/paths.ts'
 import { lastEntry } from '../rules/last-entry.ts'
 import { rowValues } from '../rules/run-record.ts'
@@ -30,7 +30,7 @@ export function listArguments<Item>(items: readonly Item[], each: (item: Item) =
   return [String(items.length), ...items.flatMap(each)]
 }
 
-/** What it adds to what a run has. */
+/** The bytes that the batch adds to the run. */
 function batchSize({ lines, blobs = [] }: Batch): number {
   return [...lines, ...blobs].reduce((sum, part) => sum + part.bytes.length, 0)
 }

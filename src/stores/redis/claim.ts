@@ -1,4 +1,4 @@
-// Claiming: the runs of a lane that are ready are one range of a sorted set, from which one script takes them.
+// Claims ready runs. The ready runs of a lane are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
@@ -6,7 +6,7 @@ import { listArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
 
-/** The most that a claim gives. */
+/** Maximum number of runs of one claim. */
 const readyLimit = 10_000
 
 export async function claimRuns(
@@ -14,7 +14,7 @@ export async function claimRuns(
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  { limit, exclude: has = new Set(), crewLimit: most, runId: only }: ClaimLimits,
+  { limit, exclude = new Set(), crewLimit, runId }: ClaimLimits,
 ): Promise<Lease[]> {
   await freeDeadLeases(database)
   const claimed = await database.script<[run: RunId, token: number, id: string][]>('claim', [
@@ -22,10 +22,10 @@ export async function claimRuns(
     String(Math.ceil(ttlMs)),
     randomUUID(),
     String(wholeUpTo(limit)),
-    most === undefined ? '' : String(Math.ceil(most)),
-    ...listArguments([...has], (run) => [run]),
+    crewLimit === undefined ? '' : String(Math.ceil(crewLimit)),
+    ...listArguments([...exclude], (run) => [run]),
     ...laneArguments(lanes),
-    ...listArguments(only === undefined ? [] : [only], (run) => [run]),
+    ...listArguments(runId === undefined ? [] : [runId], (run) => [run]),
   ])
   return claimed.map(([run, token, id]) => ({ run, token, id, owner }))
 }
@@ -53,7 +53,7 @@ function laneArguments(lanes: readonly Lane[]): Argument[] {
   return listArguments(lanes, ({ crew, version, format }) => [crew, version, String(format)])
 }
 
-/** Takes the leases of processes of this machine that are provably gone. */
+/** Frees the leases of processes of this machine that provably no longer run. */
 async function freeDeadLeases(database: Database): Promise<void> {
   const range = localOwnerRange()
   if (range === undefined) return

@@ -1,6 +1,6 @@
-// The connection to a server: one for all commands, which the client sends together as they come, and one that listens.
-// It is made when it is needed and made again when it was lost; a command that cannot be sent is refused at once, and
-// whoever waits for a store that is away tries again (patient/).
+// The connections to a server: one for all commands, which the client pipelines, and one for notifications. Each is
+// opened when needed, and again after it was lost. A command that cannot be sent is refused at once; retrying is left
+// to patient/.
 import { createHash } from 'node:crypto'
 import type { RedisClient } from 'redis'
 import { RepriseError } from '../../base/errors.ts'
@@ -18,34 +18,35 @@ export type Client = ReturnType<MakeClient>
 export interface RedisConnection {
   /** Without the password. */
   readonly url: string
-  /** One command that changes nothing. STORE_UNAVAILABLE. */
+  /** Executes a read-only command. STORE_UNAVAILABLE. */
   read<Reply>(command: readonly Argument[]): Promise<Reply>
-  /** Several, in this order but perhaps with others' in between, whose texts are given as bytes. STORE_UNAVAILABLE. */
+  /** Executes commands in order, not atomically, and returns texts as bytes. STORE_UNAVAILABLE. */
   readBytes<Replies extends unknown[]>(commands: readonly (readonly Argument[])[]): Promise<Replies>
-  /** STORE_UNAVAILABLE when nothing was written, OUTCOME_UNKNOWN when the answer was lost. */
+  /** Executes a script. STORE_UNAVAILABLE if nothing was written, OUTCOME_UNKNOWN if the reply was lost. */
   script<Reply>(name: ScriptName, given: readonly Argument[]): Promise<Reply>
   /**
-   * Hears what is told on a channel until the connection is lost or the signal aborts. Keeps no process alive.
+   * Listens on a channel until the connection is lost or the signal aborts; calls `onStart` once it listens. Keeps no
+   * process alive.
    */
-  listen(channel: string, hear: (text: string) => void, begin: () => void, signal: AbortSignal): Promise<void>
-  /** Ends all connections, when what is under way is done. Everything after it is refused. */
+  listen(channel: string, onNotice: (text: string) => void, onStart: () => void, signal: AbortSignal): Promise<void>
+  /** Waits for calls in progress, then closes all connections. Later calls are refused. */
   close(): Promise<void>
 }
 
 const connectMs = 10_000
-/** How long a sentinel may take: then the next one is asked. */
+/** After this long, the next sentinel is asked. */
 const sentinelMs = 2_000
-/** A connection that only listens would not notice that it is dead. */
+/** A connection that only listens sends nothing, so a broken one would go unnoticed. */
 const aliveMs = 10_000
-/** The longest time that a timer can have. */
+/** Maximum of a Node timer. */
 const longestTimerMs = 2 ** 31 - 1
-/** By the sign of texts in the protocol. */
+/** Maps RESP bulk strings (`$`) to buffers. */
 const asBytes = { typeMapping: { [0x24]: Buffer } } as const
 
-/** One for all connections: `createClient` makes a class for each set of options, which takes 50 ms. */
+/** Shared by all connections: `createClient` creates a class for each set of options, which takes 50 ms. */
 let makeClient: MakeClient | undefined
 
-/** `greet`: called once with a connection before anything else is done. What it rejects with, every call does. */
+/** `greet` is called once with the first connection, before any other command. If it rejects, so does every call. */
 export async function openConnection(
   place: RedisSettings,
   greet: (client: Client) => Promise<void>,
@@ -53,7 +54,7 @@ export async function openConnection(
   const { displayUrl: url, prefix, timeoutMs } = place
   const { default: redis } = await import('redis').catch(whenMissing('redis', 'a redis: store'))
   const newClient = (makeClient ??= redis.RedisClient.factory())
-  const underWay = new Set<Promise<unknown>>()
+  const inProgress = new Set<Promise<unknown>>()
   let awake: NodeJS.Timeout | undefined
   let current: Promise<Client> | undefined
   let wasOpen = false
@@ -67,7 +68,10 @@ export async function openConnection(
     return !(error instanceof redis.ClientOfflineError || error instanceof redis.ClientClosedError)
   }
 
-  function made({ host, port }: RedisAddress, more: { readonly password?: string | undefined } = place): Client {
+  function createClient(
+    { host, port }: RedisAddress,
+    more: { readonly password?: string | undefined } = place,
+  ): Client {
     const client = newClient({
       socket: {
         host,
@@ -83,14 +87,14 @@ export async function openConnection(
       ...(more.password !== undefined && { password: more.password }),
       disableOfflineQueue: true,
     })
-    // told by the commands that fail
+    // the commands that fail report it
     client.on('error', () => undefined)
-    // calls keep the process alive, and connections do not
+    // calls keep the process alive, connections don't
     client.unref()
     return client
   }
 
-  /** A server that hangs is given up: everything that was sent to it fails. */
+  /** Closes the connection of a server that hangs, so that all its commands fail. */
   async function inTime<T>(client: Client, work: () => Promise<T>, ms = timeoutMs): Promise<T> {
     let isLate = false
     const giveUp = (): void => {
@@ -108,7 +112,7 @@ export async function openConnection(
   }
 
   async function askSentinel<Reply>(address: RedisAddress, command: readonly string[]): Promise<Reply> {
-    const client = made(address, { password: place.sentinelPassword })
+    const client = createClient(address, { password: place.sentinelPassword })
     const ask = async (): Promise<Reply> => {
       await client.connect()
       return client.sendCommand([...command])
@@ -123,7 +127,7 @@ export async function openConnection(
   async function connect(lost: () => void): Promise<Client> {
     let client: Client | undefined
     try {
-      const opened = (client = made(await findServer(place, askSentinel)))
+      const opened = (client = createClient(await findServer(place, askSentinel)))
       await inTime(opened, async () => {
         await opened.connect()
         if (place.sentinel !== undefined) await checkMaster(opened)
@@ -143,7 +147,7 @@ export async function openConnection(
     if (closed) throw storeClosedError(url)
     if (current) return current
     const lost = (): void => {
-      // another one may be under way already
+      // another one may be opening already
       if (current === opening) current = undefined
     }
     const opening = connect(lost)
@@ -154,15 +158,15 @@ export async function openConnection(
 
   function using<T>(sent: CallStage, work: (client: Client) => Promise<T>): Promise<T> {
     const call = attempt(sent, work)
-    underWay.add(call)
+    inProgress.add(call)
     awake ??= setInterval(() => undefined, longestTimerMs)
-    const over = (): void => {
-      underWay.delete(call)
-      if (underWay.size > 0) return
+    const settled = (): void => {
+      inProgress.delete(call)
+      if (inProgress.size > 0) return
       clearInterval(awake)
       awake = undefined
     }
-    call.then(over, over)
+    call.then(settled, settled)
     return call
   }
 
@@ -182,7 +186,7 @@ export async function openConnection(
     read: (command) => using('read', (client) => client.sendCommand(command as Argument[])),
     readBytes: (commands) =>
       using('read', async (client) => {
-        // not as a transaction, which a server without memory refuses
+        // not as a transaction, which a server refuses when its memory is full
         const sent = commands.map((command) => client.sendCommand(command as Argument[], asBytes))
         return (await Promise.all(sent)) as never
       }),
@@ -197,8 +201,8 @@ export async function openConnection(
           return client.sendCommand(['EVAL', text, ...rest])
         }
       }),
-    async listen(channel, hear, begin, signal) {
-      const client = made(await findServer(place, askSentinel))
+    async listen(channel, onNotice, onStart, signal) {
+      const client = createClient(await findServer(place, askSentinel))
       const { promise: lost, resolve } = Promise.withResolvers<void>()
       for (const event of ['terminated', 'end']) client.once(event, () => resolve())
       const end = (): void => client.destroy()
@@ -206,10 +210,10 @@ export async function openConnection(
       try {
         await inTime(client, async () => {
           await client.connect()
-          if (!signal.aborted) await client.subscribe(channel, hear)
+          if (!signal.aborted) await client.subscribe(channel, onNotice)
         })
         if (signal.aborted) return
-        begin()
+        onStart()
         const alive = setInterval(() => void checkAlive(client).catch(end), aliveMs).unref()
         await lost
         clearInterval(alive)
@@ -221,14 +225,14 @@ export async function openConnection(
     async close() {
       if (closed) return
       closed = true
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(inProgress)
       const client = await current?.catch(() => undefined)
       client?.destroy()
     },
   }
 }
 
-/** One that a sentinel named a moment ago may be a replica by now: what it has may be old. */
+/** A sentinel's answer may be outdated: a replica may lack the last writes. */
 async function checkMaster(client: Client): Promise<void> {
   const about = await client.sendCommand<string>(['INFO', 'replication'])
   if (!/^role:master\r?$/m.test(about)) throw new Error('the server that the sentinels name is a replica by now')
@@ -255,10 +259,10 @@ function findScript(name: ScriptName): ScriptSource {
   return made
 }
 
-/** Asks one sentinel, and does not wait for long. */
+/** Sends a command to one sentinel, with a short time limit. */
 type Ask = <Reply>(address: RedisAddress, command: readonly string[]) => Promise<Reply>
 
-/** Rejects with what the last sentinel said. */
+/** The server's address. Rejects with the error of the last sentinel. */
 async function findServer({ addresses, sentinel, displayUrl: shown }: RedisSettings, ask: Ask): Promise<RedisAddress> {
   if (sentinel === undefined) return addresses[0] as RedisAddress
   let why: unknown

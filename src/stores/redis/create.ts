@@ -1,5 +1,5 @@
-// A run with its first batch, by one script, which writes or answers with what is in the way. A child run has no lease
-// of its own: it is created under that of its root.
+// Creates a run with its first batch, by one script, which writes or returns why it refuses. A child run is created
+// under the lease of its root.
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'

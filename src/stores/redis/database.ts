@@ -1,14 +1,14 @@
-// An open store of ours: what its keys are called, whose clock counts, and the connection to it.
+// An open store: the names of its keys, its clock, and the connection to it.
 import type { Argument, RedisConnection } from './connection.ts'
 import type { ScriptName } from './scripts.ts'
 import type { RedisSettings } from './url.ts'
 
 export interface Database extends RedisConnection {
   readonly limits: Pick<RedisSettings, 'maxBlobBytes' | 'maxRunBytes'>
-  /** What all keys begin with. */
+  /** Prefix of all keys. */
   readonly prefix: string
   key(kind: string, name: string): string
-  /** What the clock of a test says. */
+  /** The clock of a test, instead of the server's. */
   readonly now: (() => number) | undefined
 }
 
@@ -30,7 +30,7 @@ export function createDatabase(
   }
 }
 
-/** By the clock that leases expire by, in ms since 1970. */
+/** In ms since 1970. */
 export async function findTime({ read, now }: Database): Promise<number> {
   if (now) return now()
   const [seconds, microseconds] = await read<[string, string]>(['TIME'])

@@ -1,4 +1,4 @@
-// Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
+// Messages to runs. A message to any run of a tree wakes the root.
 import { rootRunId } from '../../journal/paths.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId } from '../store.ts'
@@ -21,7 +21,7 @@ export async function listMessages({ read, key }: Database, run: RunId): Promise
   const texts = await read<(string | null)[]>(['HMGET', key('messages', run), ...ids])
   return ids.flatMap((id, index) => {
     const text = texts[index]
-    // taken meanwhile
+    // taken in the meantime
     if (!text) return []
     const [at, body] = JSON.parse(text) as [string, string]
     return [{ id, at, body }]

@@ -1,14 +1,14 @@
-// Looking at a Redis store without opening it as one: what its server is like, and whether there are runs of ours.
+// Inspects a Redis store without creating it: the properties of its server, and the layout of its keys.
 import { isOutage } from '../patient/patience.ts'
 import { openConnection } from './connection.ts'
-import { askServer, serverCaution, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
+import { readServer, serverCaution, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
 import { readRedisUrl } from './url.ts'
 
 export interface RedisInspection extends RedisServer {
   readonly url: string
-  /** What may be lost of what was confirmed. */
+  /** Which confirmed steps a crash may lose. */
   readonly caution: string | undefined
-  /** The number of its layout; undefined when nothing is there yet. */
+  /** The layout number; undefined if there is no store yet. */
   readonly layout: number | undefined
   readonly newest: number
 }
@@ -18,7 +18,7 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
   const place = readRedisUrl(url)
   let server: RedisServer | undefined
   const connection = await openConnection(place, async (client) => {
-    server = await askServer(client)
+    server = await readServer(client)
     checkServer(server, place)
   })
   try {
@@ -36,7 +36,7 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
   }
 }
 
-/** Of a store that nobody has opened yet: what it is called. Undefined when it is there, or its server is away. */
+/** The store's URL if it doesn't exist; undefined if it exists or the server is unreachable. */
 export async function missingRedis(url: string): Promise<string | undefined> {
   const place = readRedisUrl(url)
   const connection = await openConnection(place, async () => {})

@@ -1,15 +1,15 @@
-// Reading a run back: its lines, its blobs, and the end that is noted beside them.
+// Reads a run's lines and blobs, and the noted last entry.
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
-/** How many lines one answer has. A line seldom has more than 64 KB, since larger values are blobs. */
+/** A line seldom has more than 64 KB, since larger values are blobs. */
 const pageLines = 256
 
-/** In the place of one that somebody removed by hand (scripts/append.lua). */
+/** Takes the place of a line that was removed by hand (scripts/append.lua). */
 const lostLine = Buffer.from('\0lost')
 
 export async function* readLines({ readBytes, key }: Database, run: RunId, last: number): AsyncIterable<Line> {
-  // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change meanwhile.
+  // the end is fixed when the read begins; lines before it never change
   let end: number | undefined
   let born: string | undefined
   for (let from = Math.max(last, 0); end === undefined || from < end; from += pageLines) {
@@ -22,7 +22,7 @@ export async function* readLines({ readBytes, key }: Database, run: RunId, last:
     ])
     born ??= String(before)
     end ??= length
-    // another run of this id by now
+    // the run was deleted, and another one has its id
     if (born !== String(after)) return
     for (const [index, bytes] of lines.entries()) {
       const seq = from + index + 1

@@ -1,5 +1,5 @@
-// Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
-// its own is gone; what was decided is written only if the lease is still as it was read.
+// The right to write to a run. This process decides whether a lease is free, since only this machine knows which of its
+// processes still run. The decision is written only if the lease has not changed since it was read.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
@@ -27,7 +27,7 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
   }
 }
 
-/** How many are renewed at once: nobody else is served meanwhile. */
+/** Leases renewed by one script. A script blocks all other clients. */
 const renewedAtOnce = 500
 
 export async function renewLeases(
@@ -48,7 +48,7 @@ export async function renewLeases(
   return renewed
 }
 
-/** How many messages wait for the unit; undefined when there was nothing to give back. */
+/** Returns how many messages wait for the tree; undefined if the lease was no longer held. */
 export async function releaseLease(database: Database, { run, token, id }: Lease): Promise<number | undefined> {
   const waiting = await database.script<number>('release', [run, String(token), id])
   return waiting < 0 ? undefined : waiting
@@ -66,7 +66,7 @@ export async function findHolder(database: Database, run: RunId): Promise<Owner 
   return isLive(holding, now) ? holding?.owner : undefined
 }
 
-/** Those that were deleted: the run, and the runs that worked for it. */
+/** Returns the deleted runs: the run and its child runs. */
 export async function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
   const top = rootRunId(run)
   for (;;) {
@@ -76,8 +76,8 @@ export async function deleteRun(database: Database, run: RunId): Promise<RunId[]
       database.read<string[]>(['ZRANGE', database.key('tree', top), '0', '-1']),
     ])
     checkFree(run, root && toHolding(root), now)
-    const unit = places.map((place) => place.slice(place.indexOf('\0') + 1))
-    const gone = unit.filter((each) => isInTreeOf(each, run))
+    const tree = places.map((place) => place.slice(place.indexOf('\0') + 1))
+    const gone = tree.filter((each) => isInTreeOf(each, run))
     const expected = root?.read ?? ['', '', '']
     const given = [top, ...expected, String(places.length), ...listArguments(gone, (each) => [each])]
     if ((await database.script<number>('delete', given)) > 0) return gone

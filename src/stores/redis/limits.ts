@@ -1,4 +1,4 @@
-// How large a run and its values may be: everything of a run is in memory.
+// Size limits of runs and values, since the server keeps them in memory.
 import { RepriseError } from '../../base/errors.ts'
 import type { Batch, RunId } from '../store.ts'
 import type { Database } from './database.ts'
@@ -19,6 +19,6 @@ export function runTooLarge({ url, limits }: Database, run: RunId, bytes: number
 }
 
 function tooLarge(run: RunId, what: string, limit: string): RepriseError {
-  const words = `run ${run} ${what}, and ${limit}: keep large files elsewhere and give their names, or raise the limit`
+  const words = `run ${run} ${what}, and ${limit}: store large files elsewhere and pass their names, or raise the limit`
   return new RepriseError('STORE_FAILED', words, { runId: run })
 }

@@ -1,4 +1,4 @@
-// What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
+// Queries that read no journal: rows, pages of rows, and outputs by fingerprint.
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
@@ -23,7 +23,7 @@ function parseRow(run: RunId, values: readonly (string | null)[]): RunRow {
   return toRow({ ...record, forked_from: named['forked_from'] || null } as RunRecord)
 }
 
-/** How many rows the server looks at in one go: nobody else is served meanwhile. */
+/** Rows that one script reads. A script blocks all other clients. */
 const pieceRows = 200
 
 export async function listRows(
@@ -31,7 +31,7 @@ export async function listRows(
   filter: RunFilter,
   page: { limit: number; before?: Cursor },
 ): Promise<{ rows: RunRow[]; next?: Cursor }> {
-  // One more than asked for tells whether there is a next page.
+  // one more row than requested shows whether there is a next page
   const wanted = Math.max(page.limit, 0) + 1
   const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
   const lists = listKeys(filter, statuses)
@@ -54,22 +54,19 @@ export async function listRows(
   return cutPage(rows, page.limit)
 }
 
-/**
- * Those that have all runs that may fit. The runs made from one run, or working for it, are few, and are looked at
- * whatever else they are.
- */
+/** Lists that contain all matching runs. Forks and trees of one run are small, and are filtered by the script. */
 function listKeys({ crew, forkedFrom, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
   if (root !== undefined) return statuses.length === 0 ? [] : [`tree:${root}`]
   if (forkedFrom !== undefined) return statuses.length === 0 ? [] : [`forks:${forkedFrom}`]
   return statuses.map((status) => (crew === undefined ? `list:${status}` : `list:${joinKey(status, crew)}`))
 }
 
-/** As the scripts do it (scripts/common.lua). */
+/** Equals `joined` in scripts/common.lua. */
 function joinKey(...names: readonly string[]): string {
   return names.map((name) => `${Buffer.byteLength(name)}:${name}`).join('')
 }
 
-/** As bounds of a list that is ordered by the time of creation and then by id. */
+/** Bounds of a list, which is ordered by creation time and then by id. */
 function listRange(
   { createdFrom, createdTo }: RunFilter,
   before: Cursor | undefined,

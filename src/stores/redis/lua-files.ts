@@ -1,10 +1,10 @@
-// The build puts the values in the place of this module: scripts/embed-values.ts.
+// The build replaces this module by its values: scripts/embed-values.ts.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
 const folder = join(import.meta.dirname, 'scripts')
 
-/** The text of each script, by its name without the ending. */
+/** The text of each script, by its name without the extension. */
 export const luaFiles: { readonly [name: string]: string } = Object.fromEntries(
   globSync('*.lua', { cwd: folder }).map((file) => [basename(file, '.lua'), readFileSync(join(folder, file), 'utf8')]),
 )

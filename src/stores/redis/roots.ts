@@ -1,11 +1,11 @@
-// Roots: the runs that work for no other. A root has the lease of its whole unit.
+// Root runs. The lease of a root covers its tree.
 import { RepriseError } from '../../base/errors.ts'
 import { readOwner } from '../owner.ts'
 import { checkToken, type Holding } from '../rules/refusals.ts'
 import type { Lease, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 
-/** As the server has them. Nobody holds a root whose lease, owner and end are empty. */
+/** Fields of a root as the server returns them. Without a lease, all but the token are empty. */
 export type RootValues = [token: number | string, lease: string, owner: string, expiresAt: number | string]
 
 export interface Root {
@@ -13,7 +13,7 @@ export interface Root {
   readonly lease: string
   readonly owner: string
   readonly expiresAt: number
-  /** What a script compares with what is there then. */
+  /** For `next_is_as_read` in scripts/common.lua. */
   readonly read: readonly string[]
 }
 
@@ -33,12 +33,12 @@ export function toHolding({ owner: text, lease, expiresAt }: Root): Holding | un
   return owner && { owner, id: lease, expiresAt }
 }
 
-/** Who may write instead, of a root; nothing when there is none. */
+/** The current lease of the root; no values if there is no root. */
 export type RefusedReply = ['lease', ...values: RootValues | []]
 
 /** LEASE_LOST. */
 export function refuse(lease: Lease, [, ...values]: RefusedReply): never {
   const root = values.length === 0 ? undefined : toRoot(values)
   checkToken(lease, root?.token, root && toHolding(root))
-  throw new RepriseError('STORE_FAILED', `the lease of run ${lease.run} was refused although it counts: try again`)
+  throw new RepriseError('STORE_FAILED', `the lease of run ${lease.run} was refused although it is valid: try again`)
 }

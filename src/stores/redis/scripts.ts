@@ -1,4 +1,4 @@
-// What the server is asked to execute: a file, after the functions that files have in common.
+// The scripts that the server executes: a file, after the functions that all files share.
 import { luaFiles } from './lua-files.ts'
 
 export type ScriptName =

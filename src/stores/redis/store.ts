@@ -1,5 +1,5 @@
-// A Redis or valkey server, for any number of machines: all keys that begin with one prefix. Every change is one
-// script, which the server executes without anybody in between.
+// Keeps runs on a Redis or valkey server, for any number of machines, in the keys with one prefix. Every change is one
+// script, which the server executes atomically.
 import { isOutage } from '../patient/patience.ts'
 import type { Store } from '../store.ts'
 import { watchServer } from '../watch-server.ts'
@@ -12,24 +12,24 @@ import { postMessage, listMessages } from './inbox.ts'
 import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
-import { askServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
+import { readServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
 import { readRedisUrl, type RedisOptions } from './url.ts'
 import { readCounters } from './watch.ts'
 
 export interface RedisStoreOptions extends RedisOptions {
-  /** The clock that leases expire by: the server's, unless a test brings its own. */
+  /** The clock by which leases expire. Default: the server's. For tests. */
   readonly now?: () => number
 }
 
 /**
- * Opens a server. One that is away is no reason not to: calls reject with STORE_UNAVAILABLE until it is back.
- * STORE_INVALID for a server that cannot keep journals, STORE_NEWER.
+ * Opens a server. Succeeds even if it is unreachable: calls then reject with STORE_UNAVAILABLE until it is back.
+ * STORE_INVALID if the server cannot keep journals; STORE_NEWER.
  */
 export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
   const place = readRedisUrl(url, options)
   let caution: string | undefined
   const connection = await openConnection(place, async (client) => {
-    const server = await askServer(client)
+    const server = await readServer(client)
     checkServer(server, place)
     await checkLayout(client, place)
     await checkRights(client, place)
@@ -39,7 +39,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   await checkOpened(database)
   const watchers = watchServer({
     readCounters: (runs) => readCounters(database, runs),
-    listen: (onNotice, onStart, signal) => database.listen(`${place.prefix}told`, onNotice, onStart, signal),
+    listen: (onNotice, onStart, signal) => database.listen(`${place.prefix}notices`, onNotice, onStart, signal),
   })
 
   return {
@@ -90,7 +90,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   }
 }
 
-/** Rejects when the server cannot be used; not when it is away. */
+/** Rejects if the server cannot be used, but not if it is unreachable. */
 async function checkOpened(database: Database): Promise<void> {
   try {
     await database.read(['PING'])

@@ -1,5 +1,4 @@
-// What a `redis:` URL says: a server, or the sentinels that know it, what all keys begin with, and how much a run may
-// have.
+// Parses a `redis:` URL: a server or its sentinels, the prefix of all keys, and limits.
 import { readFileSync } from 'node:fs'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { rememberAddress } from '../../secrets/known.ts'
@@ -17,18 +16,18 @@ export interface RedisTls {
 }
 
 export interface RedisSettings {
-  /** For people: without the password. */
+  /** For messages: without the password. */
   readonly displayUrl: string
-  /** Of the server, or of the sentinels that know where it is. */
+  /** The server's address, or those of its sentinels. */
   readonly addresses: readonly RedisAddress[]
-  /** What the sentinels call it. */
+  /** The server's name at its sentinels. */
   readonly sentinel: string | undefined
   readonly sentinelPassword: string | undefined
   readonly username: string | undefined
   readonly password: string | undefined
   readonly database: number
   readonly tls: RedisTls | undefined
-  /** What all keys begin with. */
+  /** Prefix of all keys, in braces. */
   readonly prefix: string
   readonly allowVolatile: boolean
   readonly timeoutMs: number
@@ -37,21 +36,21 @@ export interface RedisSettings {
 }
 
 export interface RedisOptions {
-  /** How long a command may take before the connection is given up. Default: 30 seconds. */
+  /** Connections with slower commands are closed, and the commands retried. Default: 30 seconds. */
   readonly timeoutMs?: number | undefined
-  /** The most bytes of one stored value. Default: 16 MB. */
+  /** Maximum size of a stored value. Default: 16 MB. */
   readonly maxBlobBytes?: number | undefined
-  /** The most bytes of the lines and stored values of one run. Default: 256 MB. */
+  /** Maximum size of a run's lines and stored values. Default: 256 MB. */
   readonly maxRunBytes?: number | undefined
-  /** What the names of all keys begin with, in braces. Default: `reprise`. */
+  /** Prefix of all keys, without the braces that are put around it. Default: `reprise`. */
   readonly prefix?: string | undefined
-  /** Use a server that keeps nothing on disk: runs are gone when it ends. */
+  /** Accept a server that keeps nothing on disk: its runs are lost when it stops. Default: false. */
   readonly allowVolatile?: boolean | undefined
 }
 
 const defaults = { prefix: 'reprise', timeoutMs: 30_000, maxBlobBytes: 16_000_000, maxRunBytes: 256_000_000 }
-const usualPort = 6379
-const usualSentinelPort = 26_379
+const defaultPort = 6379
+const defaultSentinelPort = 26_379
 
 /** STORE_INVALID. */
 export function readRedisUrl(text: string, options: RedisOptions = {}): RedisSettings {
@@ -66,7 +65,7 @@ export function readRedisUrl(text: string, options: RedisOptions = {}): RedisSet
   const sentinel = given.get('sentinel') ?? undefined
   const addresses = readAddresses(text, url, sentinel !== undefined)
   return {
-    displayUrl: shownUrl(url, addresses[0]?.port ?? usualPort, prefix, sentinel),
+    displayUrl: shownUrl(url, addresses[0]?.port ?? defaultPort, prefix, sentinel),
     addresses,
     sentinel,
     sentinelPassword: given.get('sentinelPassword') ?? undefined,
@@ -102,7 +101,7 @@ function parseUrl(text: string): URL {
     const url = new URL(text)
     if ((url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '') return url
   } catch {
-    // Told below.
+    // refused below
   }
   throw invalidUrl(text, 'it is not the URL of a Redis server', 'write redis://user@host:6379/0')
 }
@@ -111,11 +110,11 @@ function decodePart(text: string, part: string): string | undefined {
   try {
     return part === '' ? undefined : decodeURIComponent(part)
   } catch {
-    throw invalidUrl(text, 'its user or its password has a % that stands for nothing', 'write % as %25')
+    throw invalidUrl(text, 'its user or password has a % without two hex digits', 'write % as %25')
   }
 }
 
-/** One name for one place: with what is usual too, and without what says only how it is reached. */
+/** Equal for equal stores: with default port and database, without options of the connection. */
 function shownUrl(url: URL, port: number, prefix: string, sentinel: string | undefined): string {
   const shown = new URL(url)
   shown.password = ''
@@ -127,11 +126,11 @@ function shownUrl(url: URL, port: number, prefix: string, sentinel: string | und
 }
 
 function readAddresses(text: string, url: URL, areSentinels: boolean): RedisAddress[] {
-  const port = areSentinels ? usualSentinelPort : usualPort
+  const port = areSentinels ? defaultSentinelPort : defaultPort
   const first = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port) }
   const others = (url.searchParams.get('sentinels') ?? '').split(',').filter((each) => each !== '')
   if (others.length > 0 && !areSentinels)
-    throw invalidUrl(text, 'it names sentinels', 'say by sentinel=name what they call the server')
+    throw invalidUrl(text, 'it has sentinels but no sentinel', 'name the server as they do: sentinel=name')
   return [
     first,
     ...others.map((each) => {
@@ -161,7 +160,7 @@ function readText(text: string, option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw invalidUrl(text, `the file of ${option} cannot be read (${messageOf(error)})`, 'name one that can')
+    throw invalidUrl(text, `the file of ${option} cannot be read (${messageOf(error)})`, 'name a readable file')
   }
 }
 

@@ -1,4 +1,4 @@
-// What tells whether runs have changed: all that somebody follows are looked at with one question.
+// Reads the counters of all watched runs in one round trip, to detect changes.
 import type { RunId } from '../store.ts'
 import type { RunCounters } from '../watch-server.ts'
 import type { Database } from './database.ts'

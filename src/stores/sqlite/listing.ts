@@ -1,4 +1,4 @@
-// Lookups that read no journal: rows, pages of rows, and outputs by what they depend on.
+// Queries that read no journal: rows, pages of rows, and outputs by fingerprint.
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
 import { cutPage } from '../rules/list-page.ts'
@@ -26,7 +26,7 @@ export async function listRows(
   const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
   const { conditions, values } = where(filter, page.before)
   if (statuses.length === 0) return { rows: [] }
-  // one more row tells whether there is a next page
+  // one more row than requested shows whether there is a next page
   const records = await connection.read(() =>
     connection.sql(selectRows(filter, statuses, conditions)).all({ ...values, limit: limit + 1 }),
   )

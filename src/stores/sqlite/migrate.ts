@@ -1,19 +1,19 @@
-// Brings a database up to this code's format, or refuses it: one written by newer code that says so, one of another
-// program, one whose migrations are not ours. Forward only, all in one transaction under the write lock, so that of two
-// processes which open a new file at once the second finds the work done.
+// Migrates a database to this code's layout. Refuses a database of another program, a database that newer code has reserved,
+// and one whose migrations differ. All in one transaction under the write lock, so that of two processes that open a new
+// file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { migrationsToApply, lastNumber, type AppliedMigrations, type Migration } from '../rules/migration.ts'
 import { storeNewerError } from '../rules/refusals.ts'
 import { migrations } from './migrations.ts'
 
-/** What this code can write: the number of the last migration that it knows. */
+/** The layout that this code writes: the number of its last migration. */
 export const formatNumber: number = lastNumber(migrations)
 
-/** Marks a file as ours ("RPRS"), so that another program's database is not filled with our tables. */
+/** Identifies our files ("RPRS"), so that no tables are created in the database of another program. */
 const applicationId = 0x52505253
 
-/** STORE_NEWER or STORE_INVALID when the database is not one that this code may write. */
+/** STORE_NEWER or STORE_INVALID if this code cannot write the database. */
 export function migrate(db: DatabaseSync, path: string, known: readonly Migration[] = migrations): void {
   if (pendingIn(db, path, known).length === 0) return
   db.exec('begin immediate')
@@ -27,8 +27,8 @@ export function migrate(db: DatabaseSync, path: string, known: readonly Migratio
 }
 
 /**
- * The number of the last migration that a database of ours has seen; undefined for one that is empty or of another
- * program. STORE_INVALID when this code cannot bring it up to date.
+ * The database's layout number; undefined if it is empty or of another program. STORE_INVALID if this code cannot
+ * migrate it.
  */
 export function layoutOf(db: DatabaseSync, path: string): number | undefined {
   if (numberOf(db, 'pragma application_id') !== applicationId) return undefined

@@ -1,12 +1,12 @@
--- Appends to a run. Answers with 'appended' and how many messages wait for the unit, or with what is in the way, in the order in
--- which every store checks.
+-- Appends to a run. Returns 'appended' and how many messages wait for the tree, or why it refuses, checked in the same order as in
+-- every store.
 local batch = next_batch()
 local token, lease, after = next_number(), next_argument(), next_number()
 local progress, most_bytes = next_argument() == '1', next_number()
 local run, root, row = batch.run, batch.root, batch.row
 
 local held = redis.call('hmget', key('run', root), 'token', 'lease', 'waiting', 'tries')
-if tonumber(held[1]) ~= token or held[2] ~= lease then return holding_of(read_unit(root)) end
+if tonumber(held[1]) ~= token or held[2] ~= lease then return holding_of(read_tree(root)) end
 local head = redis.call('hmget', key('run', run), 'status', 'seq', 'inbox', 'crew', 'bytes')
 local status, seq, inbox = head[1], tonumber(head[2]), tonumber(head[3])
 if not status then return { 'unknown' } end
@@ -27,32 +27,32 @@ if row and row.status == 'completed' and inbox > #taken then
 end
 local bytes = tonumber(head[5] or 0) + new_bytes(batch)
 if bytes > most_bytes then return { 'full', bytes } end
--- of a cancelled run nobody records messages any more
+-- messages to a cancelled run no longer wait
 local gone = row and row.status == 'cancelled' and inbox or #taken
--- a plain step of a run that has got further before changes nothing of its unit
+-- a plain step after progress changes nothing in the root's record
 local changes = (row and run == root) or gone > 0 or (progress and held[4] ~= '0')
-local unit = changes and read_unit(root)
+local tree = changes and read_tree(root)
 
--- entries that somebody removed by hand keep their numbers
+-- lines that were removed by hand keep their numbers
 for _ = lines + 1, after do redis.call('rpush', key('lines', run), lost_line) end
--- first: a server without memory refuses what adds something, but nothing any more after the first write
+-- first the commands that add data: a server with full memory refuses them only before a script's first write
 write_batch(batch, row and row.crew or head[4], after + #batch.lines, bytes)
 if row then write_row(batch, read_row(run)) end
 for _, message in ipairs(taken) do
   redis.call('zrem', key('inbox', run), message)
-  -- its id stays: it is unique for ever
+  -- the id stays, since it is unique forever
   redis.call('hset', key('messages', run), message, '')
 end
 if gone > 0 then redis.call('hincrby', key('run', run), 'inbox', -gone) end
-if unit then
-  unit.waiting = unit.waiting - gone
-  if progress then unit.tries, unit.deaths, unit.died = 0, nil, nil end
+if tree then
+  tree.waiting = tree.waiting - gone
+  if progress then tree.tries, tree.deaths, tree.died = 0, nil, nil end
   if row and run == root then
-    unit.due_at = due_of(batch)
-    unit.status, unit.crew, unit.version = row.status, row.crew, row.version
-    unit.format, unit.priority = row.format, row.priority
+    tree.due_at = due_of(batch)
+    tree.status, tree.crew, tree.version = row.status, row.crew, row.version
+    tree.format, tree.priority = row.format, row.priority
   end
-  write_unit(unit)
+  write_tree(tree)
 end
-if row and row.status ~= 'running' and row.status ~= 'queued' then tell('c', run) end
-return { 'appended', unit and unit.waiting or tonumber(held[3]) }
+if row and row.status ~= 'running' and row.status ~= 'queued' then notify('c', run) end
+return { 'appended', tree and tree.waiting or tonumber(held[3]) }

@@ -1,4 +1,4 @@
--- What create and append have in common: the parts of a batch, in the order in which batch-arguments.ts writes them.
+-- Functions for create and append: reading a batch, in the order in which batch-arguments.ts writes it, and writing it.
 local row_fields = {
   'crew', 'version', 'format', 'priority', 'status', 'created_at', 'updated_at', 'forked_from', 'inputs', 'summary',
 }
@@ -27,10 +27,10 @@ local function due_of(batch)
   return tonumber(batch.due)
 end
 
--- In the place of a line that somebody removed by hand (redis-journal.ts).
+-- Takes the place of a line that was removed by hand (journal.ts).
 local lost_line = '\0lost'
 
--- Lists are ordered by bytes: by the time of creation and then by id.
+-- Lists are ordered by bytes: by creation time and then by id.
 local function place_of(row, run)
   return row.created_at .. '\0' .. run
 end
@@ -52,7 +52,7 @@ local function read_row(run)
   return row
 end
 
--- The row of a run, which replaces the one before. What belongs to the unit is written with the unit.
+-- Replaces the row of a run. The root's record is written by write_tree.
 local function write_row(batch, before)
   local row = batch.row
   if before then unlist(before, batch.run, batch.root) end
@@ -65,7 +65,7 @@ local function write_row(batch, before)
   redis.call('hset', key('run', batch.run), unpack(values))
 end
 
--- Lua passes no more than a few thousand values at once.
+-- Lua limits the arguments of a call to a few thousand.
 local most_values = 1000
 local function push_lines(list, lines)
   for first = 1, #lines, most_values do
@@ -73,7 +73,7 @@ local function push_lines(list, lines)
   end
 end
 
--- What a batch adds to what a run has: a value that is there already is not stored again.
+-- The bytes that a batch adds to a run. A value that the run has is not stored again.
 local function new_bytes(batch)
   local bytes, is_there = batch.bytes, {}
   for _, blob in ipairs(batch.blobs) do
@@ -83,7 +83,7 @@ local function new_bytes(batch)
   return bytes
 end
 
--- Lines, blobs and outputs. `seq` is the number of the last entry then, and `bytes` what the run has.
+-- Writes lines, blobs and outputs. `seq` and `bytes` are the run's last entry and size after that.
 local function write_batch(batch, crew, seq, bytes)
   local run = batch.run
   push_lines(key('lines', run), batch.lines)
@@ -91,7 +91,7 @@ local function write_batch(batch, crew, seq, bytes)
   for _, blob in ipairs(batch.blobs) do redis.call('hsetnx', key('blobs', run), blob.hash, blob.bytes) end
   for _, output in ipairs(batch.outputs) do
     local found = key('outputs', joined(crew, output.task, output.fingerprint))
-    -- the last of those that were completed at the same time comes first
+    -- of outputs completed at the same time, the last one comes first
     local member = string.format('%016.0f:', redis.call('incr', prefix .. 'made')) .. output.seq .. ':' .. run
     redis.call('zadd', found, output.completed_at, member)
     redis.call('hset', key('outputs-of', run), member, found)

@@ -1,9 +1,8 @@
--- Leases the roots of these lanes that are ready, or only one of them. Answers with run, token and id of each, in the order in which they
--- are offered.
+-- Leases the ready roots of these lanes, or only one root. Returns run, token and id of each, in the order of claims.
 local owner, ttl, id = next_argument(), next_number(), next_argument()
-local limit, most = next_number(), next_number()
-local has = {}
-for _, run in ipairs(next_list(next_argument)) do has[run] = true end
+local limit, crew_limit = next_number(), next_number()
+local excluded = {}
+for _, run in ipairs(next_list(next_argument)) do excluded[run] = true end
 local lanes = next_lanes()
 local only = next_list(next_argument)[1]
 
@@ -15,7 +14,7 @@ local function held_runs()
       count = count + redis.call('zcount', key('held', lane.crew), '(' .. string.format('%.0f', now), '+inf')
     end
   end
-  for run in pairs(has) do
+  for run in pairs(excluded) do
     local head = redis.call('hmget', key('run', run), 'crew', 'expires_at')
     local is_counted = tonumber(head[2] or 0) > now
     if head[1] and crews[head[1]] and not is_counted then count = count + 1 end
@@ -24,16 +23,16 @@ local function held_runs()
 end
 
 local places = limit
-if most then places = math.min(limit, most - held_runs()) end
-local has_count = 0
-for _ in pairs(has) do has_count = has_count + 1 end
+if crew_limit then places = math.min(limit, crew_limit - held_runs()) end
+local excluded_count = 0
+for _ in pairs(excluded) do excluded_count = excluded_count + 1 end
 
 local function is_ready(run)
-  local unit = not has[run] and read_unit(run)
-  -- a run that works for another is never ready
-  if not unit or not unit.ready_at or unit.ready_at > now then return false end
+  local tree = not excluded[run] and read_tree(run)
+  -- a child run is never ready
+  if not tree or not tree.ready_at or tree.ready_at > now then return false end
   for _, lane in ipairs(lanes) do
-    if lane.crew == unit.crew and lane.version == unit.version and lane.format == unit.format then return true end
+    if lane.crew == tree.crew and lane.version == tree.version and lane.format == tree.format then return true end
   end
   return false
 end
@@ -45,27 +44,27 @@ local function holds_suspect()
   end
   return false
 end
--- one suspect, and none beside another
-local is_suspect_given
-local function is_given(deaths)
+-- an owner holds at most one suspect
+local has_suspect
+local function may_claim(deaths)
   if deaths == 0 then return true end
-  if is_suspect_given == nil then is_suspect_given = holds_suspect() end
-  local is = not is_suspect_given
-  is_suspect_given = true
-  return is
+  if has_suspect == nil then has_suspect = holds_suspect() end
+  local may = not has_suspect
+  has_suspect = true
+  return may
 end
 
 local chosen = {}
 if not only then
-  chosen = ready_roots(lanes, places, has, has_count, is_given)
-elseif places > 0 and is_ready(only) and is_given(tonumber(redis.call('hget', key('run', only), 'deaths') or 0)) then
+  chosen = ready_roots(lanes, places, excluded, excluded_count, may_claim)
+elseif places > 0 and is_ready(only) and may_claim(tonumber(redis.call('hget', key('run', only), 'deaths') or 0)) then
   chosen = { { run = only } }
 end
 
 local claimed = {}
 for index, each in ipairs(chosen) do
-  local unit = read_unit(each.run)
+  local tree = read_tree(each.run)
   local own = id .. '-' .. index
-  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own, unit.tries + 1), own }
+  claimed[index] = { each.run, lease_tree(tree, owner, ttl, own, tree.tries + 1), own }
 end
 return claimed

@@ -1,4 +1,4 @@
--- The roots of these lanes that are ready, in the order in which they are claimed. Answers with run, lane, priority and since when of each.
+-- The ready roots of these lanes, in the order of claims. Returns run, lane, priority and since when each is ready.
 local limit = next_number()
 local found = {}
 for index, each in ipairs(ready_roots(next_lanes(), limit, {}, 0)) do

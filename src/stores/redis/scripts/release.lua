@@ -1,15 +1,15 @@
--- Gives a lease back. Answers with how many messages wait, or with -1 when there was nothing to give back. Told whatever becomes of the
--- run: another of its crew may wait for the place.
+-- Releases a lease. Returns how many messages wait, or -1 if it was no longer held. Notifies even if the run isn't ready: another run
+-- of its crew may wait for `crewLimit`.
 local run, token, lease = next_argument(), next_number(), next_argument()
-local unit = read_unit(run)
-if not is_held(unit, token, lease) then
-  -- a holder that was only paused: it is alive
-  if unit and unit.died == token and (unit.deaths or 0) > 0 then
-    unit.deaths, unit.died = unit.deaths - 1, nil
-    save_unit(unit)
+local tree = read_tree(run)
+if not is_held(tree, token, lease) then
+  -- corrects a counted death: the holder was only paused
+  if tree and tree.died == token and (tree.deaths or 0) > 0 then
+    tree.deaths, tree.died = tree.deaths - 1, nil
+    save_tree(tree)
   end
   return -1
 end
-free_unit(unit)
-tell('c', run)
-return unit.waiting
+free_tree(tree)
+notify('c', run)
+return tree.waiting

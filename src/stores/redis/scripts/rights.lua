@@ -1,7 +1,7 @@
--- Does once what the scripts do, with a key of its own: a user who may not do all of it is refused now, and never in the middle of a
--- script, where half of it would be written. Begins with what a server without memory does, too.
+-- Executes every command of the scripts once, on a key of its own, so that a user without a right is refused now, and not in the
+-- middle of a script that has written half of its changes. Begins with commands that a server with full memory still executes.
 local tried = prefix .. 'rights'
-redis.call('publish', prefix .. 'told', '')
+redis.call('publish', prefix .. 'notices', '')
 redis.call('time')
 redis.call('unlink', tried)
 redis.call('hset', tried, 'a', 'a')
