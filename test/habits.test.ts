@@ -19,7 +19,7 @@ const habits = [
 habits.push(/^(?:\/\/|\/\*\*|--) +Of (?:an?|the|its|all|those|one|each) /g)
 
 const budgets: { readonly [folder: string]: number } = {
-  docs: 313,
+  docs: 314,
   examples: 6,
   'src/base': 18,
   'src/crew': 12,
@@ -31,7 +31,7 @@ const budgets: { readonly [folder: string]: number } = {
   'src/studio': 131,
   'src/text': 1,
   'src/ui': 30,
-  test: 558,
+  test: 560,
 }
 
 for (const folder of folders()) {

@@ -1,5 +1,5 @@
-// A model that answers from a script, depending on the conversation and not on the number of calls. So it gives the same
-// answers in a process that resumes a run, however far the run was.
+// A model that answers from a script, depending on the conversation and not on the number of calls. So it gives the
+// same answers in a process that resumes a run, however far the run was.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../base/errors.ts'
 import type { Json } from '../journal/json.ts'

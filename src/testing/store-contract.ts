@@ -1,6 +1,6 @@
 // The contract of stores as a test suite: every promise of the port is a test. Run it over your own driver with
-// `storeContract('mine', { open, reopen })` in a file for `node --test`, or pass `runner: { describe, test }` of another
-// test runner. Needs fast-check.
+// `storeContract('mine', { open, reopen })` in a file for `node --test`, or pass `runner: { describe, test }` of
+// another test runner. Needs fast-check.
 import { runnerOf, type StoreUnderTest } from './store-contract/harness.ts'
 import { inboxContract } from './store-contract/inbox-contract.ts'
 import { journalContract } from './store-contract/journal-contract.ts'

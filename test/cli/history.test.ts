@@ -95,10 +95,7 @@ describe('commands about earlier runs', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     assert.equal((await folder.reprise('export', 'first', 'run.jsonl')).code, 0)
-    assert.match(
-      (await folder.reprise('export', 'first', 'run.jsonl')).stderr,
-      /^error: run\.jsonl exists.*--force/,
-    )
+    assert.match((await folder.reprise('export', 'first', 'run.jsonl')).stderr, /^error: run\.jsonl exists.*--force/)
     assert.equal((await folder.reprise('export', 'first', 'run.jsonl', '--force')).code, 0)
     const file = await readFile(join(folder.path, 'run.jsonl'), 'utf8')
     const { stdout } = await folder.reprise('export', 'first', '-')

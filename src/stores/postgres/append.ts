@@ -181,8 +181,8 @@ async function checkRefusal(database: Database, { lease, run, after, batch }: Ap
 }
 
 /**
- * Recomputes the last entry's number and the waiting messages of a tree from its lines and messages. Edits by hand leave
- * the counters wrong, and then nothing can be appended. Messages of a cancelled run don't wait.
+ * Recomputes the last entry's number and the waiting messages of a tree from its lines and messages. Edits by hand
+ * leave the counters wrong, and then nothing can be appended. Messages of a cancelled run don't wait.
  */
 async function recountTree(database: Database, run: RunId): Promise<void> {
   const { schema } = database

@@ -4,7 +4,9 @@ import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import { outageError, errorReason, type CallStage } from '../patient/outage-error.ts'
 
-/** The SQLSTATE; undefined if the server didn't answer. A code without a severity is one of the system, such as EPIPE. */
+/**
+ * The SQLSTATE; undefined if the server didn't answer. A code without a severity is one of the system, such as EPIPE.
+ */
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
   return typeof code === 'string' && typeof severity === 'string' ? code : undefined
@@ -54,7 +56,9 @@ export function postgresError(error: unknown, url: string, sent: CallStage): Rep
   return made('STORE_FAILED', `${url} refused a statement: ${why}`)
 }
 
-/** pg's error for a server without TLS has no code. ENOENT of `connect` is a missing socket: the server isn't running. */
+/**
+ * pg's error for a server without TLS has no code. ENOENT of `connect` is a missing socket: the server isn't running.
+ */
 function isUntrusted(error: unknown, why: string): boolean {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (syscall === 'connect') return false

@@ -27,7 +27,9 @@ export async function pendingMigrations(
   return pendingIn({ query: pool.read }, schema, pool.url, known)
 }
 
-/** Applies pending migrations and returns them. Rejects as `pendingMigrations` does; STORE_INVALID without the rights. */
+/**
+ * Applies pending migrations and returns them. Rejects as `pendingMigrations` does; STORE_INVALID without the rights.
+ */
 export async function applyMigrations(
   pool: PostgresPool,
   schema: string,

@@ -1,6 +1,6 @@
-// Migrates a database to this code's layout. Refuses a database of another program, a database that newer code has reserved,
-// and one whose migrations differ. All in one transaction under the write lock, so that of two processes that open a new
-// file at once the second finds the work done.
+// Migrates a database to this code's layout. Refuses a database of another program, a database that newer code has
+// reserved, and one whose migrations differ. All in one transaction under the write lock, so that of two processes that
+// open a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { migrationsToApply, lastNumber, type AppliedMigrations, type Migration } from '../rules/migration.ts'

@@ -1,6 +1,6 @@
-// Random sequences of operations on a store and on the simplest possible model of one. After every step the results must
-// be equal, and at the end the contents. At the end, a long time later, every run that is due or has a message must be
-// ready, and no other.
+// Random sequences of operations on a store and on the simplest possible model of one. After every step the results
+// must be equal, and at the end the contents. At the end, a long time later, every run that is due or has a message
+// must be ready, and no other.
 import assert from 'node:assert/strict'
 import type { Batch, RunStatus } from '../../stores/store.ts'
 import { claim, linesOf, withScene, type Scene, type StoreUnderTest } from './harness.ts'
