@@ -6,7 +6,7 @@ import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-r
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import { checkKeys } from '../base/options.ts'
-import { newestFirst, type Position } from '../stores/rules/cursor.ts'
+import { newestFirst, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
 import { rowStatus } from './summary.ts'

@@ -126,7 +126,7 @@ export interface RunFilter {
   readonly createdTo?: string
 }
 
-/** Where the next page starts. Opaque; made by `rules/cursor.ts`. */
+/** Where the next page starts. Opaque; made by `rules/listing.ts`. */
 export type Cursor = string
 
 /** Runs that a worker can advance. */

@@ -3,8 +3,7 @@
 // change may not have reached it.
 import { rootRunId } from '../../journal/paths.ts'
 import { isOwnerDead } from '../owner.ts'
-import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
-import { highestFirst, isSameLane } from '../rules/claim-order.ts'
+import { laneCrews, claimableCount, highestFirst, isSameLane } from '../rules/claims.ts'
 import { afterDeath } from '../rules/ready.ts'
 import type { ClaimLimits, Lane, Lease, Owner, Priority, ReadyRun, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'

@@ -1,8 +1,8 @@
 // Creates a run with its first batch. A child run has no lease: it is created under the lease of its root.
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
-import { isLease, type CreateResult, type LeaseRequest } from '../rules/lease-request.ts'
+import { isLease, type CreateResult, type LeaseRequest, checkTree } from '../rules/leases.ts'
 import { neverTried } from '../rules/ready.ts'
-import { checkNumbers, checkTree } from '../rules/refusals.ts'
+import { checkNumbers } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { unsureFirst, type Connection } from './connection.ts'
 import { appendLines, type JournalState } from './journal-file.ts'

@@ -2,7 +2,7 @@
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
-import { checkFree, checkToken, isLive } from '../rules/refusals.ts'
+import { checkFree, checkToken, isLive } from '../rules/leases.ts'
 import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { refreshRoot } from './readiness.ts'

@@ -1,6 +1,6 @@
 // Lookups without a lease: the row of a run, pages of rows, and outputs by what they depend on. All are read from the
 // journals, since people add and remove files.
-import { listPage } from '../rules/list-page.ts'
+import { listPage } from '../rules/listing.ts'
 import type { RunId, RunRow, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { completeRow } from './journal-file.ts'

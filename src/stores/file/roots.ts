@@ -2,9 +2,9 @@
 // when a run is ready. A row that may be outdated is `unsure`; the next claim refreshes it.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { readOwner } from '../owner.ts'
-import { byClaim, highestFirst, isSameLane } from '../rules/claim-order.ts'
+import { byClaim, highestFirst, isSameLane } from '../rules/claims.ts'
 import { neverTried, readyAt, type DeathCount } from '../rules/ready.ts'
-import type { Holding } from '../rules/refusals.ts'
+import type { Holding } from '../rules/leases.ts'
 import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
 /** When a root is ready, according to the files of its tree. */

@@ -3,9 +3,9 @@
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isOwnerDead, sameOwner } from '../owner.ts'
-import { isLease, type LeaseRequest } from '../rules/lease-request.ts'
-import { byClaim, isSameLane } from '../rules/claim-order.ts'
-import { listPage } from '../rules/list-page.ts'
+import { isLease, type LeaseRequest, checkFree, checkToken, checkTree, isLive, type Holding } from '../rules/leases.ts'
+import { byClaim, isSameLane, laneCrews, claimableCount } from '../rules/claims.ts'
+import { listPage } from '../rules/listing.ts'
 import {
   afterDeath,
   afterReturn,
@@ -15,20 +15,7 @@ import {
   recordsMessages,
   type DeathCount,
 } from '../rules/ready.ts'
-import {
-  checkFree,
-  checkInbox,
-  checkNumbers,
-  checkOpen,
-  checkSeq,
-  checkToken,
-  checkTree,
-  isLive,
-  unknownRunError,
-  storeClosedError,
-  type Holding,
-} from '../rules/refusals.ts'
-import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from '../store.ts'
 import { createWatchers } from '../watchers.ts'
 

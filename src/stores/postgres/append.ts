@@ -4,16 +4,8 @@
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isOutage } from '../patient/patience.ts'
-import {
-  checkInbox,
-  checkNumbers,
-  checkOpen,
-  checkSeq,
-  checkToken,
-  checkTree,
-  unknownRunError,
-  storeClosedError,
-} from '../rules/refusals.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
+import { checkToken, checkTree } from '../rules/leases.ts'
 import type { Batch, Lease, RunId, RunStatus } from '../store.ts'
 import { appendStatements } from './append-statement.ts'
 import type { Append } from './columns.ts'

@@ -1,8 +1,7 @@
 // Queries that read no journal: rows, pages of rows, and outputs by fingerprint.
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
-import { decodeCursor } from '../rules/cursor.ts'
-import { cutPage } from '../rules/list-page.ts'
+import { decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Value } from './connection.ts'

@@ -1,6 +1,6 @@
 // Root runs. The lease of a root covers its tree.
 import { readOwner } from '../owner.ts'
-import type { Holding } from '../rules/refusals.ts'
+import type { Holding } from '../rules/leases.ts'
 import type { RunId } from '../store.ts'
 import { nowSql, type Database } from './database.ts'
 

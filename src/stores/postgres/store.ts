@@ -1,11 +1,12 @@
 // Keeps runs in one schema of a PostgreSQL database, for any number of machines. Every change is a single statement and
 // therefore a transaction. The row of a tree's root makes checking the lease and writing atomic.
+import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'
 import { groupAppends } from './append.ts'
 import { claimRuns, listReady } from './claim.ts'
 import { openPool } from './connection.ts'
 import { createRun } from './create.ts'
-import { findTime, openDatabase } from './database.ts'
+import { findTime, openDatabase, type Database } from './database.ts'
 import { postMessage, listMessages } from './inbox.ts'
 import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
@@ -30,52 +31,29 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
     throw error
   })
   const appends = groupAppends(database)
-  const watchers = watchDatabase(database)
-
-  return {
-    url: database.url,
-    async create(run, batch, lease) {
-      const result = await createRun(database, run, batch, lease)
-      if (result.created) watchers.changed(run.run)
-      return result
-    },
-    async append(lease, after, batch) {
-      const waiting = await appends.append(lease, after, batch)
-      watchers.changed(batch.run ?? lease.run)
-      return waiting
-    },
-    read: (run, after = 0) => readLines(database, run, after),
-    lastNoted: (run) => findLastNoted(database, run),
-    blob: (run, hash) => readBlob(database, run, hash),
-    row: (run) => findRow(database, run),
-    list: (filter, page) => listRows(database, filter, page),
-    findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
-    acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
-    claim: (...args) => claimRuns(database, ...args),
-    ready: (lanes, limit) => listReady(database, lanes, limit),
-    renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
-    async release(lease) {
-      const waiting = await releaseLease(database, lease)
-      if (waiting !== undefined) watchers.changed(lease.run)
-      return waiting ?? 0
-    },
-    holder: (run) => findHolder(database, run),
-    now: () => findTime(database),
-    tries: (run) => findTries(database, run),
-    async post(run, message) {
-      const result = await postMessage(database, run, message)
-      if (result === 'posted') watchers.posted(run)
-      return result
-    },
-    inbox: (run) => listMessages(database, run),
-    watch: (run, signal, only) => watchers.watch(run, signal, only),
-    async delete(run) {
-      for (const gone of await deleteRun(database, run)) watchers.changed(gone)
-    },
-    async close() {
-      watchers.close()
-      await appends.close()
-      await pool.close()
-    },
+  const driver: Driver<Database> = {
+    createRun,
+    appendBatch: (_, ...args) => appends.append(...args),
+    readLines,
+    findLastNoted,
+    readBlob,
+    findRow,
+    listRows,
+    findOutput,
+    acquireLease,
+    claimRuns,
+    listReady,
+    renewLeases,
+    releaseLease,
+    findHolder,
+    findTime,
+    findTries,
+    postMessage,
+    listMessages,
+    deleteRun,
   }
+  return driverStore(driver, database, watchDatabase(database), async () => {
+    await appends.close()
+    await pool.close()
+  })
 }

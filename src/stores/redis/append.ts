@@ -2,15 +2,8 @@
 // that all stores share.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import {
-  checkInbox,
-  checkNumbers,
-  checkOpen,
-  checkSeq,
-  checkToken,
-  checkTree,
-  unknownRunError,
-} from '../rules/refusals.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError } from '../rules/refusals.ts'
+import { checkToken, checkTree } from '../rules/leases.ts'
 import type { Batch, Lease, RunStatus } from '../store.ts'
 import { batchArguments } from './batch-arguments.ts'
 import type { Database } from './database.ts'

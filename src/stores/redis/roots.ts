@@ -1,7 +1,7 @@
 // Root runs. The lease of a root covers its tree.
 import { RepriseError } from '../../base/errors.ts'
 import { readOwner } from '../owner.ts'
-import { checkToken, type Holding } from '../rules/refusals.ts'
+import { checkToken, type Holding } from '../rules/leases.ts'
 import type { Lease, RunId } from '../store.ts'
 import type { Database } from './database.ts'
 

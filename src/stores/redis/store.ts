@@ -1,6 +1,7 @@
 // Keeps runs on a Redis or valkey server, for any number of machines, in the keys with one prefix. Every change is one
 // script, which the server executes atomically.
 import { isOutage } from '../patient/patience.ts'
+import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'
 import { watchServer } from '../watch-server.ts'
 import { appendBatch } from './append.ts'
@@ -15,6 +16,28 @@ import { findOutput, findRow, listRows } from './listing.ts'
 import { readServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
 import { readRedisUrl, type RedisOptions } from './url.ts'
 import { readCounters } from './watch.ts'
+
+const driver: Driver<Database> = {
+  createRun,
+  appendBatch,
+  readLines,
+  findLastNoted,
+  readBlob,
+  findRow,
+  listRows,
+  findOutput,
+  acquireLease,
+  claimRuns,
+  listReady,
+  renewLeases,
+  releaseLease,
+  findHolder,
+  findTime,
+  findTries,
+  postMessage,
+  listMessages,
+  deleteRun,
+}
 
 export interface RedisStoreOptions extends RedisOptions {
   /** The clock by which leases expire. Default: the server's. For tests. */
@@ -42,52 +65,8 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     listen: (onNotice, onStart, signal) => database.listen(`${place.prefix}notices`, onNotice, onStart, signal),
   })
 
-  return {
-    url: database.url,
-    ...(caution !== undefined && { caution }),
-    async create(run, batch, lease) {
-      const result = await createRun(database, run, batch, lease)
-      if (result.created) watchers.changed(run.run)
-      return result
-    },
-    async append(lease, after, batch) {
-      const waiting = await appendBatch(database, lease, after, batch)
-      watchers.changed(batch.run ?? lease.run)
-      return waiting
-    },
-    read: (run, after = 0) => readLines(database, run, after),
-    lastNoted: (run) => findLastNoted(database, run),
-    blob: (run, hash) => readBlob(database, run, hash),
-    row: (run) => findRow(database, run),
-    list: (filter, page) => listRows(database, filter, page),
-    findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
-    acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
-    claim: (...args) => claimRuns(database, ...args),
-    ready: (lanes, limit) => listReady(database, lanes, limit),
-    renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
-    async release(lease) {
-      const waiting = await releaseLease(database, lease)
-      if (waiting !== undefined) watchers.changed(lease.run)
-      return waiting ?? 0
-    },
-    holder: (run) => findHolder(database, run),
-    now: () => findTime(database),
-    tries: (run) => findTries(database, run),
-    async post(run, message) {
-      const result = await postMessage(database, run, message)
-      if (result === 'posted') watchers.posted(run)
-      return result
-    },
-    inbox: (run) => listMessages(database, run),
-    watch: (run, signal, only) => watchers.watch(run, signal, only),
-    async delete(run) {
-      for (const gone of await deleteRun(database, run)) watchers.changed(gone)
-    },
-    async close() {
-      watchers.close()
-      await database.close()
-    },
-  }
+  const store = driverStore(driver, database, watchers, () => database.close())
+  return { ...store, ...(caution !== undefined && { caution }) }
 }
 
 /** Rejects if the server cannot be used, but not if it is unreachable. */

@@ -40,7 +40,19 @@ export function recordsMessages(status: RunStatus | undefined): boolean {
   return status !== 'cancelled'
 }
 
-/** Undefined: not offered. Always a whole number: together with the run's id it identifies a wake. */
+/**
+ * When a root is ready:
+ *
+ * | ended | messages | due  | tries     | ready at                                       |
+ * | ----- | -------- | ---- | --------- | ---------------------------------------------- |
+ * | yes   |          |      |           | never                                          |
+ * | no    | none     | none |           | never                                          |
+ * | no    | none     | set  | 0 or 1    | due, or the end of its lease if that is later  |
+ * | no    | some     |      | 0 or 1    | now, or the end of its lease if that is later  |
+ * | no    | either   | set  | 2 or more | the latest of due, now and the end of its lease, plus a pause |
+ *
+ * Undefined: never. Always a whole number: together with the run's id it identifies a wake.
+ */
 export function readyAt(
   { run, ended, dueAt, messages, tries, expiresAt = 0 }: ReadinessFacts,
   now: number,

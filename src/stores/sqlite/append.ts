@@ -1,6 +1,7 @@
 // Appends to a journal, in one transaction with everything else that the batch changes.
 import { dueTime, recordsMessages } from '../rules/ready.ts'
-import { checkInbox, checkNumbers, checkOpen, checkSeq, checkTree, unknownRunError } from '../rules/refusals.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError } from '../rules/refusals.ts'
+import { checkTree } from '../rules/leases.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { takeMessages, waitingIds } from './inbox.ts'

@@ -1,8 +1,7 @@
 // Claiming. The ready runs of a lane are one range of an index, searched and leased under the database's write lock.
 import { isOwnerDead, readOwner } from '../owner.ts'
-import { highestFirst, isSameLane } from '../rules/claim-order.ts'
+import { highestFirst, isSameLane, laneCrews, claimableCount } from '../rules/claims.ts'
 import { afterDeath } from '../rules/ready.ts'
-import { laneCrews, claimableCount } from '../rules/claim-limits.ts'
 import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { noLease, grantLease } from './leases.ts'

@@ -1,9 +1,9 @@
 // Creates a run with its first batch. A child run has no lease: it is created under the lease of its root.
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
-import { isLease, type CreateResult, type LeaseRequest } from '../rules/lease-request.ts'
+import { isLease, type CreateResult, type LeaseRequest, checkTree } from '../rules/leases.ts'
 import { dueTime } from '../rules/ready.ts'
-import { checkNumbers, checkTree } from '../rules/refusals.ts'
+import { checkNumbers } from '../rules/refusals.ts'
 import { rowColumns, rowValues } from '../rules/run-record.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { insertBatch } from './append.ts'

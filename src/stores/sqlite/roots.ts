@@ -4,7 +4,7 @@ import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { readOwner } from '../owner.ts'
 import { readyAt, type DeathCount } from '../rules/ready.ts'
-import { checkToken, type Holding } from '../rules/refusals.ts'
+import { checkToken, type Holding } from '../rules/leases.ts'
 import type { Lease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 

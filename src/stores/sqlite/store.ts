@@ -1,6 +1,7 @@
 // The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction
 // in WAL mode with full syncing. The database's write lock makes the check of a lease and the write one step.
 import { resolve } from 'node:path'
+import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import { appendBatch } from './append.ts'
@@ -15,6 +16,28 @@ import { findOutput, findRow, listRows } from './listing.ts'
 /** Interval at which watchers look for commits of other processes. */
 const pollMs = 100
 
+const driver: Driver<Connection> = {
+  createRun,
+  appendBatch,
+  readLines,
+  findLastNoted,
+  readBlob,
+  findRow,
+  listRows,
+  findOutput,
+  acquireLease,
+  claimRuns,
+  listReady,
+  renewLeases,
+  releaseLease,
+  findHolder,
+  findTime: async ({ now }) => now(),
+  findTries,
+  postMessage,
+  listMessages,
+  deleteRun,
+}
+
 export interface SqliteStoreOptions {
   /** The clock that leases expire by. Default: Date.now. */
   readonly now?: () => number
@@ -23,53 +46,7 @@ export interface SqliteStoreOptions {
 /** Opens the database, creating it and its folder if missing. STORE_INVALID, STORE_NEWER. */
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
   const connection = await openConnection(resolve(path), options.now ?? Date.now)
-  const watchers = watchDatabase(connection)
-
-  return {
-    url: connection.url,
-    async create(row, batch, lease) {
-      const result = await createRun(connection, row, batch, lease)
-      if (result.created) watchers.changed(row.run)
-      return result
-    },
-    async append(lease, after, batch) {
-      const waiting = await appendBatch(connection, lease, after, batch)
-      watchers.changed(batch.run ?? lease.run)
-      return waiting
-    },
-    read: (run, after = 0) => readLines(connection, run, after),
-    lastNoted: (run) => findLastNoted(connection, run),
-    blob: (run, hash) => readBlob(connection, run, hash),
-    row: (run) => findRow(connection, run),
-    list: (filter, page) => listRows(connection, filter, page),
-    findOutput: (crew, task, fingerprint, since = 0) => findOutput(connection, crew, task, fingerprint, since),
-    acquire: (run, owner, ttlMs) => acquireLease(connection, run, owner, ttlMs),
-    claim: (...args) => claimRuns(connection, ...args),
-    ready: (lanes, limit) => listReady(connection, lanes, limit),
-    renew: (leases, ttlMs) => renewLeases(connection, leases, ttlMs),
-    async release(lease) {
-      const waiting = await releaseLease(connection, lease)
-      if (waiting !== undefined) watchers.changed(lease.run)
-      return waiting ?? 0
-    },
-    holder: (run) => findHolder(connection, run),
-    now: async () => connection.now(),
-    tries: (run) => findTries(connection, run),
-    async post(run, message) {
-      const result = await postMessage(connection, run, message)
-      if (result === 'posted') watchers.posted(run)
-      return result
-    },
-    inbox: (run) => listMessages(connection, run),
-    watch: (run, signal, only) => watchers.watch(run, signal, only),
-    async delete(run) {
-      for (const deleted of await deleteRun(connection, run)) watchers.changed(deleted)
-    },
-    async close() {
-      watchers.close()
-      await connection.close()
-    },
-  }
+  return driverStore(driver, connection, watchDatabase(connection), () => connection.close())
 }
 
 /** `data_version` changes when another connection commits. Which run it changed is unknown. */

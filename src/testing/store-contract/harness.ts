@@ -180,11 +180,11 @@ export function message(id: string, body = '{}'): Message {
   return { id, at: '2030-01-01T00:00:00.000Z', body }
 }
 
-export async function refused(promise: Promise<unknown>, code: ErrorCode, message?: RegExp): Promise<void> {
+export async function refused(promise: Promise<unknown>, code: ErrorCode, words?: RegExp): Promise<void> {
   await assert.rejects(promise, (error: unknown) => {
     assert.ok(RepriseError.isInstance(error), `${String(error)} is not a RepriseError`)
     assert.equal(error.code, code)
-    if (message !== undefined) assert.match(error.message, message)
+    if (words !== undefined) assert.match(error.message, words)
     return true
   })
 }

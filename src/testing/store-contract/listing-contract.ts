@@ -1,7 +1,7 @@
 // Queries that read no journal: rows, pages, outputs.
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
-import { listPage } from '../../stores/rules/list-page.ts'
+import { listPage } from '../../stores/rules/listing.ts'
 import type { RunFilter, RunRow, RunStatus, Store } from '../../stores/store.ts'
 import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
 

@@ -1,0 +1,94 @@
+// Builds a store from a driver. Every driver has the same functions over its own connection, so knowing one driver
+// means knowing all.
+import type { Lease, LastEntryNote, Line, RunId, Store } from '../store.ts'
+import type { Watchers } from '../watchers.ts'
+
+/** A call of the port as a function of the driver's connection. */
+type On<Connection, Call extends (...args: never[]) => unknown> = (
+  connection: Connection,
+  ...args: Parameters<Call>
+) => ReturnType<Call>
+
+export interface Driver<Connection> {
+  createRun: On<Connection, Store['create']>
+  appendBatch: On<Connection, Store['append']>
+  readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line>
+  findLastNoted(connection: Connection, run: RunId): Promise<LastEntryNote | undefined>
+  readBlob: On<Connection, Store['blob']>
+  findRow: On<Connection, Store['row']>
+  listRows: On<Connection, Store['list']>
+  findOutput(
+    connection: Connection,
+    crew: string,
+    task: string,
+    fingerprint: string,
+    since: number,
+  ): ReturnType<Store['findOutput']>
+  acquireLease: On<Connection, Store['acquire']>
+  claimRuns: On<Connection, Store['claim']>
+  listReady: On<Connection, Store['ready']>
+  renewLeases: On<Connection, Store['renew']>
+  /** Returns how many messages wait for the tree; undefined if the lease was no longer held. */
+  releaseLease(connection: Connection, lease: Lease): Promise<number | undefined>
+  findHolder: On<Connection, Store['holder']>
+  findTime: On<Connection, Store['now']>
+  findTries: On<Connection, Store['tries']>
+  postMessage: On<Connection, Store['post']>
+  listMessages: On<Connection, Store['inbox']>
+  /** Returns the deleted runs: the run and its child runs. */
+  deleteRun(connection: Connection, run: RunId): Promise<RunId[]>
+}
+
+/** Wakes the watchers after every change. */
+export function driverStore<Connection extends { readonly url: string }>(
+  driver: Driver<Connection>,
+  connection: Connection,
+  watchers: Watchers,
+  close: () => Promise<void>,
+): Store {
+  return {
+    url: connection.url,
+    async create(row, batch, lease) {
+      const result = await driver.createRun(connection, row, batch, lease)
+      if (result.created) watchers.changed(row.run)
+      return result
+    },
+    async append(lease, after, batch) {
+      const waiting = await driver.appendBatch(connection, lease, after, batch)
+      watchers.changed(batch.run ?? lease.run)
+      return waiting
+    },
+    read: (run, after = 0) => driver.readLines(connection, run, after),
+    lastNoted: (run) => driver.findLastNoted(connection, run),
+    blob: (run, hash) => driver.readBlob(connection, run, hash),
+    row: (run) => driver.findRow(connection, run),
+    list: (filter, page) => driver.listRows(connection, filter, page),
+    findOutput: (crew, task, fingerprint, since = 0) => driver.findOutput(connection, crew, task, fingerprint, since),
+    acquire: (run, owner, ttlMs) => driver.acquireLease(connection, run, owner, ttlMs),
+    claim: (owner, ttlMs, lanes, limits) => driver.claimRuns(connection, owner, ttlMs, lanes, limits),
+    ready: (lanes, limit) => driver.listReady(connection, lanes, limit),
+    renew: (leases, ttlMs) => driver.renewLeases(connection, leases, ttlMs),
+    async release(lease) {
+      const waiting = await driver.releaseLease(connection, lease)
+      if (waiting !== undefined) watchers.changed(lease.run)
+      return waiting ?? 0
+    },
+    holder: (run) => driver.findHolder(connection, run),
+    now: () => driver.findTime(connection),
+    tries: (run) => driver.findTries(connection, run),
+    async post(run, message) {
+      const result = await driver.postMessage(connection, run, message)
+      if (result === 'posted') watchers.posted(run)
+      return result
+    },
+    inbox: (run) => driver.listMessages(connection, run),
+    watch: (run, signal, only) => watchers.watch(run, signal, only),
+    async delete(run) {
+      for (const deleted of await driver.deleteRun(connection, run)) watchers.changed(deleted)
+    },
+    async close() {
+      watchers.close()
+      await close()
+    },
+  }
+}

@@ -1,0 +1,87 @@
+// The lease of a run tree: one holder writes at a time, and its token and id fence out all earlier ones.
+//
+//              create, acquire, claim                        renew
+//     free ─────────────────────────────▶ held ◀───────────────────────────┐
+//      ▲                                  │  │                             │
+//      └──────────── release ─────────────┘  │ ttl passes, or process dies │
+//                                            ▼                             │
+//                                         expired ─────────────────────────┘
+//                                            │        renew: no process took it
+//                                            │
+//                                            │ acquire, claim: another process takes it
+//                                            ▼
+//                                         held, by a higher token
+//
+// Until another process takes it, an expired lease still appends: fencing protects the journal, not time. From then on
+// the old holder gets LEASE_LOST. If the old holder made no progress, the takeover counts as its death (ready.ts).
+import { RepriseError } from '../../base/errors.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { describeOwner, isOwnerDead, sameOwner } from '../owner.ts'
+import type { Lease, Owner, RunId } from '../store.ts'
+
+/** The lease argument of `create`, unless it is the lease of the root of a child run. */
+export interface LeaseRequest {
+  readonly owner: Owner
+  readonly ttlMs: number
+}
+
+export interface CreateResult {
+  readonly created: boolean
+  readonly lease?: Lease
+}
+
+export function isLease(lease: LeaseRequest | Lease | undefined): lease is Lease {
+  return lease !== undefined && 'token' in lease
+}
+
+/** A stored lease, without its token. */
+export interface Holding {
+  readonly owner: Owner
+  /** The id of the acquisition. */
+  readonly id: string
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly expiresAt: number
+}
+
+/** Whether a lease still excludes other owners. */
+export function isLive(holding: Holding | undefined, now: number): boolean {
+  return holding !== undefined && holding.expiresAt > now && !isOwnerDead(holding.owner)
+}
+
+/** RUN_HELD unless `owner` may take the lease now. */
+export function checkFree(run: RunId, holding: Holding | undefined, now: number, owner?: Owner): void {
+  if (holding === undefined || !isLive(holding, now)) return
+  if (owner !== undefined && sameOwner(owner, holding.owner)) return
+  const until = new Date(holding.expiresAt).toISOString()
+  throw new RepriseError(
+    'RUN_HELD',
+    `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until it is done, or stop that process`,
+    { runId: run, next: { type: 'show', runId: run }, until: holding.expiresAt },
+  )
+}
+
+/** LEASE_LOST unless the lease is the newest and was not released. `token` is undefined if the run was deleted. */
+export function checkToken(lease: Lease, token: number | undefined, holding: Holding | undefined): void {
+  if (token === lease.token && holding?.id === lease.id) return
+  const now =
+    token === undefined
+      ? 'the run is no longer in the store'
+      : holding === undefined
+        ? 'it was released'
+        : `${describeOwner(holding.owner)} holds token ${token}`
+  throw new RepriseError(
+    'LEASE_LOST',
+    `the lease of run ${lease.run} with token ${lease.token} is no longer valid: ${now}; acquire the run again before writing to it`,
+    { runId: lease.run },
+  )
+}
+
+/** LEASE_LOST unless the run belongs to the leased tree. */
+export function checkTree(lease: Lease, run: RunId): void {
+  if (rootRunId(run) === lease.run) return
+  throw new RepriseError(
+    'LEASE_LOST',
+    `the lease of run ${lease.run} does not cover run ${run}: acquire ${rootRunId(run)} before writing to it`,
+    { runId: run },
+  )
+}
