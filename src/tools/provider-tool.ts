@@ -27,7 +27,7 @@ export function storableProvider(name: string, provider: ProviderTool): Provider
 }
 
 /** Checks the options for the provider. CREW_INVALID for values that a journal cannot or must not keep. */
-export function checkOptions(name: string, options: ToolSendOptions): void {
+export function checkSendOptions(name: string, options: ToolSendOptions): void {
   const json = strictJson(options, 'options')
   if (!json.ok)
     throw new RepriseError('CREW_INVALID', `tool ${name} has ${json.found} at ${json.path}, which is not valid JSON`)

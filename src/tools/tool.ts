@@ -8,7 +8,7 @@ import type { Json } from '../journal/json.ts'
 import { describe, isRecord, readOptions } from '../base/options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { aiApproval, aiDescription, isAiTool, runAiTool, aiSendOptions, type AiTool } from './ai-tool.ts'
-import { checkOptions, storableProvider } from './provider-tool.ts'
+import { checkSendOptions, storableProvider } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
@@ -104,7 +104,7 @@ export function toolList(what: string, tools: unknown): readonly Tool[] {
   const seen = new Set<string>()
   for (const { name, provider, options } of list) {
     if (provider) storableProvider(name, provider)
-    if (options) checkOptions(name, options)
+    if (options) checkSendOptions(name, options)
     if (seen.has(name)) throw new RepriseError('CREW_INVALID', `${what} has two tools named ${name}; rename one`)
     seen.add(name)
   }

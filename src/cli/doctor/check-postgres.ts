@@ -16,14 +16,14 @@ export async function checkPostgres(
   instead: string,
 ): Promise<CheckedStore> {
   try {
-    return checked(await inspectPostgres(url), from, commands)
+    return postgresChecks(await inspectPostgres(url), from, commands)
   } catch (error) {
     // the error names the store without the password
     return { checks: [fail('store', `${from}: ${messageOf(error)}`, instead)], isOpen: false }
   }
 }
 
-function checked(found: PostgresInspection, from: string, commands: Commands): CheckedStore {
+function postgresChecks(found: PostgresInspection, from: string, commands: Commands): CheckedStore {
   const { version, encoding, schema, bytes, unwritable, pending, layout, newest, pooled, unsafe, role } = found
   const place = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
   const isThere = layout !== undefined

@@ -7,14 +7,14 @@ import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 /** `instead`: what to do if the store cannot be used. */
 export async function checkRedis(url: string, from: string, instead: string): Promise<CheckedStore> {
   try {
-    return checked(await inspectRedis(url), from)
+    return redisChecks(await inspectRedis(url), from)
   } catch (error) {
     // the error names the store without the password
     return { checks: [fail('store', `${from}: ${messageOf(error)}`, instead)], isOpen: false }
   }
 }
 
-function checked(found: RedisInspection, from: string): CheckedStore {
+function redisChecks(found: RedisInspection, from: string): CheckedStore {
   const { role, caution, layout, newest, replicas } = found
   const place = `${found.url}, ${from}: ${found.version}, ${memory(found)}`
   const isMaster = role === 'master'

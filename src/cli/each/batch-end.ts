@@ -44,7 +44,7 @@ const timeWidth = 7
 const tokensWidth = 14
 
 /** The line goes to the standard output, unless that carries JSON. */
-export function printOutcome(terminal: Terminal, { number, widths, run }: OutcomeLine, result: ForEachResult): void {
+export function printRunOutcome(terminal: Terminal, { number, widths, run }: OutcomeLine, result: ForEachResult): void {
   const channel = terminal.json ? terminal.err : terminal.out
   const before = result.status === 'completed' && !run
   const word = before ? 'completed' : outcomeWord(result, run)

@@ -17,7 +17,7 @@ import type { Invocation } from '../command.ts'
 import { openBatch } from './batch.ts'
 import {
   countWord,
-  printOutcome,
+  printRunOutcome,
   recordOutcome,
   recordPending,
   printSum,
@@ -50,7 +50,7 @@ export async function runEach(invocation: Invocation<RunOptions>, file: string):
       const run = batch.onEnd(result.runId)
       const line = { number: lines[index]?.number ?? 0, widths: ids.widths(), run }
       countWord(counts, outcomeWord(result, run))
-      printOutcome(terminal, line, result)
+      printRunOutcome(terminal, line, result)
       if (terminal.json) await recordOutcome(terminal, store, line, result)
     }
     const { concurrency } = options

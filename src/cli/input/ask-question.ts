@@ -70,7 +70,7 @@ const fail = 'the run fails'
 const meanings: { readonly [K in Question['kind']]: { readonly [decision: string]: string } } = {
   result: {
     approve: 'the result is good',
-    revise: 'the agent does it again, with your feedback',
+    revise: 'it is done again, with your feedback',
     replace: 'your output in place of this one',
     fail,
   },

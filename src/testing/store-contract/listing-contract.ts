@@ -70,7 +70,7 @@ export function listingContract(under: StoreUnderTest): void {
     await fill(store)
     const first = await store.list({}, { limit: 2 })
     assert.ok(first.next)
-    await add(store, 'newest', 9)
+    await addAt(store, 'newest', 9)
     await store.delete('c')
     const second = await store.list({}, { limit: 10, before: first.next })
     assert.deepEqual(
@@ -92,7 +92,7 @@ export function listingContract(under: StoreUnderTest): void {
 
   claim('filters by root, also across pages', under, async ({ store }) => {
     const runs = ['r', 'r/a#1', 'r/a#1/b#1', 'r/a', 's/a#1', 's']
-    for (const [second, run] of runs.entries()) await add(store, run, second)
+    for (const [second, run] of runs.entries()) await addAt(store, run, second)
     assert.deepEqual(await listed(store, { roots: true }, 1), ['s', 'r/a', 'r'])
     assert.deepEqual(await listed(store, { root: 'r' }, 1), ['r/a#1/b#1', 'r/a#1', 'r'])
     assert.deepEqual(await listed(store, { root: 'r/a' }), ['r/a'])
@@ -100,7 +100,7 @@ export function listingContract(under: StoreUnderTest): void {
   })
 
   claim('filters by time, including the start and excluding the end', under, async ({ store }) => {
-    for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
+    for (const second of [1, 2, 3, 4]) await addAt(store, `r${second}`, second)
     assert.deepEqual(await listed(store, { createdFrom: at(2) }, 1), ['r4', 'r3', 'r2'])
     assert.deepEqual(await listed(store, { createdTo: at(3) }, 1), ['r2', 'r1'])
     assert.deepEqual(await listed(store, { createdFrom: at(2), createdTo: at(4) }), ['r3', 'r2'])
@@ -109,7 +109,7 @@ export function listingContract(under: StoreUnderTest): void {
   })
 
   claim('continues after a cursor from outside the time range', under, async ({ store }) => {
-    for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
+    for (const second of [1, 2, 3, 4]) await addAt(store, `r${second}`, second)
     const { next } = await store.list({}, { limit: 1 })
     assert.ok(next)
     const page = await store.list({ createdTo: at(3) }, { limit: 9, before: next })
@@ -209,14 +209,14 @@ async function finds(store: Store, asked: Parameters<Store['findOutput']>, run: 
 }
 
 async function fill(store: Store): Promise<void> {
-  await add(store, 'b', 1, { status: 'failed' })
-  await add(store, 'd', 1, { forkedFrom: 'old' })
-  await add(store, 'old', 0)
-  await add(store, 'c', 1, { crew: 'kyc', status: 'failed', forkedFrom: 'old' })
-  await add(store, 'a', 1, { crew: 'kyc' })
+  await addAt(store, 'b', 1, { status: 'failed' })
+  await addAt(store, 'd', 1, { forkedFrom: 'old' })
+  await addAt(store, 'old', 0)
+  await addAt(store, 'c', 1, { crew: 'kyc', status: 'failed', forkedFrom: 'old' })
+  await addAt(store, 'a', 1, { crew: 'kyc' })
 }
 
-async function add(store: Store, run: string, second: number, fields: Parameters<typeof row>[1] = {}): Promise<void> {
+async function addAt(store: Store, run: string, second: number, fields: Parameters<typeof row>[1] = {}): Promise<void> {
   await store.create(row(run, { createdAt: at(second), ...fields }), batch(1))
 }
 

@@ -32,16 +32,16 @@ export function queueContract(under: StoreUnderTest): void {
     const held = await started(store, 'held', elsewhere('box1'))
     await store.create(row('held/a#1'), batch(1, 1, { due: 'now' }), held)
     const second = { ...lane, version: '2' }
-    assert.deepEqual((await readyIn(store)).toSorted(), ['a', 'b', 'told', 'urgent'])
+    assert.deepEqual((await readyRuns(store)).toSorted(), ['a', 'b', 'told', 'urgent'])
     for (const limit of [-1, 0, 1, 3]) {
-      const some = await readyIn(store, [lane, lane], limit)
+      const some = await readyRuns(store, [lane, lane], limit)
       assert.deepEqual([some.length, new Set(some).size], [Math.max(0, limit), Math.max(0, limit)])
     }
     const all = ['a', 'b', 'of version 2', 'told', 'urgent']
-    assert.deepEqual((await readyIn(store, [lane, second, lane], Infinity)).toSorted(), all)
-    assert.deepEqual([await readyIn(store, [second]), await readyIn(store, [])], [['of version 2'], []])
+    assert.deepEqual((await readyRuns(store, [lane, second, lane], Infinity)).toSorted(), all)
+    assert.deepEqual([await readyRuns(store, [second]), await readyRuns(store, [])], [['of version 2'], []])
     assert.deepEqual((await claimed(store, 10, currentOwner(), [lane, second])).toSorted(), all)
-    assert.deepEqual(await readyIn(store, [lane, second]), [])
+    assert.deepEqual(await readyRuns(store, [lane, second]), [])
   })
 
   claim('lists the lane, priority and ready time of each ready run', under, async ({ store }) => {
@@ -71,10 +71,10 @@ export function queueContract(under: StoreUnderTest): void {
       await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
       await add(store, 'urgent, first', { priority: 1, version: '2' }, now - 2_000)
       const order = ['urgent, first', 'urgent, second', 'first', 'second', 'third', 'low']
-      assert.deepEqual(await readyIn(store, [lane, second]), order)
-      assert.deepEqual(await readyIn(store, [second, lane], 4), order.slice(0, 4))
+      assert.deepEqual(await readyRuns(store, [lane, second]), order)
+      assert.deepEqual(await readyRuns(store, [second, lane], 4), order.slice(0, 4))
       assert.deepEqual(await claimed(store, 4, currentOwner(), [second, lane]), order.slice(0, 4))
-      assert.deepEqual(await readyIn(store, [lane, second]), order.slice(4))
+      assert.deepEqual(await readyRuns(store, [lane, second]), order.slice(4))
     },
     'order',
   )
@@ -122,9 +122,9 @@ export function queueContract(under: StoreUnderTest): void {
       await started(store, 'gone', deadOwner())
       await started(store, 'held', elsewhere('a'))
       await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
-      assert.deepEqual(await readyIn(store), ['released'])
+      assert.deepEqual(await readyRuns(store), ['released'])
       pass(ttlMs + 1_000)
-      assert.deepEqual((await readyIn(store)).toSorted(), ['gone', 'held', 'released'])
+      assert.deepEqual((await readyRuns(store)).toSorted(), ['gone', 'held', 'released'])
     },
     'clock',
   )
@@ -136,7 +136,7 @@ export function queueContract(under: StoreUnderTest): void {
       await started(store, 'gone', deadOwner())
       await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
       assert.deepEqual(await store.claim(currentOwner(), ttlMs, [lane], { limit: 0 }), [])
-      assert.deepEqual((await readyIn(store)).toSorted(), ['gone', 'released'])
+      assert.deepEqual((await readyRuns(store)).toSorted(), ['gone', 'released'])
     },
     'takeover',
   )
@@ -230,7 +230,7 @@ export function queueContract(under: StoreUnderTest): void {
   })
 }
 
-async function readyIn(store: Store, lanes: readonly Lane[] = [lane], limit = 10): Promise<RunId[]> {
+async function readyRuns(store: Store, lanes: readonly Lane[] = [lane], limit = 10): Promise<RunId[]> {
   return (await store.ready(lanes, limit)).map(({ run }) => run)
 }
 

@@ -62,7 +62,7 @@ const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'co
  * not accept the name of a tool; OPTION_INVALID and OPTION_UNKNOWN for bad options and unknown tools.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
-  checkOptions(options)
+  checkMcpOptions(options)
   const connection = await openConnection(options, options.connectSeconds ?? 60, createCleaner(options))
   const close = (): Promise<void> => connection.close()
   try {
@@ -169,7 +169,7 @@ const choiceCheck = check(
 )
 const cachedCheck = check('true or a list of names', (value) => typeof value === 'boolean' || Array.isArray(value))
 
-function checkOptions(options: McpServer & McpOptions): void {
+function checkMcpOptions(options: McpServer & McpOptions): void {
   checkKeys('mcpTools', options, [...new Set([...stdioKeys, ...httpKeys]), ...keys])
   const both = options as Partial<StdioServer & HttpServer>
   if ((both.command === undefined) === (both.url === undefined))

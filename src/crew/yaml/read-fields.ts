@@ -1,18 +1,18 @@
 // Reads an entry of a file as the options of an agent or task. Fields may have CrewAI's names or ours. Fields that
 // CrewAI would ignore cause a warning; other unknown fields are refused.
 import { isMap, type Node } from 'yaml'
-import { RepriseError, reworded } from '../../../base/errors.ts'
-import type { Json } from '../../../journal/json.ts'
-import { settingNames } from '../../../models/resolve/settings.ts'
-import { findOption, guess, type MissingFeature, type OptionNames, type Option } from '../../../base/options.ts'
-import type { FromYaml } from '../../options/crew-checks.ts'
-import type { YamlEntry, YamlDocument } from '../document.ts'
+import { RepriseError, reworded } from '../../base/errors.ts'
+import type { Json } from '../../journal/json.ts'
+import { settingNames } from '../../models/resolve/settings.ts'
+import { findOption, guess, type MissingFeature, type OptionNames, type Option } from '../../base/options.ts'
+import type { FromYaml } from '../options/crew-checks.ts'
+import type { YamlEntry, YamlDocument } from './document.ts'
 import { checkOption, needsCode, otherName, refuseLack, unknownField, type Lacking } from './check-fields.ts'
 import { model, settings } from './model-fields.ts'
-import type { Problems } from '../problems.ts'
-import { agent, context, tools, type NameScope } from '../references.ts'
-import { boolean, degree, number, scalarNumber, sentences, shown, text, type FieldValue } from '../yaml-values.ts'
-import { invalid } from '../yaml-file.ts'
+import type { Problems } from './problems.ts'
+import { agent, context, tools, type NameScope } from './references.ts'
+import { boolean, degree, number, scalarNumber, sentences, shown, text, type FieldValue } from './yaml-values.ts'
+import { invalid } from './yaml-file.ts'
 
 type Row = Option & { readonly yaml: FromYaml }
 

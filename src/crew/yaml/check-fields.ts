@@ -1,6 +1,6 @@
 // Fields that aren't options: unknown fields, features that Reprise lacks, and options that need code.
 import type { Node } from 'yaml'
-import { RepriseError } from '../../../base/errors.ts'
+import { RepriseError } from '../../base/errors.ts'
 import {
   guess,
   type MissingFeature,
@@ -8,11 +8,11 @@ import {
   type OptionNames,
   type Option,
   spellings,
-} from '../../../base/options.ts'
-import type { YamlEntry, YamlDocument } from '../document.ts'
-import type { Problems } from '../problems.ts'
-import type { NameScope } from '../references.ts'
-import { scalarBoolean, isOff, shown, scalarText, type FieldValue } from '../yaml-values.ts'
+} from '../../base/options.ts'
+import type { YamlEntry, YamlDocument } from './document.ts'
+import type { Problems } from './problems.ts'
+import type { NameScope } from './references.ts'
+import { scalarBoolean, isOff, shown, scalarText, type FieldValue } from './yaml-values.ts'
 
 interface FieldScope {
   readonly document: YamlDocument

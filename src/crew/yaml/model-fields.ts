@@ -1,12 +1,12 @@
 // The model of an agent and its settings. In CrewAI's JSON files, both may be below `llm`, and agent fields below
 // `settings`.
 import { isMap, Scalar } from 'yaml'
-import type { Json } from '../../../journal/json.ts'
-import type { LanguageModel } from '../../../models/resolve/resolve-model.ts'
-import { settingNames } from '../../../models/resolve/settings.ts'
-import { ownMember } from '../../../base/options.ts'
-import { model as named, type NameScope } from '../references.ts'
-import { isOff, mapping, text, scalarText, type FieldValue } from '../yaml-values.ts'
+import type { Json } from '../../journal/json.ts'
+import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
+import { settingNames } from '../../models/resolve/settings.ts'
+import { ownMember } from '../../base/options.ts'
+import { model as named, type NameScope } from './references.ts'
+import { isOff, mapping, text, scalarText, type FieldValue } from './yaml-values.ts'
 
 export interface ModelField {
   readonly model: LanguageModel | string | undefined

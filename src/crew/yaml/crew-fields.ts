@@ -1,15 +1,15 @@
 // The crew's own fields in crew.jsonc: options, under CrewAI's names or ours, and default inputs.
 import type { Node } from 'yaml'
-import type { Json } from '../../../journal/json.ts'
-import { findOption, type Option, ownMember } from '../../../base/options.ts'
-import { crewTable, type CrewOptions } from '../../options/crew-options.ts'
-import type { YamlEntry, YamlDocument } from '../document.ts'
-import { model } from '../fields/model-fields.ts'
-import type { Problems } from '../problems.ts'
-import { checkOption, refuseLack, unknownField } from '../fields/check-fields.ts'
-import type { Models } from '../references.ts'
-import { degree, isOff, mapping, names, number, shown, text, scalarText, type FieldValue } from '../yaml-values.ts'
-import { invalid } from '../yaml-file.ts'
+import type { Json } from '../../journal/json.ts'
+import { findOption, type Option, ownMember } from '../../base/options.ts'
+import { crewTable, type CrewOptions } from '../options/crew-options.ts'
+import type { YamlEntry, YamlDocument } from './document.ts'
+import { model } from './model-fields.ts'
+import type { Problems } from './problems.ts'
+import { checkOption, refuseLack, unknownField } from './check-fields.ts'
+import type { Models } from './references.ts'
+import { degree, isOff, mapping, names, number, shown, text, scalarText, type FieldValue } from './yaml-values.ts'
+import { invalid } from './yaml-file.ts'
 
 export interface CrewFields {
   readonly options: Partial<CrewOptions>
