@@ -26,6 +26,11 @@ export function missingTestPackages(): string[] {
   return testPackages.filter((name) => !existsSync(join(root, 'node_modules', name)))
 }
 
+/** Why tests that compile other code are skipped: an option of node:test. */
+export function withoutTestPackages(): string | false {
+  return missingTestPackages().length > 0 && 'packages that tests need are missing: run npm run install-test-packages'
+}
+
 /** Installs what is missing or has another version than in the lockfile. Throws when npm fails. */
 export function installTestPackages(): void {
   if (!isInstalled()) {

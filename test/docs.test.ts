@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Crew, errorCodes, Run } from 'reprise'
+import { withoutTestPackages } from '../scripts/test-packages.ts'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { providers } from '../src/models/resolve/providers.ts'
 import { purposes } from '../src/base/next.ts'
@@ -180,7 +181,7 @@ test('llms.txt links every guide and every reference page', () => {
   )
 })
 
-test('every ts block in the docs compiles', () => {
+test('every ts block in the docs compiles', { skip: withoutTestPackages() }, () => {
   const folder = 'test/.docs'
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)

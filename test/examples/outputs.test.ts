@@ -5,6 +5,7 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { withoutTestPackages } from '../../scripts/test-packages.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { openModel, root, run } from './support.ts'
 
@@ -44,7 +45,7 @@ test('every crew among the examples is tested', async () => {
   assert.deepEqual(crews.toSorted(), [...Object.keys(fixtures), ...driven].toSorted())
 })
 
-test('the examples type-check', async () => {
+test('the examples type-check', { skip: withoutTestPackages() }, async () => {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   const project = join(import.meta.dirname, 'tsconfig.examples.json')
   await promisify(execFile)(process.execPath, [compiler, '--project', project]).catch((error: { stdout: string }) =>

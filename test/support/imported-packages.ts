@@ -1,14 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-const imports = /^(?:import|export) (?!type )[^'"]*?'([^']+)'|\bimport(?:\.meta\.resolve)?\('([^']+)'\)/gm
+const imports =
+  /^(?:import|export) (?!type )(?:[\w\s{},*]+ from )?'([^']+)'|\bimport(?:\.meta\.resolve)?\('([^']+)'\)/gm
 
 /**
  * The packages of a list that a file imports, itself or by way of other files of tests, examples and scripts. Sources
  * import such packages only when a crew asks for one.
  */
 export function importedPackages(file: string, packages: readonly string[], seen: Set<string> = new Set()): string[] {
-  if (seen.has(file) || file.startsWith('src/') || !existsSync(file)) return []
+  if (seen.has(file) || file.startsWith('src/') || !statSync(file, { throwIfNoEntry: false })?.isFile()) return []
   seen.add(file)
   const specifiers = [...readFileSync(file, 'utf8').matchAll(imports)].map(([, named, called]) => named ?? called ?? '')
   const found = specifiers.flatMap((specifier) =>

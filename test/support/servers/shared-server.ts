@@ -35,6 +35,6 @@ export async function without(kind: ServerKind): Promise<string | false> {
 async function find(kind: ServerKind): Promise<{ readonly url: string }> {
   const given = process.env[variables[kind]]
   if (given === undefined || given === '') return startServer(kind)
-  if (/^(postgres(ql)?|rediss?):/.test(given)) return { url: given }
+  if (/^(postgres(ql)?|rediss?):\/\//.test(given)) return { url: given }
   throw new Error(given)
 }
