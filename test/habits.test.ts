@@ -21,15 +21,11 @@ habits.push(/^(?:\/\/|\/\*\*|--) +Of (?:an?|the|its|all|those|one|each) /g)
 const budgets: { readonly [folder: string]: number } = {
   docs: 314,
   examples: 6,
-  'src/base': 18,
   'src/crew': 12,
-  'src/engine': 191,
+  'src/engine': 48,
   'src/journal': 70,
-  'src/models': 22,
   'src/runs': 60,
-  'src/secrets': 4,
   'src/studio': 131,
-  'src/text': 1,
   'src/ui': 30,
   test: 560,
 }

@@ -68,7 +68,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }
 
-/** The record's own member with that name: unlike `record[name]`, never one that every object has (`constructor`). */
+/** The record's own member with that name: unlike `record[name]`, never an inherited member such as `constructor`. */
 export function ownMember<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }

@@ -16,7 +16,7 @@ export interface Owner {
   readonly start: string
   /** Tells other threads and copies of the library in the same process apart; an engine may put its invocation here. */
   readonly instance: string
-  /** What it is called by people, if that was said. It tells nobody apart. */
+  /** Display name; not an identifier. */
   readonly label?: string
 }
 

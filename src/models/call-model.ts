@@ -1,5 +1,5 @@
 // Makes one model call, with retries. The AI SDK's own retries are off, so that each failed try is recorded, the clock
-// is a parameter, and a server that asks for a long wait is told apart from a server that is briefly busy.
+// is a parameter, and long waits that a server asks for can be refused.
 import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '../base/defined.ts'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'

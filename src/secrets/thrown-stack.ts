@@ -1,5 +1,5 @@
 // The part of a stack that is useful to users: where their own code threw. Leaves out frames of Node and Reprise,
-// callers outside the user's code, and frames of libraries except the one that threw. It is stored with the run, so it
+// callers outside the user's code, and frames of libraries except where they threw. It is stored with the run, so it
 // has a limited length and no messages.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -54,8 +54,7 @@ export async function pick<Value>(
       return chosen ? styleText('cyan', text, { stream: output }) : text
     })
     const more = found.length > height ? `, ${found.length} of them` : ''
-    const hint =
-      found.length === 0 ? 'nothing is like that' : `arrows, a part of it or its number, Enter; Esc for none${more}`
+    const hint = found.length === 0 ? 'no match' : `arrows, a part of it or its number, Enter; Esc for none${more}`
     const asked = shorten(`${title} ${typed}`, width)
     draw([asked, ...rows, styleText('dim', shorten(hint, width), { stream: output })])
   }

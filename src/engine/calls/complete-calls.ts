@@ -1,6 +1,6 @@
 // Completes the tool calls of one reply. They run concurrently, each journaled under its own path before and after its
 // effect; their outcomes enter the conversation in the order of the reply. For `once` calls and approvals, once.ts
-// decides and this file acts: it asks the tool's `settle` or a person. Calls that nobody has decided yet stay open.
+// decides and this file acts: it asks the tool's `settle` or a person. Undecided calls stay open.
 import { defined } from '../../base/defined.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
 import type { Life, ActiveAttempt } from '../life.ts'

@@ -196,8 +196,8 @@ type CallRecord = OnceCall & {
 }
 
 /**
- * The `once` calls, or those that `counted` picks, of one task or of all: in this run, and in the runs that it was
- * forked from.
+ * The calls of one task or of all tasks that `counted` accepts, by default `once` calls: in this run, and in the runs
+ * that it was forked from.
  */
 export function onceCalls(
   state: RunState,
@@ -252,7 +252,7 @@ export function toOnceCall(call: CallRecord): OnceCall {
 }
 
 /**
- * The calls that a fork must know: those that were made, and those whose result a person gave. Results from a record
+ * The calls that a fork must know: calls that were made, and calls whose result a person gave. Results from a record
  * are left out, since the recorded call is listed itself. Calls with the same idempotency key are listed once, the
  * newest, so that the list doesn't grow with a chain of replays.
  */

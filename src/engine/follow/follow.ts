@@ -86,7 +86,7 @@ async function* followEvents(
     for (;;) {
       const ended = news.take()
       if (ended === 'closed') return undefined
-      // read before the entries, so that these include the one that led to this status
+      // read before the entries, so that these include its entry
       const known = latest ?? (await store.row(run))?.status
       for await (const { entry } of readEntries(store, run, seq)) {
         if (listener) yield* listener.before(entry)

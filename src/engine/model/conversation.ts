@@ -41,7 +41,7 @@ export function conversation(state: RunState, attempt: AttemptState): ChatMessag
   return [firstMessage(text, visible), ...(next ? [next] : []), ...others]
 }
 
-/** All messages, including those that a summary replaces for the model. */
+/** All messages, including the messages that a summary replaces for the model. */
 export function wholeConversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const whole = wholeOf(state, attempt)
   return [firstMessage(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
@@ -155,7 +155,7 @@ function turnMessages(turn: TurnState): ChatMessage[] {
   return [reply, { role: 'tool', results }]
 }
 
-/** Calls that are listed besides the summary: those that may have changed something, and those that people decided. */
+/** Calls that are listed besides the summary, because they may have changed something or a person decided them. */
 function mustBeRemembered({ effect, source }: CallState): boolean {
   return effect === 'once' || effect === 'idempotent' || (source !== undefined && source !== 'cached')
 }

@@ -23,7 +23,7 @@ export function transcript(
 function linesOf(message: ChatMessage): Line[] {
   switch (message.role) {
     case 'user':
-      return [['The agent was told:', message.text]]
+      return [['The agent received:', message.text]]
     case 'assistant':
       return message.parts.flatMap((part): Line[] => {
         switch (part.type) {

@@ -93,7 +93,7 @@ function coworkerTask(task: TaskDefinition, coworker: CoworkerDefinition, inputs
   return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false }, inputs)
 }
 
-/** The newest attempt at the delegated work, or a new one that continues a refused answer. */
+/** The newest attempt at the delegated work, or a new attempt after a refused answer. */
 async function coworkerAttempt(
   life: Life,
   call: string,

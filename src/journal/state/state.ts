@@ -158,7 +158,7 @@ export interface TaskState extends DeclaredTask {
   }
   /** The entry that completed the task. */
   seq?: number
-  /** Calls that must not be repeated, of the runs that a task which is a crew was executed by. */
+  /** `once` calls made by the task's child runs. */
   childCalls?: readonly OnceCall[]
   /** Entries that are missing and may have been of this task: it may have made calls that are not on record. */
   lost?: readonly number[]

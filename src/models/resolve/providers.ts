@@ -14,7 +14,7 @@ export interface Provider extends SpecialProvider {
   /** The package to install, and its factory function. Without a package, the provider speaks chat completions. */
   readonly package?: string
   readonly factory?: string
-  /** The variables that may hold its key: the first one that is set counts. */
+  /** The variables that may hold its key. The first variable with a value counts. */
   readonly keys: readonly string[]
   /** The variables that may hold its address. */
   readonly addresses: readonly string[]
