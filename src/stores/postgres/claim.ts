@@ -1,7 +1,7 @@
 // Claims ready runs. The ready runs of a lane are one range of an index. Runs that another claim has locked are
 // skipped, so that no two claims get the same run and none waits for another.
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
-import { laneCrews, claimableCount } from '../rules/claims.ts'
+import { laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
 import type { Lane, Lease, Owner, ReadyRun, ClaimLimits } from '../store.ts'
 import { binaryArray, binaryColumn } from './binary-arrays.ts'
 import type { Statements } from './connection.ts'
@@ -29,7 +29,7 @@ export async function claimRuns(
       encodeOwner(owner),
       ...laneArrays(lanes),
       binaryArray('text', [...exclude]),
-      wholeUpTo(places, readyLimit),
+      wholeLimit(places, readyLimit),
       ...(runId === undefined ? [] : [runId]),
     ])
     return claimed.map(({ run, token, lease }) => ({ run, token, id: lease, owner }))
@@ -43,12 +43,7 @@ export async function claimRuns(
       `select count(*) from (
          select 1 from ${database.schema}.heads where crew = any($2::text[])
            and ((owner is not null and expires_at > ${nowSql}) or run = any($3::text[])) limit $4) held`,
-      [
-        database.now(),
-        binaryArray('text', crews),
-        binaryArray('text', [...exclude]),
-        wholeUpTo(crewLimit, Number.MAX_SAFE_INTEGER),
-      ],
+      [database.now(), binaryArray('text', crews), binaryArray('text', [...exclude]), wholeLimit(crewLimit)],
     )
     const places = claimableCount(limits, () => held?.count ?? 0)
     return claim(query, places)
@@ -108,20 +103,9 @@ export async function listReady(
   const found = await read<Omit<ReadyRun, 'readyAt'> & { ready_at: number }>(readyRunsSql(schema), [
     now(),
     ...laneArrays(lanes),
-    wholeUpTo(limit, readyLimit),
+    wholeLimit(limit, readyLimit),
   ])
-  return found.map(({ run, crew, version, format, priority, ready_at }) => ({
-    run,
-    crew,
-    version,
-    format,
-    priority,
-    readyAt: ready_at,
-  }))
-}
-
-function wholeUpTo(count: number, most: number): number {
-  return Math.min(Math.max(Math.ceil(count), 0), most)
+  return found.map(toReadyRun)
 }
 
 function laneArrays(lanes: readonly Lane[]): Buffer[] {

@@ -1,6 +1,7 @@
 // Claims ready runs. The ready runs of a lane are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
+import { wholeLimit } from '../rules/claims.ts'
 import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
@@ -21,7 +22,7 @@ export async function claimRuns(
     encodeOwner(owner),
     String(Math.ceil(ttlMs)),
     randomUUID(),
-    String(wholeUpTo(limit)),
+    String(wholeLimit(limit, readyLimit)),
     crewLimit === undefined ? '' : String(Math.ceil(crewLimit)),
     ...listArguments([...exclude], (run) => [run]),
     ...laneArguments(lanes),
@@ -32,7 +33,7 @@ export async function claimRuns(
 
 export async function listReady(database: Database, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
   const found = await database.script<[run: RunId, crew: string, version: string, ...numbers: string[]][]>('ready', [
-    String(wholeUpTo(limit)),
+    String(wholeLimit(limit, readyLimit)),
     ...laneArguments(lanes),
   ])
   return found.map(([run, crew, version, format, priority, readyAt]) => ({
@@ -43,10 +44,6 @@ export async function listReady(database: Database, lanes: readonly Lane[], limi
     priority: Number(priority) as Priority,
     readyAt: Number(readyAt),
   }))
-}
-
-function wholeUpTo(count: number): number {
-  return Math.min(Math.max(Math.ceil(count), 0), readyLimit)
 }
 
 function laneArguments(lanes: readonly Lane[]): Argument[] {

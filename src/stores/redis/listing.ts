@@ -1,7 +1,7 @@
 // Queries that read no journal: rows, pages of rows, and outputs by fingerprint.
 import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
-import { decodeCursor, cutPage } from '../rules/listing.ts'
+import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
@@ -32,7 +32,7 @@ export async function listRows(
 ): Promise<{ rows: RunRow[]; next?: Cursor }> {
   // one more row than requested shows whether there is a next page
   const wanted = Math.max(page.limit, 0) + 1
-  const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
+  const statuses = acceptedStatuses(filter)
   const lists = listKeys(filter, statuses)
   const { from, before } = listRange(filter, page.before)
   const rows: RunRow[] = []

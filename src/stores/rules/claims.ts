@@ -6,6 +6,17 @@ export function claimableCount({ limit, crewLimit }: ClaimLimits, countHeld: () 
   return Math.max(0, crewLimit === undefined ? limit : Math.min(limit, crewLimit - countHeld()))
 }
 
+/** A limit as a whole number from 0 to `most`. */
+export function wholeLimit(limit: number, most: number = Number.MAX_SAFE_INTEGER): number {
+  return Math.min(Math.max(Math.ceil(limit), 0), most)
+}
+
+/** A ready root from the row of a database. */
+export function toReadyRun(root: Omit<ReadyRun, 'readyAt'> & { readonly ready_at: number }): ReadyRun {
+  const { run, crew, version, format, priority, ready_at: readyAt } = root
+  return { run, crew, version, format, priority, readyAt }
+}
+
 /** Each crew once: limits apply to a crew in all its versions. */
 export function laneCrews(lanes: readonly Lane[]): Set<string> {
   return new Set(lanes.map(({ crew }) => crew))

@@ -1,8 +1,9 @@
 // Pages of listings. A page ends with a cursor: an opaque text with createdAt and id of its last run. A keyset, not an
 // offset, so that runs created or deleted between two pages don't cause others to be skipped or repeated.
 import { RepriseError } from '../../base/errors.ts'
+import { runStatuses } from '../../journal/entries.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
-import type { Cursor, RunFilter, RunRow, Store } from '../store.ts'
+import type { Cursor, RunFilter, RunRow, RunStatus, Store } from '../store.ts'
 
 export interface Position {
   readonly createdAt: string
@@ -42,6 +43,11 @@ export function oldestFirst(a: Position, b: Position): number {
 /** By UTF-8 bytes, as SQLite compares: UTF-16 order differs for characters beyond the basic plane. */
 function compare(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
+/** The statuses that a filter accepts. */
+export function acceptedStatuses({ status }: RunFilter): readonly RunStatus[] {
+  return runStatuses.filter((each) => status?.includes(each) ?? true)
 }
 
 /** One page, for stores that have all rows in memory. */

@@ -1,6 +1,6 @@
 // Claiming. The ready runs of a lane are one range of an index, searched and leased under the database's write lock.
 import { isOwnerDead, readOwner } from '../owner.ts'
-import { highestFirst, isSameLane, laneCrews, claimableCount } from '../rules/claims.ts'
+import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
 import { afterDeath } from '../rules/ready.ts'
 import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -63,7 +63,7 @@ function readyRoots(
 ): ReadyRoot[] {
   const ready: ReadyRoot[] = []
   const time = now()
-  const rowLimit = toLimit(maxRows)
+  const rowLimit = wholeLimit(maxRows)
   for (const priority of highestFirst) {
     if (ready.length >= limit) break
     const found = [selectReady, selectSuspects].flatMap((select) =>
@@ -85,20 +85,9 @@ function readyRoot({ sql, now }: Connection, lanes: readonly Lane[], run: RunId)
   return found.filter((root) => lanes.some((lane) => isSameLane(lane, root)))
 }
 
-function toLimit(count: number): number {
-  return Math.min(Math.ceil(Math.max(count, 0)), Number.MAX_SAFE_INTEGER)
-}
-
 export async function listReady(connection: Connection, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
   const roots = await connection.read(() => readyRoots(connection, lanes, limit))
-  return roots.map(({ run, crew, version, format, priority, ready_at }) => ({
-    run,
-    crew,
-    version,
-    format,
-    priority,
-    readyAt: ready_at,
-  }))
+  return roots.map(toReadyRun)
 }
 
 export const selectHeld = 'select run from runs where crew = ? and owner is not null and expires_at > ? limit ?'
@@ -110,7 +99,7 @@ function countHeld(
   { exclude = new Set(), crewLimit = Infinity }: ClaimLimits,
 ): number {
   const crews = laneCrews(lanes)
-  const limit = toLimit(crewLimit)
+  const limit = wholeLimit(crewLimit)
   const live = new Set(
     [...crews].flatMap((crew) =>
       sql(selectHeld)

@@ -1,6 +1,6 @@
 // Queries that read no journal: rows, pages of rows, and outputs by fingerprint.
 import { runStatuses } from '../../journal/entries.ts'
-import { decodeCursor, cutPage } from '../rules/listing.ts'
+import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -22,7 +22,7 @@ export async function listRows(
   page: { limit: number; before?: Cursor },
 ): Promise<{ rows: RunRow[]; next?: Cursor }> {
   const limit = Math.max(page.limit, 0)
-  const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
+  const statuses = acceptedStatuses(filter)
   const { conditions, values } = where(filter, page.before)
   if (statuses.length === 0) return { rows: [] }
   // one more row than requested shows whether there is a next page
