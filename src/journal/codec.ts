@@ -1,7 +1,7 @@
-// Entries to lines and back. A line is one JSON object in UTF-8; its hash is the `prev` of the next line. A value whose
-// JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to
-// as {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never mistaken for a
-// reference.
+// Encodes entries as lines and decodes them. A line is one JSON object in UTF-8; its hash is the `prev` of the next
+// line. A value whose JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run under its
+// hash and referred to as {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never
+// mistaken for a reference.
 import { RepriseError } from '../base/errors.ts'
 import { checkEntry } from './check/check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
@@ -17,12 +17,12 @@ import {
 } from './check/stored-values.ts'
 
 const blobLimit = 65_536
-/** A list or an object that is longer is stored in parts: some stores take no value of 16 MB. */
+/** Longer lists and objects are stored in parts: some stores take no value of 16 MB. */
 const partedLength = 1_048_576
-/** Members of it that are longer are parts. */
+/** Members that are longer than this become parts. */
 const partLength = 1_024
 const marker = /"\$+blob"/
-/** Nearly no text has it, and searching for a word is faster than matching a pattern. */
+/** Almost no text has it, and searching for a word is faster than matching a pattern. */
 const hasMarker = (text: string): boolean => text.includes('$blob"') && marker.test(text)
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -41,13 +41,13 @@ export interface EntryStamp {
   readonly jump?: number
 }
 
-/** Gives an entry its envelope and its bytes. */
+/** Adds the envelope, and encodes the entry. */
 export function encodeEntry(fresh: NewEntry, stamp: EntryStamp): EncodedEntry {
   const { type, path } = fresh
   const { seq, at, jump } = stamp
   const head = { v: journalVersion, seq, at, ...(jump && { jump }), type, ...(path === undefined ? {} : { path }) }
   const tail = { token: stamp.token, prev: stamp.prev }
-  // members keep the position where they were first named, so the head stays first
+  // members keep the position in which they were first named, so the head stays first
   const entry = { ...head, ...fresh, ...tail } as Entry
   const blobs: Blob[] = []
   let text = JSON.stringify(entry)
@@ -68,8 +68,8 @@ export function encodeEntry(fresh: NewEntry, stamp: EntryStamp): EncodedEntry {
 }
 
 /**
- * Reads a line. JOURNAL_DAMAGED when it doesn't have the fields of its type, or a value that it refers to has changed;
- * BLOB_MISSING when that value is gone.
+ * Decodes a line. JOURNAL_DAMAGED if it lacks a field of its type, or a stored value has changed. BLOB_MISSING if a
+ * stored value is gone.
  */
 export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: string): Promise<Entry> {
   const { value, length, refers } = parseLine(bytes, where)
@@ -77,7 +77,9 @@ export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: stri
   return checkEntry(entry as Entry, where)
 }
 
-/** Reads a line without references, as nearly all are, without a promise; undefined for others. JOURNAL_DAMAGED. */
+/**
+ * Decodes a line without references, as nearly all are, without a promise. Undefined for other lines. JOURNAL_DAMAGED.
+ */
 export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined {
   const { value, refers } = parseLine(bytes, where)
   return refers ? undefined : checkEntry(value, where)
@@ -109,14 +111,14 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: nu
 }
 
 /**
- * Hashes of the stored values that a line, or a stored value, refers to. None for a text that isn't JSON: reading it
- * reports that.
+ * Hashes of the stored values that a line or a stored value refers to. None for a text that isn't JSON, which is
+ * reported when it is decoded.
  */
 export function blobReferences(text: string): string[] {
   const hashes = new Set<string>()
   if (!hasMarker(text)) return []
   const waiting: unknown[] = [parseJson(text)]
-  // grows while it is walked: a text from outside may be nested deeper than there is stack
+  // grows during the loop: recursion would run out of stack for text from outside
   for (const value of waiting) {
     const hash = referenceIn(value as Json)
     if (hash !== undefined) hashes.add(hash)

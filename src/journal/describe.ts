@@ -1,4 +1,4 @@
-// Changed tasks of a run in words, and what a resume may decide about them.
+// Changes of a run's tasks, and a move to another store, in words.
 import type { NextStep } from '../base/next.ts'
 import type { OrphanedTask, TaskListChanges } from './entries.ts'
 
@@ -28,7 +28,7 @@ interface EarlierDecisions {
   readonly removed?: readonly string[] | undefined
 }
 
-/** The resume that adds to earlier decisions what each orphaned task most likely became. */
+/** A resume with the earlier decisions, and the most likely one about each other orphaned task. */
 export function suggestDecision(
   runId: string,
   orphaned: readonly OrphanedTask[],

@@ -1,51 +1,48 @@
-// Files among a run's inputs. The inputs hold a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
-// stored once per run by their hash. A member of that name in the user's own data has one more `$` from when it is
-// given until it is shown, so user data is never mistaken for a reference. Doesn't need Node, for the page.
+// Files in the inputs of a run. Inputs have a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
+// stored once per run under their hash. A member of that name in user data has one more `$` while it is stored, so user
+// data is never mistaken for a reference. Free of Node, for the page.
 import type { StoredFile } from './entries.ts'
 import type { Json } from './json.ts'
 import { amount } from '../text/words.ts'
 
-/** Bytes by their hash. */
+/** Bytes by hash. */
 export type Files = ReadonlyMap<string, Uint8Array>
 export const noFiles: Files = new Map()
 
-/** The file that a value among the inputs of a run refers to. */
+/** The file that an input refers to, if it is a reference. */
 export function asFileReference(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$file')
 }
 
-/**
- * The file that inputs refer to when they are given as they were shown: escaped, since a user's own data may look the
- * same.
- */
+/** The file of an escaped reference, as users pass it when they copy shown inputs. */
 export function asEscapedFileReference(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$$file')
 }
 
-/** In the order in which they occur, each once. */
+/** In order of occurrence, each once. */
 export function filesIn(value: Json | undefined): StoredFile[] {
   const found = new Map<string, StoredFile>()
   collect(value, found)
   return [...found.values()]
 }
 
-/** A copy of the inputs as the user gave them. Files stay references. */
+/** A copy of the inputs as the user passed them. Files stay references. */
 export function plainInputs<T extends Json>(value: T): T {
   return mapJson(value, (reference) => ({ $file: { ...reference } }), unescaped) as T
 }
 
-/** The same for texts: each file as its mark. */
+/** An input as text, with `[file …]` for files. */
 export function inputAsText(value: Json): string {
   const plain = mapJson(value, fileMark, unescaped)
   return typeof plain === 'string' ? plain : JSON.stringify(plain)
 }
 
-/** For people: each file as its name, size, kind and hash. */
+/** The inputs for people, with name, size, media type and hash of each file. */
 export function describeFiles(value: Json): Json {
   return mapJson(value, fileWords, unescaped)
 }
 
-/** How a text for a model names a file that is sent with it. */
+/** How a prompt names a file that is sent with it. */
 export function fileMark({ name }: Pick<StoredFile, 'name'>): string {
   return `[file ${name}]`
 }

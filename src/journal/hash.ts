@@ -1,5 +1,4 @@
-// SHA-256 in the two forms that the journal uses: over exact bytes (the chain, blobs) and over canonical JSON (keys,
-// digests).
+// SHA-256 in two forms: over bytes (the chain, stored values) and over canonical JSON (keys, digests).
 import { hash } from 'node:crypto'
 import { canonicalJson, type Json } from './json.ts'
 

@@ -1,4 +1,4 @@
-// `reprise/journal`: the file format and the pure fold, for programs that read journals themselves. Doesn't need Node.
+// `reprise/journal`: the file format and the pure fold, for programs that read journals themselves. Free of Node.
 export * from './entries.ts'
 export { fold } from './state/fold.ts'
 export { openQuestions, type AskedQuestion, type AskingTask, type OpenQuestion } from './state/open-questions.ts'

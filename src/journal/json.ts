@@ -1,10 +1,10 @@
-// JSON values, and the two ways into them. Everything that a run sees passes through here first, so that a resumed run
+// JSON values, and the two ways to make one. Everything that a run sees passes through here first, so a resumed run
 // sees exactly what the live one saw.
 import { describeObject } from '../base/options.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** A place inside a value, as a person would write it: `inputs.claims[2].date`. */
+/** A path into a value, as a person would write it: `inputs.claims[2].date`. */
 type Path = string
 
 export type JsonCheck =
@@ -12,24 +12,24 @@ export type JsonCheck =
   | { readonly ok: false; readonly path: Path; readonly found: string }
 
 /**
- * How deep lists and objects may be nested in a value that comes from outside. Code that walks values, JSON.stringify
- * and schemas included, runs out of stack a few thousand levels down, and differently in every version of Node.
+ * How deep lists and objects may be nested in a value from outside. Code that walks values, JSON.stringify and schemas
+ * included, runs out of stack a few thousand levels down, and differently in every version of Node.
  */
 export const nestingLimit = 256
 
 /**
- * Copies a value that JSON carries unchanged, or says where the first thing is that it can't carry: a Date, bigint,
- * NaN, Map, function, class instance or cycle, or more levels than `nestingLimit`. An undefined member is left out, as
- * JSON does. What `replace` returns for an object replaces it.
+ * Copies a value that JSON represents exactly, or returns the first path that it can't represent: a Date, bigint, NaN,
+ * Map, function, class instance or cycle, or more levels than `nestingLimit`. Undefined members are left out, as in
+ * JSON. If `replace` returns a value for an object, it is used instead.
  */
 export function strictJson(value: unknown, at: Path, replace?: Replace): JsonCheck {
   return check(value, at, { above: new Set(), replace })
 }
 
 /**
- * What JSON makes of a value (a Date becomes its ISO string, as JSON.stringify has it), or where it cannot: a bigint, a
- * cycle, a toJSON that throws, more levels than `nestingLimit`. The same goes for what JSON would silently turn into
- * `{}`: a Map, an Error, an instance with only private members. `undefined` becomes null.
+ * Converts a value as JSON.stringify does (a Date becomes its ISO string), or returns the first path that it can't
+ * convert: a bigint, a cycle, a toJSON that throws, more levels than `nestingLimit`, and anything that JSON would
+ * silently turn into `{}`, such as a Map, an Error or an instance with only private members. `undefined` becomes null.
  */
 export function throughJson(value: unknown, at: Path): JsonCheck {
   return check(value, at, { above: new Set(), replace: undefined, loose: true })
@@ -41,10 +41,7 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1))
 }
 
-/**
- * Whether the JSON text has so many brackets that its value may be nested that deeply: counting them is faster than
- * walking the value.
- */
+/** Whether a JSON text has enough brackets to be nested that deeply. Counting is faster than walking the value. */
 export function mayNestDeeper(text: string, levels: number): boolean {
   let count = 0
   for (const bracket of ['{', '[']) {
@@ -56,7 +53,7 @@ export function mayNestDeeper(text: string, levels: number): boolean {
 type Replace = (value: object, at: Path) => Json | undefined
 
 interface Walk {
-  /** The lists and objects that contain the value. */
+  /** The lists and objects around the value. */
   readonly above: Set<object>
   readonly replace: Replace | undefined
   /** As JSON.stringify treats it. */
@@ -125,13 +122,13 @@ function walkObject(value: object, at: Path, walking: Walk): JsonCheck {
     if (member === undefined) continue
     const item = walk(member, memberPath(at, key), walking)
     if (!item.ok) return item
-    // defineProperty, since a plain assignment to __proto__ would set the prototype and lose the member
+    // defineProperty, since assigning __proto__ would set the prototype and lose the member
     Object.defineProperty(copy, key, { value: item.value, enumerable: true, configurable: true, writable: true })
   }
   return { ok: true, value: copy }
 }
 
-/** What JSON.stringify sees in place of a value; undefined for what it leaves out. */
+/** What JSON.stringify uses in place of a value; undefined if it leaves the value out. */
 function loosened(given: unknown, key: string): unknown {
   const { toJSON } = (given ?? {}) as { readonly toJSON?: unknown }
   const value: unknown = typeof toJSON === 'function' ? toJSON.call(given, key) : given
@@ -144,10 +141,10 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Whether JSON holds everything about an object, as far as can be seen from outside. */
+/** Whether JSON has everything about an object, as far as can be seen from outside. */
 function showsItself(value: object, members: number): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // of another realm as well
+  // also for objects of another realm
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
   return members > 0 && !ArrayBuffer.isView(value) && !/Error|String/.test(Object.prototype.toString.call(value))
 }
@@ -157,7 +154,7 @@ export function memberPath(at: Path, key: string): Path {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
 }
 
-/** RFC 8785: members sorted by UTF-16 code units, no white space; equal values have equal texts. */
+/** RFC 8785: members sorted by UTF-16 code units, no white space. Equal values have equal texts. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
@@ -171,10 +168,7 @@ function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/**
- * The value of a JSON text from outside; undefined for any other text, and for one that is nested too deeply to work
- * with.
- */
+/** Parses JSON text from outside. Undefined for invalid JSON and for values that are nested too deeply. */
 export function readJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json
@@ -184,7 +178,7 @@ export function readJson(text: string): Json | undefined {
   }
 }
 
-/** The object of a JSON text; undefined for any other text. */
+/** Parses a JSON object. Undefined for any other text. */
 export function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text)

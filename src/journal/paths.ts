@@ -1,5 +1,5 @@
-// Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn,
-// and `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
+// Paths: where in a run something happened. `note#2` is the second attempt at the task note, `note#2/3` its third model
+// turn, and `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
 import { describe, hiddenCharacters } from '../base/options.ts'
 
 export function attemptPath(task: string, number: number, under?: string): string {
@@ -14,27 +14,29 @@ export function callPath(turn: string, index: number): string {
   return `${turn}.${index}`
 }
 
-/** The path that a turn or call belongs to: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`. */
+/**
+ * The path of the attempt of a turn, or of the turn of a call: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`.
+ */
 export function parentPath(path: string): string {
   const slash = path.lastIndexOf('/')
   const dot = path.lastIndexOf('.')
-  // a task's name may have dots too
+  // task names may have dots too
   if (dot > slash && /^\d+\.\d+$/.test(path.slice(slash + 1))) return path.slice(0, dot)
   return path.slice(0, Math.max(0, slash))
 }
 
-/** Whether an attempt is part of a step of another one: a delegation, a guardrail that a model judges. */
+/** Whether an attempt is part of a step of another attempt: a delegation, a guardrail that a model judges. */
 export function isNestedAttempt(attempt: string): boolean {
   return attempt.includes('/')
 }
 
-/** The attempt that a nested one is part of, or itself: `note#2` for `note#2/3.0/analyst#1`. */
+/** The outermost attempt: `note#2` for `note#2/3.0/analyst#1`. */
 export function rootAttempt(path: string): string {
   const slash = path.indexOf('/')
   return slash < 0 ? path : path.slice(0, slash)
 }
 
-/** The attempts that one is part of, and itself: `note#2` and `note#2/3.0/analyst#1`. */
+/** The attempts on a path, outermost first: `note#2` and `note#2/3.0/analyst#1`. */
 export function attemptsOnPath(path: string): string[] {
   const parts = path.split('/')
   return parts.flatMap((part, index) => (part.includes('#') ? parts.slice(0, index + 1).join('/') : []))
@@ -52,52 +54,54 @@ export function attemptNumber(path: string): number {
   return Number(path.slice(path.lastIndexOf('#') + 1))
 }
 
-/** What an attempt of a task is at: `research` for `research#1`, `chapters/intro` for `chapters#2/1.0/intro#1`. */
+/**
+ * The address of a child run in its tree: `research` for `research#1`, `chapters/intro` for `chapters#2/1.0/intro#1`.
+ */
 export function childAddress(task: string, attempt: string): string {
   return [task, ...attemptsOnPath(attempt).slice(1).map(childName)].join('/')
 }
 
-/** What a run that was kicked off within a function is known by: `intro` for `chapters#2/1.0/intro#1`. */
+/** The name of a kickoff by a function: `intro` for `chapters#2/1.0/intro#1`. */
 export function childName(attempt: string): string {
   return attempt.slice(attempt.lastIndexOf('/') + 1, attempt.lastIndexOf('#'))
 }
 
 /**
- * The run of an attempt at a task that is a crew, `claim-1/settle#1`, or of what a function kicked off,
- * `book-1/chapters#1/1.0/intro#1`. Its name says which run it works for, so that a run and the runs that work for it
- * stay together under whatever name they are copied or imported.
+ * The id of a child run: `claim-1/settle#1` for a nested crew, `book-1/chapters#1/1.0/intro#1` for a kickoff by a
+ * function. It begins with its parent's id, so that a run tree stays together when it is copied or imported under
+ * another id.
  */
 export function childRunId(run: string, attempt: string): string {
   return `${run}/${attempt}`
 }
 
-/** An attempt, and what is nested in a call of it: `/settle#1`, `/chapters#1/1.0/intro#1`. */
+/** The end of a child run's id: `/settle#1`, `/chapters#1/1.0/intro#1`. */
 const childEnding = /\/[^/#]+#\d+(\/\d+\.\d+\/[^/#]+#\d+)*$/
 
-/** The run that a run works for: `claim-1` for `claim-1/settle#1`. Undefined for one that works for none. */
+/** The parent of a child run: `claim-1` for `claim-1/settle#1`. Undefined for a root. */
 export function parentRunId(run: string): string | undefined {
   const ending = childEnding.exec(run)
   return ending && ending.index > 0 ? run.slice(0, ending.index) : undefined
 }
 
-/** The run at the top that a run works for: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
+/** The root of a run tree: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
 export function rootRunId(run: string): string {
   const parent = parentRunId(run)
   return parent === undefined ? run : rootRunId(parent)
 }
 
-/** Whether a run is the other one, or works for it, directly or through runs between. */
+/** Whether a run is the other run or a descendant of it. */
 export function isInTreeOf(run: string, other: string): boolean {
   if (run === other) return true
   const parent = parentRunId(run)
   return parent !== undefined && isInTreeOf(parent, other)
 }
 
-/** Characters with a meaning in paths, and those that are not seen, are not allowed in a name. */
+/** Names may not contain characters that mean something in paths, nor invisible ones. */
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'
   if (name.length > 100) return 'is longer than 100 characters'
-  // stores keep texts as UTF-8, which would return a different name
+  // stores use UTF-8, which would return a different name
   if (!name.isWellFormed()) return 'has half of a character'
   const bad = /[/#]/.exec(name) ?? hiddenCharacters.exec(name)
   return bad ? `contains ${describe(bad[0])}` : undefined

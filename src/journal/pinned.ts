@@ -1,11 +1,11 @@
-// Texts stored in pieces: an output of the run that occurs in them is referred to, not written again. Doesn't need
-// Node, for the page.
+// Pinned texts: an output of the run that occurs in a prompt is referred to instead of written again. Free of Node, for
+// the page.
 import type { OutputReference, PinnedRequest, PinnedText } from './entries.ts'
 import type { SentRequest } from './state/state.ts'
 
 type Outputs = ReadonlyMap<number, string>
 
-/** The text as it was sent. Where a person removed an output from the journal, the text says so. */
+/** The text as it was sent. An output that a person removed from the journal is marked as removed. */
 export function renderText(pieces: PinnedText, outputs: Outputs): string {
   return pieces
     .map((piece) =>
@@ -18,7 +18,7 @@ export function outputReferences(pieces: PinnedText): OutputReference[] {
   return pieces.filter((piece) => typeof piece !== 'string')
 }
 
-/** The message is built on demand: every task may hold the outputs of all tasks before it. */
+/** The message is built on demand: each task may contain the outputs of all tasks before it. */
 export function sentRequest(pinned: PinnedRequest, outputs: Outputs): SentRequest {
   return {
     ...pinned,

@@ -1,26 +1,26 @@
-// The values inside entries: what models, tools and people say, what is pinned, planned and stored. Part of the file
-// format.
+// The values inside entries: what models, tools and people produce, and what is pinned, planned and stored. Part of the
+// file format.
 import type { Json } from './json.ts'
 
 export type * from './questions.ts'
 
 export type Priority = -1 | 0 | 1
 
-/** Who holds a run: a process. Its start time tells it apart from a later process with the same pid. */
+/** The process that holds a run. Its start time tells it apart from a later process with the same pid. */
 export interface Owner {
   readonly host: string
-  /** The id of the machine's boot (empty where the system doesn't give one). */
+  /** The id of the machine's boot, or empty if the system has none. */
   readonly boot: string
   readonly pid: number
-  /** When the process started, in the system's own format (empty where the system doesn't say). */
+  /** When the process started, in the system's own format, or empty if the system has none. */
   readonly start: string
-  /** Tells other threads and copies of the library in the same process apart; an engine may put its invocation here. */
+  /** Tells apart threads and copies of the library in one process. An engine may put its invocation here. */
   readonly instance: string
   /** Display name; not an identifier. */
   readonly label?: string
 }
 
-/** What told a process to take a run up: which dispatcher, and what that calls the call. It leads people there. */
+/** The dispatcher's call that had a process continue a run, for finding it there. */
 export interface DispatchedBy {
   /** `restate` */
   readonly dispatcher: string
@@ -35,8 +35,8 @@ export interface Blob {
 }
 
 /**
- * Tokens of one model call or of many. `input` includes `cacheRead` and `cacheWrite`, `output` includes `reasoning`.
- * Details that are absent were not reported.
+ * Tokens of one or many model calls. `input` includes `cacheRead` and `cacheWrite`, `output` includes `reasoning`.
+ * Absent details were not reported.
  */
 export interface Usage {
   readonly calls: number
@@ -48,7 +48,7 @@ export interface Usage {
 }
 
 /**
- * What a model said, in order. `opaque` is what its provider needs to continue (signatures, item ids); nobody else
+ * The parts of a reply, in order. `opaque` is what its provider needs to continue (signatures, item ids); nothing else
  * reads it.
  */
 export type ReplyPart =
@@ -59,10 +59,10 @@ export type ReplyPart =
   | ProviderResult
   | Source
   | GeneratedFile
-  /** What only its provider knows, such as the mark that it shortened the conversation itself. */
+  /** Provider-specific, such as a mark that the provider shortened the conversation itself. */
   | { readonly type: 'custom'; readonly kind: string; readonly opaque?: Json }
 
-/** A call that the provider made itself while it produced the reply: nothing is left to do about it. */
+/** A tool call that the provider executed itself while it produced the reply. */
 export interface ProviderCall {
   readonly type: 'provider-call'
   readonly id: string
@@ -71,7 +71,7 @@ export interface ProviderCall {
   readonly opaque?: Json
 }
 
-/** What came of a provider's own call, in the same reply or in a later one. */
+/** The result of a provider's own call, in the same reply or a later one. */
 export interface ProviderResult {
   readonly type: 'provider-result'
   readonly id: string
@@ -81,32 +81,32 @@ export interface ProviderResult {
   readonly opaque?: Json
 }
 
-/** Something that an answer rests on. It is never sent back. */
+/** A source of the answer. It is never sent back. */
 export interface Source {
   readonly type: 'source'
   readonly id: string
-  /** Of a page on the web. */
+  /** For a web page. */
   readonly url?: string
   readonly title?: string
-  /** Of a document. */
+  /** For a document. */
   readonly mediaType?: string
   readonly filename?: string
   readonly opaque?: Json
 }
 
-/** A file that a model made: its bytes, or where its provider keeps it. */
+/** A file that a model made: its bytes, or its address at the provider. */
 export type GeneratedFile = {
   readonly type: 'file'
   readonly mediaType: string
-  /** It is part of the model's thoughts. */
+  /** It is part of the model's reasoning. */
   readonly thought?: true
   readonly opaque?: Json
 } & ({ readonly base64: string } | { readonly url: string })
 
-/** A tool call that a model asks for. `invalid` says why it cannot be made: an unknown tool, input that isn't JSON. */
+/** A tool call that a model requests. `invalid` is why it can't be made: an unknown tool, input that isn't JSON. */
 export interface ToolRequest {
   readonly type: 'call'
-  /** The provider's id of the call: needed to answer it, never used to find it. */
+  /** The provider's id of the call. Needed to answer it, never used to find it. */
   readonly id: string
   readonly tool: string
   readonly input: Json
@@ -115,8 +115,8 @@ export interface ToolRequest {
 }
 
 /**
- * How a tool call ended. `unreadable`: it happened, and its result isn't JSON at the place named. `sent` is what models
- * are sent instead of the result.
+ * How a tool call ended. `unreadable`: it happened, but its result isn't JSON at that path. `sent` is what models
+ * receive instead of the result.
  */
 export type ToolOutcome =
   | { readonly result: Json; readonly sent?: SentResult }
@@ -124,7 +124,7 @@ export type ToolOutcome =
   | { readonly denied: string }
   | { readonly unreadable: string; readonly sent?: SentResult }
 
-/** A text or JSON, as a result or as an error; or several parts, such as a text and a picture. */
+/** Text or JSON, as a result or an error; or several parts, such as text and a picture. */
 export type SentResult =
   | { readonly type: 'value' | 'error'; readonly value: Json; readonly opaque?: Json }
   | { readonly type: 'denied'; readonly reason?: string; readonly opaque?: Json }
@@ -135,7 +135,7 @@ export type SentPart =
   | SentFile
   | { readonly type: 'custom'; readonly opaque?: Json }
 
-/** Its bytes, an address, what a provider calls a file that was uploaded to it, or a text. */
+/** Its bytes, an address, a provider's reference to an uploaded file, or text. */
 export type SentFile = {
   readonly type: 'file'
   readonly mediaType: string
@@ -151,11 +151,11 @@ export type SentFile = {
 export interface FailedTry {
   readonly at: string
   readonly error: string
-  /** What it took, where its provider had said so by then. */
+  /** Its usage, if the provider had reported it by then. */
   readonly usage?: Usage
 }
 
-/** A file that a run was given. Its bytes are stored once per run under their hash. */
+/** A file in the inputs of a run. Its bytes are stored once per run under their hash. */
 export interface StoredFile {
   readonly hash: string
   readonly name: string
@@ -166,16 +166,16 @@ export interface StoredFile {
 
 /** Refers to the text of an output of this run, which is stored once, where it was made. */
 export interface OutputReference {
-  /** The entry that holds it: what completed the task, or offered the output. */
+  /** The entry that has it: it completed the task, or offered the output. */
   readonly output: number
-  /** Of the text, so that no other text is mistaken for it. */
+  /** The digest of the text, so that no other text is mistaken for it. */
   readonly digest: string
 }
 
-/** A text in pieces. Joined, they are what was sent, byte for byte. */
+/** A text in pieces. Joined, they are the text that was sent, byte for byte. */
 export type PinnedText = readonly (string | OutputReference)[]
 
-/** What was said to a model and by it, in our own format. */
+/** A message of a conversation, in our own format. */
 export type ChatMessage =
   | { readonly role: 'user'; readonly text: string; readonly files?: readonly StoredFile[] }
   | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
@@ -184,16 +184,16 @@ export type ChatMessage =
       readonly results: readonly { readonly id: string; readonly tool: string; readonly outcome: ToolOutcome }[]
     }
 
-/** Everything in the first request of an attempt except the credentials. Stored once, by hash. */
+/** Everything in the first request of an attempt except credentials. Stored once, by hash. */
 export interface PinnedRequest {
   readonly instructions: string
   readonly message: PinnedText
-  /** Those sent with the text of the message. */
+  /** Files that are sent with the message. */
   readonly files?: readonly StoredFile[]
   readonly tools: readonly ToolDefinition[]
   readonly model: string
   readonly settings: { readonly [key: string]: Json }
-  /** The JSON Schema of the answer, when the task has one. */
+  /** The JSON Schema of the answer, if the task has one. */
   readonly output?: Json
 }
 
@@ -201,18 +201,18 @@ export interface ToolDefinition {
   readonly name: string
   readonly description: string
   readonly schema: Json
-  /** A tool that its provider defines: the model knows it by this, and not by description and schema. */
+  /** A tool that the provider defines: it is sent instead of description and schema. */
   readonly provider?: ProviderTool
-  /** What the AI SDK passes on to providers besides. */
+  /** Other settings that the AI SDK passes to providers. */
   readonly options?: ToolSendOptions
 }
 
 export interface ProviderTool {
   /** `openai.web_search` */
   readonly id: string
-  /** How it is set up, without credentials. */
+  /** Its settings, without credentials. */
   readonly args: { readonly [name: string]: Json }
-  /** The provider makes the calls itself, within a reply. */
+  /** The provider executes the calls itself, within a reply. */
   readonly executed?: true
   /** The result of such a call may come in a later reply. */
   readonly deferred?: true
@@ -227,11 +227,11 @@ export interface ToolSendOptions {
 export interface Failure {
   readonly code: string
   readonly message: string
-  /** Where the user's own code threw: a line for each frame of it. */
+  /** The stack in the user's code: one line per frame. */
   readonly stack?: string
 }
 
-/** A task that failed, and that its run continued without. Of a nested crew: `settle/payout`. */
+/** A failed task that its run continued without. In a nested crew: `settle/payout`. */
 export interface TaskFailure {
   readonly task: string
   readonly error: Failure
@@ -239,7 +239,7 @@ export interface TaskFailure {
   readonly skipped: readonly string[]
 }
 
-/** A call that may have changed something. A new attempt or run must know of it before it makes another. */
+/** A call that may have changed something. A new attempt or run must know it before it makes another. */
 export interface OnceCall {
   readonly task: string
   readonly tool: string
@@ -248,17 +248,17 @@ export interface OnceCall {
   readonly input: Json
   readonly calledAt: string
   readonly outcome: { readonly result: Json; readonly sent?: SentResult } | { readonly error: string } | 'unknown'
-  /** It was not called: a person gave the result. */
+  /** It wasn't called: a person entered the result. */
   readonly given?: true
-  /** Where it is not a `once` call. */
+  /** Absent for a `once` call. */
   readonly effect?: 'idempotent'
-  /** The idempotency key that the tool was given. */
+  /** The idempotency key that the tool received. */
   readonly idempotencyKey?: string
-  /** Of a child run: an earlier child run of the same task made it, so it is not what `effects` is about. */
+  /** In a child run: an earlier child run of the same task made it, so `effects` doesn't apply. */
   readonly own?: true
 }
 
-/** Entries of a run that are missing and may have been about calls of a task. */
+/** Missing entries of a run that may have been about calls of a task. */
 export interface LostEntries {
   readonly task: string
   readonly run: string
@@ -274,21 +274,21 @@ export interface DeclaredTask {
   readonly agent?: string
 }
 
-/** How the tasks of a crew differ from those that its run had. A name both removed and added starts anew. */
+/** How the tasks of a crew differ from those of its run. A name that is both removed and added starts fresh. */
 export interface TaskListChanges {
   readonly added?: readonly string[]
   readonly removed?: readonly string[]
-  /** The new name by the old one. */
+  /** New names by old names. */
   readonly renamed?: { readonly [task: string]: string }
 }
 
-/** Recorded work of a run that its crew has no task for. */
+/** Recorded work of a run without a task in its crew. */
 export interface OrphanedTask {
-  /** Within nested crews, with the names of their tasks before it: `settle/payout`. */
+  /** In nested crews, with the names of their tasks: `settle/payout`. */
   readonly task: string
   /** In words, what would be lost or repeated: `3 recorded steps`, `an open question`. */
   readonly holds: readonly string[]
-  /** In words, where the crew has a task of that name that cannot continue the work. */
+  /** In words, if the crew has a task of that name that can't continue the work. */
   readonly because?: string
   /** The new task that it may have become. */
   readonly nearest?: string
@@ -296,72 +296,68 @@ export interface OrphanedTask {
 
 /** The file that exports a crew. */
 export interface CrewModule {
-  /** Relative to the folder of the project, with `/` between folders: other machines have that folder elsewhere. */
+  /** Relative to the project's folder, with `/`: other machines have that folder elsewhere. */
   readonly file: string
-  /** The name of the export, where the file exports several crews. */
+  /** The name of the export, if the file exports several crews. */
   readonly export?: string
 }
 
-/** What a whole run may take. */
+/** The budget of a whole run. */
 export interface Limit {
   readonly tokens?: number
   /** In dollars. */
   readonly cost?: number
-  /** Of work, not of waiting for people. */
+  /** Time of work, without waiting for people. */
   readonly seconds?: number
 }
 
-/** What a new run does about a task, and why. */
+/** What a new run does with a task, and why. */
 export interface PlannedTask {
   readonly task: string
   /** edit: a person's value replaces its output. */
   readonly action: 'inherit' | 'execute' | 'edit'
   /** In words: "description changed". */
   readonly reasons: readonly string[]
-  /** Fingerprint fields that differ from those that its stored output was made from. */
+  /** Fingerprint fields that differ from those of its stored output. */
   readonly fields?: readonly string[]
-  /** It keeps its stored output after all if these tasks give the same outputs that it was made from. */
+  /** The stored output is kept after all if these tasks return the same outputs again. */
   readonly unless?: readonly string[]
-  /** Of executing it. Absent: unknown, since it was never completed before, or not all that it took was counted. */
+  /** The estimate for executing it. Absent: it was never completed before, or not all of its usage was counted. */
   readonly estimate?: Estimate
   /** Earlier executions kicked off runs that were not child runs. */
   readonly uncounted?: true
 }
 
-/** What executing something may take: the medians of earlier times. */
+/** What an execution may take: the medians of earlier ones. */
 export interface Estimate {
   readonly usage: Usage
-  /** In dollars. Absent: the price of the model is not known. */
+  /** In dollars. Absent if the price of the model is unknown. */
   readonly cost?: number
-  /** How many earlier executions it is made from. */
+  /** The number of earlier executions. */
   readonly samples: number
 }
 
 /** Digests by field of everything declared that a task's result depends on. */
 export type Fingerprint = { readonly [field: string]: string }
 
-/**
- * The output of a finished task, wherever it came from. `structured`: `raw` is the JSON before the schema's transforms.
- */
+/** The output of a finished task, wherever it was made. `structured`: `raw` is JSON, before the schema's transforms. */
 export interface StoredOutput {
   readonly raw: string
   readonly structured: boolean
-  /** Nested crew: the task whose output it is, where that is not the last one: `pay`, or `settle/pay`. */
+  /** Nested crew: the task that made the output, if it isn't the last: `pay`, or `settle/pay`. */
   readonly within?: string
   readonly agent?: string
   readonly usage: Usage
   readonly startedAt: string
   readonly completedAt: string
   readonly fingerprint?: Fingerprint
-  /**
-   * Agents that had to answer in their last turn, with how many turns they had: with more, they might have continued.
-   */
+  /** Agents that had to answer in their last turn, with the number of turns: with more, they might have continued. */
   readonly limited?: { readonly [agent: string]: number }
   /** Kickoffs that were not child runs: their usage is not counted here. */
   readonly uncounted?: readonly string[]
 }
 
-/** What was said to make an output in another run: the first message, and those after it. */
+/** The conversation that made an output in another run: the first message, and those after it. */
 export interface Conversation {
   readonly first: PinnedText
   readonly files?: readonly StoredFile[]
@@ -374,11 +370,11 @@ export interface Parent {
   readonly incarnation: string
   /** The task to start from, if one was named. */
   readonly from?: string
-  /** A digest of everything it was made with: the same call under the same id means the same run. */
+  /** A digest of the request: the same request under the same id means the same run. */
   readonly request?: string
 }
 
-/** Where an output was made. */
+/** The run and entry that made an output. */
 export interface OutputPlace {
   readonly run: string
   readonly incarnation: string

@@ -21,7 +21,7 @@ export interface Timeline {
   readonly updatedAt: string | undefined
   /** One for each process that worked on the run, in order. Between them, the run waited. */
   readonly lives: readonly Life[]
-  /** In the order in which they began, with those that are part of a step (`within`). */
+  /** In the order in which they began, with attempts that are part of a step (`within`). */
   readonly attempts: readonly AttemptSpan[]
   /** Tasks that were inherited, edited or skipped instead of executed. */
   readonly given: readonly UnexecutedTask[]
@@ -122,7 +122,7 @@ export function emptyTimeline(runId: string): Timeline {
   }
 }
 
-/** What each type of entry does to a timeline; undefined for those that have no time of their own to show. */
+/** What each type of entry does to a timeline. Undefined: it has no time of its own to show. */
 const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: EntryOf<T>) => void) | undefined } = {
   'run.created': ({ lives }, { at, owner, queued }) => {
     if (!queued) lives.push(toLife(at, owner))
@@ -200,7 +200,7 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
   'message.refused': undefined,
 }
 
-/** Adds an entry, in place. One that is in the timeline already changes nothing: a stream may repeat entries. */
+/** Adds an entry, in place. An entry that is in the timeline already changes nothing: a stream may repeat entries. */
 export function addEntry(timeline: Timeline, entry: Entry): void {
   // readers get it readonly: only this function writes
   const growing = timeline as MutableTimeline
@@ -214,7 +214,7 @@ export function addEntry(timeline: Timeline, entry: Entry): void {
   growing.updatedAt = entry.at
 }
 
-/** Attempts of a renamed task are shown with it; those of a removed one are over. */
+/** Attempts of a renamed task are shown with it. Attempts of a removed task are over. */
 function changeTasks(timeline: MutableTimeline, { at, changes = {} }: EntryOf<'run.resumed'>): void {
   const { renamed = {}, removed = [] } = changes
   const now = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)

@@ -1,6 +1,5 @@
-// What a front-end is shown of a run. A page belongs to its readers: instructions, results between tasks, the data of
-// tools, thoughts and the causes of failures stay on the server unless the server chooses to show them. What a person
-// has to decide is always shown.
+// What a front-end shows of a run. Pages have readers, so instructions, intermediate results, data of tools, reasoning
+// and error messages stay on the server by default. What a person has to decide is always shown.
 import { flag, optional, wrong, type Check } from '../base/checks.ts'
 import { attemptsOnPath } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
@@ -12,15 +11,15 @@ export interface ExposeOptions {
   /** Tasks whose texts and outputs are shown. Default: those without an output schema, the last, and the result. */
   readonly tasks?: boolean | readonly string[] | undefined
   /**
-   * Tools whose calls are shown, with what coworkers say in them. Default: none. A call that waits for an approval is
-   * always shown, but not its result.
+   * Tools whose calls are shown, with the texts of coworkers in them. Default: none. A call that waits for an approval
+   * is always shown, but not its result.
    */
   readonly tools?: boolean | readonly string[] | undefined
   /** The descriptions of tasks, and the inputs of the run that a question is about. Default: false. */
   readonly prompts?: boolean | undefined
-  /** Thoughts of models. Default: false. */
+  /** Reasoning of models. Default: false. */
   readonly reasoning?: boolean | undefined
-  /** Why a task or the run failed, and why an answer was refused. Default: false, which shows only that it was. */
+  /** Why a task or the run failed, and why an answer was refused. Default: false, which shows only that it happened. */
   readonly errors?: boolean | undefined
 }
 
@@ -29,10 +28,10 @@ export interface Exposure {
   readonly reasoning: boolean
   readonly errors: boolean
   /** Whether the texts of a reply at this path are shown. Never changes for a path. */
-  talk(state: RunState, origin: PartOrigin): boolean
+  text(state: RunState, origin: PartOrigin): boolean
   /** Whether the output of a task is shown. */
   output(state: RunState, task: string): boolean
-  /** As `output`, for a task of a child run: its state is unknown here. */
+  /** As `output`, for a task of a child run, whose state is unknown here. */
   childOutput(task: string): boolean
   tool(name: string): boolean
 }
@@ -61,7 +60,7 @@ export function readExpose(value: unknown): Exposure {
     prompts: optional('prompts of expose', options.prompts, flag) ?? false,
     reasoning: optional('reasoning of expose', options.reasoning, flag) ?? false,
     errors: optional('errors of expose', options.errors, flag) ?? false,
-    talk(state, { task, path }) {
+    text(state, { task, path }) {
       if (tasks !== undefined) return chosen(tasks, task)
       const [attempt = ''] = attemptsOnPath(path)
       return isLast(state, task) || state.attempts.get(attempt)?.request.output === undefined
@@ -81,13 +80,13 @@ function isLast(state: RunState, task: string): boolean {
   return [...state.tasks.values()].findLast(({ removed }) => !removed)?.name === task
 }
 
-/** The result of a completed run is that of its last task with an output: later ones were skipped. */
+/** The result of a completed run is the output of the last task that has one: later ones were skipped. */
 function isResult(state: RunState, task: string): boolean {
   const last = [...state.tasks.values()].findLast(({ output, removed }) => output && !removed)
   return isLast(state, task) || (state.status === 'completed' && last?.name === task)
 }
 
-/** How a call ended, without what it returned. A denial is the words of a person. */
+/** How a call ended, without its result. A denial is a person's text. */
 export function withoutResult(outcome: ToolOutcome): ToolOutcome {
   if ('result' in outcome) return { result: null }
   return 'denied' in outcome ? outcome : { error: 'The call failed.' }

@@ -1,5 +1,4 @@
-// `reprise/ui`: runs in the protocols that front-ends speak. A browser uses `lastEntry` and the
-// types; the rest is for servers.
+// `reprise/ui`: runs in the protocols of front-ends. Browsers use `lastEntry` and the types; the rest is for servers.
 export { toAgUiResponse, toAgUiStream, type AgUiResponseOptions, type AgUiStreamOptions } from './ag-ui/ag-ui-stream.ts'
 export type { AgUiEvent, AgUiInput, AgUiInterrupt, AgUiMessage, ClientMessage } from './ag-ui/ag-ui-events.ts'
 export { answersFrom, type QuestionAnswer } from './chat/answers-from.ts'

@@ -1,10 +1,10 @@
-// What a person sees of a run, in order: tasks, texts, thoughts, tool calls, questions, sources and files. Both
+// What a person sees of a run, in order: tasks, texts, reasoning, tool calls, questions, sources and files. Both
 // protocols are written from these.
 import type { Answer, GeneratedFile, Source, ToolOutcome } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { PartOrigin, QuestionData, TaskData } from './message.ts'
 
-export type Item = TaskItem | QuestionItem | SpokenItem | ToolItem | SourceItem | FileItem
+export type Item = TaskItem | QuestionItem | TextItem | ToolItem | SourceItem | FileItem
 
 export interface TaskItem {
   readonly type: 'task'
@@ -18,10 +18,10 @@ export interface QuestionItem {
   data: QuestionData
 }
 
-/** A text or a thought. While it is being said it only grows; `done` when it is on record. */
-export interface SpokenItem {
+/** Text or reasoning. While the model writes it, it only grows. `done`: it is recorded. */
+export interface TextItem {
   readonly type: 'text' | 'reasoning'
-  /** The path of the model call, and which of its texts it is. */
+  /** The path of the model call, and the index among its texts. */
   readonly key: string
   readonly origin: PartOrigin
   text: string
@@ -34,17 +34,17 @@ export interface ToolItem {
   readonly key: string
   readonly origin: PartOrigin
   readonly tool: string
-  /** What the model asked for. */
+  /** The input that the model requested. */
   readonly asked: Json
-  /** What the tool is called with, where a person changed it. */
+  /** The input that the tool is called with, if a person changed it. */
   input: Json
-  /** The model's provider makes the call itself. */
+  /** The model's provider executes the call itself. */
   readonly provider: boolean
   approval?: Approval
   outcome?: ToolOutcome
 }
 
-/** Of a question whether a call may be made. */
+/** A question whether the call may be made. */
 export interface Approval {
   readonly id: string
   readonly text: string
@@ -63,12 +63,12 @@ export interface FileItem {
   readonly file: GeneratedFile
 }
 
-/** Whether it is something that an agent said or did: such items belong to steps. */
-export function isTalk({ type }: Item): boolean {
+/** Texts, calls, sources and files belong to steps. */
+export function belongsToStep({ type }: Item): boolean {
   return type !== 'task' && type !== 'question'
 }
 
-/** Whether it is a call that has not ended. The provider's own end within their replies. */
+/** Whether it is a call that hasn't ended. Calls of the provider end within their replies. */
 export function isOpenCall(item: Item): item is ToolItem {
   return item.type === 'tool' && item.outcome === undefined && !item.provider
 }

@@ -1,7 +1,7 @@
-// The events of a run, folded into what a person sees of it. What is on record is in the order of its entries, whoever
-// reads it, whenever, and from wherever. What was only heard while it was said comes after that, and is replaced by
-// what is recorded. The items are cut into steps, so that a reader can forget everything since the last cut: a step is
-// over when all calls that were made in it are.
+// The events of a run, folded into what a person sees of it. Recorded items are in the order of the entries, for every
+// reader. Text that isn't recorded yet comes after them, and is replaced by what is recorded. The items are cut into
+// steps, so that a reader can drop everything since the last cut: a step is finished when all calls that were made in
+// it are.
 import type { TreeQuestion } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
 import { defined } from '../base/defined.ts'
@@ -14,10 +14,10 @@ import type { QuestionState, RunState } from '../journal/state/state.ts'
 import { withoutResult, type Exposure } from './expose.ts'
 import {
   isOpenCall,
-  isTalk,
+  belongsToStep,
   type Item,
   type QuestionItem,
-  type SpokenItem,
+  type TextItem,
   type TaskItem,
   type ToolItem,
 } from './items.ts'
@@ -28,20 +28,20 @@ import { questionData, taskData } from './view-data.ts'
 export interface Narration {
   readonly state: RunState
   readonly exposure: Exposure
-  /** All that is on record, in full; a reader is shown those that `isShown` has. */
+  /** All recorded items. Readers see those for which `isShown` is true. */
   readonly items: readonly Item[]
   isShown(item: Item): boolean
-  /** How many steps are over, and where the current one begins. */
+  /** How many steps are finished, and where the current one begins. */
   readonly steps: number
   readonly begins: number
-  /** What is being said, is shown and is not on record. */
-  speaking(): SpokenItem[]
-  /** Gives the items that it changed. */
-  hear(event: RunEvent): ReadonlySet<Item>
-  /** What the runs of its tasks have asked: that is in their journals, not in this one. */
-  learn(asked: readonly TreeQuestion[]): ReadonlySet<Item>
-  /** Forgets what is being said: nobody will say the rest. */
-  silence(): void
+  /** Shown text that isn't recorded yet. */
+  unrecorded(): TextItem[]
+  /** Returns the changed items. */
+  addEvent(event: RunEvent): ReadonlySet<Item>
+  /** Adds the questions of child runs, which are in their journals. Returns the changed items. */
+  addChildQuestions(asked: readonly TreeQuestion[]): ReadonlySet<Item>
+  /** Drops unrecorded text: the rest of it will never come. */
+  dropUnrecorded(): void
 }
 
 export function createNarration(run: string, exposure: Exposure): Narration {
@@ -49,7 +49,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   const items: Item[] = []
   const byKey = new Map<string, Item>()
   const questions: QuestionItem[] = []
-  const spoken = new Map<string, SpokenItem[]>()
+  const streaming = new Map<string, TextItem[]>()
   const hidden = new Set<Item>()
   let changed = new Set<Item>()
   let steps = 0
@@ -63,19 +63,19 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     if (item.type === 'tool' && !exposure.tool(item.tool)) hidden.add(item)
   }
 
-  function isHeard({ type, origin }: SpokenItem): boolean {
-    return (type === 'text' || exposure.reasoning) && isTalkShown(origin)
+  function isStreamShown({ type, origin }: TextItem): boolean {
+    return (type === 'text' || exposure.reasoning) && isTextShown(origin)
   }
 
-  /** What a coworker says is part of a call. */
-  function isTalkShown(origin: PartOrigin): boolean {
+  /** A coworker's text is part of a call. */
+  function isTextShown(origin: PartOrigin): boolean {
     const calls = attemptsOnPath(origin.path)
       .slice(1)
       .map((attempt) => callAt(attempt.slice(0, attempt.lastIndexOf('/'))))
-    return exposure.talk(state, origin) && calls.every((call) => call && exposure.tool(call.tool))
+    return exposure.text(state, origin) && calls.every((call) => call && exposure.tool(call.tool))
   }
 
-  function tell(item: TaskItem | QuestionItem): void {
+  function put(item: TaskItem | QuestionItem): void {
     const known = byKey.get(itemKey(item)) as typeof item | undefined
     if (!known) return add(item)
     if (JSON.stringify(known.data) === JSON.stringify(item.data)) return
@@ -87,15 +87,15 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     return byKey.get(`tool ${path}`) as ToolItem | undefined
   }
 
-  /** Tasks of which something may have changed: the one that an entry is about, or all of them. */
-  function tellTasks(entry?: Entry): void {
+  /** Updates the task of an entry, or all tasks. */
+  function updateTasks(entry?: Entry): void {
     const about = entry?.path === undefined ? undefined : taskNameAt(state, entry.path)
     const open = questions.filter(({ data }) => data.status === 'open').map(({ data }) => data)
     for (const task of state.tasks.values()) {
       if (about !== undefined && task.name !== about) continue
       const isKnown = byKey.has(`task ${task.name}`)
       if (isKnown || task.status !== 'pending')
-        tell({ type: 'task', key: task.name, data: taskData(state, task, open, exposure) })
+        put({ type: 'task', key: task.name, data: taskData(state, task, open, exposure) })
     }
   }
 
@@ -106,7 +106,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
   function ask({ question, askedAt }: QuestionState): void {
     const asking = [askingTask(state, question.path)]
     const data = questionData({ question, askedAt, asking }, state, exposure)
-    tell({ type: 'question', key: question.id, data })
+    put({ type: 'question', key: question.id, data })
     const call = question.kind === 'call' ? callAt(question.path) : undefined
     if (!call) return
     call.approval = { id: question.id, text: question.text }
@@ -114,14 +114,14 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     changed.add(call)
   }
 
-  /** Answers, and questions that nobody needs an answer to any more. */
-  function settleQuestions(): void {
+  /** Answers, and withdrawn questions. */
+  function updateQuestions(): void {
     for (const { key, data } of questions) {
       const asked = state.questions.get(key)
       if (!asked || data.status !== 'open' || (!asked.answer && !asked.withdrawn)) continue
       const { answer } = asked
       const status = answer ? 'answered' : 'withdrawn'
-      tell({ type: 'question', key, data: { ...data, status, ...defined({ answer }) } })
+      put({ type: 'question', key, data: { ...data, status, ...defined({ answer }) } })
       const call = callAt(asked.question.path)
       if (!asked.answer || call?.approval?.id !== key) continue
       call.approval = { ...call.approval, answer: asked.answer }
@@ -131,13 +131,13 @@ export function createNarration(run: string, exposure: Exposure): Narration {
 
   function addReply(entry: EntryOf<'model.replied'>): void {
     const path = entry.path ?? ''
-    const heard = spoken.get(path) ?? []
-    spoken.delete(path)
+    const streamed = streaming.get(path) ?? []
+    streaming.delete(path)
     if (isInternal(path)) return
     const origin = partOrigin(state, path)
-    const reply = replyItems(entry, origin, heard)
+    const reply = replyItems(entry, origin, streamed)
     for (const item of reply.items) {
-      const isShown = item.type === 'text' || item.type === 'reasoning' ? isHeard(item) : isTalkShown(origin)
+      const isShown = item.type === 'text' || item.type === 'reasoning' ? isStreamShown(item) : isTextShown(origin)
       if (item.type !== 'tool' && !isShown) hidden.add(item)
       add(item)
     }
@@ -165,7 +165,7 @@ export function createNarration(run: string, exposure: Exposure): Narration {
     changed.add(call)
   }
 
-  function hearEntry(entry: Entry): void {
+  function addEntry(entry: Entry): void {
     applyEntry(state, entry)
     const { path = '' } = entry
     const turn = state.attempts.get(parentPath(path))?.turns.at(-1)
@@ -175,32 +175,32 @@ export function createNarration(run: string, exposure: Exposure): Narration {
       if (known?.data.askedAt !== asked.askedAt) ask(asked)
     }
     updateCall(path)
-    settleQuestions()
-    tellTasks(entry)
+    updateQuestions()
+    updateTasks(entry)
     for (const open of openCalls()) {
       if (!isAbandonedAttempt(state, open.key)) continue
       open.outcome = { error: 'It was given up.' }
       changed.add(open)
     }
-    if (!items.slice(begins).some(isTalk) || !openCalls().next().done) return
+    if (!items.slice(begins).some(belongsToStep) || !openCalls().next().done) return
     begins = items.length
     steps += 1
   }
 
-  function hearDelta(event: Exclude<RunEvent, Entry>): void {
+  function addDelta(event: Exclude<RunEvent, Entry>): void {
     const { path } = event
-    if (event.type === 'text.reset') return void spoken.delete(path)
+    if (event.type === 'text.reset') return void streaming.delete(path)
     if (isInternal(path)) return
-    const said = spoken.get(path) ?? []
-    spoken.set(path, said)
+    const texts = streaming.get(path) ?? []
+    streaming.set(path, texts)
     const type = event.type === 'text.delta' ? 'text' : 'reasoning'
-    const last = said.at(-1)
+    const last = texts.at(-1)
     if (last?.type === type) last.text += event.text
     else {
-      const key = `${path}:${said.length}`
-      const item: SpokenItem = { type, key, origin: partOrigin(state, path), text: event.text, done: false }
-      if (!isHeard(item)) hidden.add(item)
-      said.push(item)
+      const key = `${path}:${texts.length}`
+      const item: TextItem = { type, key, origin: partOrigin(state, path), text: event.text, done: false }
+      if (!isStreamShown(item)) hidden.add(item)
+      texts.push(item)
     }
   }
 
@@ -215,25 +215,25 @@ export function createNarration(run: string, exposure: Exposure): Narration {
       return begins
     },
     isShown: (item) => !hidden.has(item),
-    speaking: () => [...spoken.values()].flat().filter((item) => !hidden.has(item)),
-    hear(event) {
+    unrecorded: () => [...streaming.values()].flat().filter((item) => !hidden.has(item)),
+    addEvent(event) {
       changed = new Set()
-      if ('seq' in event) hearEntry(event)
-      else hearDelta(event)
+      if ('seq' in event) addEntry(event)
+      else addDelta(event)
       return changed
     },
-    learn(asked) {
+    addChildQuestions(asked) {
       changed = new Set()
       for (const { askedAt, asking, answer, withdrawn, attempt: _, ...question } of asked)
-        tell({
+        put({
           type: 'question',
           key: question.id,
           data: questionData({ question, askedAt, asking, answer, withdrawn }, state, exposure),
         })
-      tellTasks()
+      updateTasks()
       return changed
     },
-    silence: () => spoken.clear(),
+    dropUnrecorded: () => streaming.clear(),
   }
 }
 
@@ -241,20 +241,20 @@ function itemKey({ type, key }: Item): string {
   return `${type} ${key}`
 }
 
-/** Why the run failed, as a reader is told. */
+/** The error of the run, as far as it is exposed. */
 export function failureText({ state, exposure }: Narration): string {
   return (exposure.errors ? state.error?.message : undefined) ?? `run ${state.run} failed`
 }
 
-/** Whose words a path is about: those of a task's agent, of a coworker, or of work inside a step. */
+/** The origin of a text: a task's agent, a coworker, or work inside a step. */
 function partOrigin(state: RunState, path: string): PartOrigin {
   const agent = state.attempts.get(attemptsOnPath(path).at(-1) ?? '')?.agent
   return { task: taskNameAt(state, path), path, ...defined({ agent: agent === '' ? undefined : agent }) }
 }
 
 /**
- * Whether it is said inside a step: a judge's verdict on an answer, a summary of the conversation. What a coworker says
- * is part of a call (`note#1/3.0/analyst#1`), and is shown.
+ * Whether it is inside a step: a judge's verdict on an answer, a summary of the conversation. A coworker's text is part
+ * of a call (`note#1/3.0/analyst#1`), and is shown.
  */
 function isInternal(path: string): boolean {
   return attemptsOnPath(path)
@@ -262,7 +262,7 @@ function isInternal(path: string): boolean {
     .some((attempt) => !/\/\d+\.\d+\/[^/]+$/.test(attempt))
 }
 
-/** Whether one of the attempts that a path is part of was given up. */
+/** Whether one of the attempts on a path was given up. */
 function isAbandonedAttempt(state: RunState, path: string): boolean {
   if (state.status === 'cancelled') return true
   return attemptsOnPath(path).some((attempt) => ['void', 'failed'].includes(state.attempts.get(attempt)?.status ?? ''))

@@ -1,24 +1,23 @@
-// One reply of a model as items. Where that is just what was heard while it was said, they are the very same items, so
-// that nobody needs to be told to forget them.
+// One reply of a model as items. If it equals the streamed items, those are reused, so that no reader has to drop them.
 import type { EntryOf, ReplyPart, ToolOutcome } from '../journal/entries.ts'
 import { callPath } from '../journal/paths.ts'
-import type { Item, SpokenItem } from './items.ts'
+import type { Item, TextItem } from './items.ts'
 import type { PartOrigin } from './message.ts'
 
 export interface ReplyItems {
   readonly items: readonly Item[]
-  /** Of the provider's own calls, by their keys: also of those in earlier replies. */
+  /** Outcomes of the provider's own calls, by key, with calls of earlier replies. */
   readonly outcomes: readonly (readonly [key: string, outcome: ToolOutcome])[]
 }
 
 export function replyItems(
   { parts, seq }: EntryOf<'model.replied'>,
   origin: PartOrigin,
-  heard: readonly SpokenItem[],
+  streamed: readonly TextItem[],
 ): ReplyItems {
   const { path } = origin
   const items: Item[] = []
-  // what an answer rests on comes after it
+  // sources come after the answer
   const sources: Item[] = []
   const outcomes: [string, ToolOutcome][] = []
   let calls = 0
@@ -59,18 +58,18 @@ export function replyItems(
         break
     }
   }
-  return { items: [...keepStreamedItems(items, heard), ...sources], outcomes }
+  return { items: [...keepStreamedItems(items, streamed), ...sources], outcomes }
 }
 
-/** With the items that were heard in place of equal ones; unless there is any difference. */
-function keepStreamedItems(items: readonly Item[], heard: readonly SpokenItem[]): readonly Item[] {
-  const said = items.filter((item): item is SpokenItem => item.type === 'text' || item.type === 'reasoning')
+/** Reuses the streamed items if all are equal. */
+function keepStreamedItems(items: readonly Item[], streamed: readonly TextItem[]): readonly Item[] {
+  const recorded = items.filter((item): item is TextItem => item.type === 'text' || item.type === 'reasoning')
   const isEqual =
-    said.length === heard.length &&
-    said.every(({ type, text }, index) => heard[index]?.type === type && heard[index]?.text === text)
+    recorded.length === streamed.length &&
+    recorded.every(({ type, text }, index) => streamed[index]?.type === type && streamed[index]?.text === text)
   if (!isEqual) return items
-  for (const item of heard) item.done = true
-  return items.map((item) => heard[said.indexOf(item as SpokenItem)] ?? item)
+  for (const item of streamed) item.done = true
+  return items.map((item) => streamed[recorded.indexOf(item as TextItem)] ?? item)
 }
 
 function providerOutcome({ result, failed }: Extract<ReplyPart, { readonly type: 'provider-result' }>): ToolOutcome {

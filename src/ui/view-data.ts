@@ -1,4 +1,4 @@
-// Tasks and questions as data for a page: what it shows of them, and nothing of the process that works on them.
+// Tasks and questions as data for a page, without internals such as the process.
 import { decisions } from '../engine/inbox/questions.ts'
 import { defined } from '../base/defined.ts'
 import type { Answer, Question } from '../journal/entries.ts'
@@ -10,7 +10,7 @@ import { taskViewStatus } from '../runs/status.ts'
 import type { Exposure } from './expose.ts'
 import type { AskingData, QuestionData, TaskData } from './message.ts'
 
-/** `questions`: the open ones, also those of the runs of its tasks. */
+/** `questions`: open ones, with those of child runs. */
 export function taskData(
   state: RunState,
   task: TaskState,
@@ -51,7 +51,7 @@ export interface QuestionFacts {
   readonly withdrawn?: boolean | undefined
 }
 
-/** What is to be decided is shown in full; what led to it, as far as `exposure` has it. */
+/** The decision itself is shown in full, its context as far as `exposure` allows. */
 export function questionData(
   { question, askedAt, asking, answer, withdrawn }: QuestionFacts,
   state: RunState,
@@ -80,7 +80,7 @@ function askingData(asking: AskingTask, state: RunState, exposure: Exposure): As
     crew,
     task,
     outputs: outputs.filter((output) =>
-      // of a child run only its names are known here
+      // only the names of child runs' tasks are known here
       runId === state.run ? exposure.output(state, output.task) : exposure.childOutput(output.task),
     ),
     ...defined({ agent }),

@@ -1,5 +1,5 @@
-// Follows a run from its first entry on and has a writer say it in a protocol: silently up to where its reader is, and
-// aloud from there. Everything is read, since what an entry means depends on those before it.
+// Follows a run from its first entry and writes it in a protocol: without output up to where the reader is, with output
+// from there. All entries are read, since their meaning depends on those before them.
 import type { RestStatus } from '../engine/follow/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
 import { publicError, type RunEvents } from '../crew/result/event-stream.ts'
@@ -8,11 +8,11 @@ import type { Item } from './items.ts'
 import type { Narration } from './narration.ts'
 
 export interface RunWriter<Out> {
-  /** What its reader is told first, once, when everything that it has is in the narration. */
+  /** Written once, first, when the narration has everything that the reader has. */
   begin(): Iterable<Out>
-  heard(changed: ReadonlySet<Item>, isEntry: boolean): Iterable<Out>
+  write(changed: ReadonlySet<Item>, isEntry: boolean): Iterable<Out>
   end(rest: RestStatus | undefined): Iterable<Out>
-  /** When the run cannot be followed any further, which is not in its journal. */
+  /** When the run can't be followed any further, which isn't in its journal. */
   fail(why: { readonly code: string; readonly message: string }): Iterable<Out>
 }
 
@@ -22,8 +22,8 @@ export interface FollowedRun {
 }
 
 /**
- * What the writer says, in pieces that belong together; what an entry has it say is one. `after`: the entry up to which
- * the reader has everything; `all`: it is told first when history is over.
+ * The writer's output, in pieces that belong together: one per entry. `after`: the last entry that the reader has;
+ * `all`: the output starts when history is over.
  */
 export function writeRun<Out>(
   { events, asked }: FollowedRun,
@@ -40,34 +40,34 @@ export function writeRun<Out>(
     return [...writer.begin()]
   }
 
-  async function learn({ type }: RunEvent): Promise<Set<Item>> {
-    // what a run of its tasks asks, or has been told, is seen when this one waits for it, and when it no longer does
+  async function readChildQuestions({ type }: RunEvent): Promise<Set<Item>> {
+    // questions of child runs change when this run starts or stops waiting for them
     const { suspended, attempts } = narration.state
     const may = type === 'run.woken' || type === 'run.resumed' || (type === 'run.suspended' && suspended)
     if (!may || ![...attempts.values()].some(({ child }) => child !== undefined)) return new Set()
-    return new Set(narration.learn(await asked()))
+    return new Set(narration.addChildQuestions(await asked()))
   }
 
   async function take(event: RunEvent | CaughtUpEvent): Promise<Out[]> {
     if (event.type === 'caught-up') return begin()
     const seq = 'seq' in event ? event.seq : undefined
     const isKnown = seq === undefined || after === 'all' || seq <= after
-    const said = isKnown ? [] : begin()
-    const changed = new Set(narration.hear(event))
-    for (const item of await learn(event)) changed.add(item)
-    if (begun) said.push(...writer.heard(changed, seq !== undefined))
-    else if (seq === after) said.push(...begin())
-    return said
+    const output = isKnown ? [] : begin()
+    const changed = new Set(narration.addEvent(event))
+    for (const item of await readChildQuestions(event)) changed.add(item)
+    if (begun) output.push(...writer.write(changed, seq !== undefined))
+    else if (seq === after) output.push(...begin())
+    return output
   }
 
   async function next(): Promise<readonly Out[]> {
-    // a reader that has nothing is told at once that there is a run
+    // a reader without anything learns at once that there is a run
     if (after === 0 && !begun) return begin()
     for (;;) {
       const event = await events.next()
       over = event.done ?? false
-      const said = event.done ? [...begin(), ...writer.end(event.value)] : await take(event.value)
-      if (said.length > 0 || over) return said
+      const output = event.done ? [...begin(), ...writer.end(event.value)] : await take(event.value)
+      if (output.length > 0 || over) return output
     }
   }
 
@@ -93,7 +93,7 @@ export function writeRun<Out>(
   }
 }
 
-/** As a stream of single ones. Nothing is read ahead. */
+/** As a stream of single chunks. Nothing is read ahead. */
 export function streamOf<Out>(pieces: AsyncIterator<readonly Out[], undefined>): ReadableStream<Out> {
   return new ReadableStream<Out>(
     {

@@ -1,6 +1,6 @@
-// Checks that an entry has the fields of its type, so that no other code has to: a line that was edited or made up is
-// refused where it is read, and so is one of another format. Fields that have no check are let through, and so are
-// types that this code doesn't know: such a run can be read, but not resumed.
+// Checks that an entry has the fields of its type, so that no other code has to: an invalid line, or one of another
+// format, is refused where it is read. Fields without a check pass, and so do types that this code doesn't know: such a
+// run can be read, but not resumed.
 import { RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'
 import { journalVersion, type Entry, type EntryBodies, type NewEntry } from '../entries.ts'
@@ -12,10 +12,7 @@ const shapes = new Map([...entryRows].map(([type, { fields }]) => [type, object(
 const envelope = object({ seq: entryNumber, at: time, jump: optional(change), token: amount, prev: text })
 const unknown = object({ seq: entryNumber })
 
-/**
- * JOURNAL_DAMAGED, with the field and its value, when an entry doesn't have the fields of its type, or is of another
- * format.
- */
+/** JOURNAL_DAMAGED, with field and value, if an entry lacks a field of its type or has another format. */
 export function checkEntry(entry: Entry, where: string): Entry {
   if (entry.v !== journalVersion) throw otherFormat(where, entry.v, journalVersion)
   const shape = shapes.get(entry.type)
@@ -25,18 +22,18 @@ export function checkEntry(entry: Entry, where: string): Entry {
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** Nothing is guessed about a format of another build, older or newer. */
+/** The formats of other builds, older or newer, aren't read at all. */
 export function otherFormat(what: string, found: unknown, read: number): RepriseError {
   const words = `${what} has format ${describe(found)}, and this build reads format ${read}; finish or delete the run with the build of Reprise that made it`
   return new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** What is wrong with an entry that is about to be written: `raw is 5, not a text`. */
+/** What is wrong with an entry that is to be written: `raw is 5, not a text`. */
 export function entryProblem(entry: NewEntry): string | undefined {
   return shapes.get(entry.type)?.(entry)?.slice(1)
 }
 
-/** The hand edit that an entry records, if it has a valid one. */
+/** The hand edit that an entry records, if it is valid. */
 export function editOf(entry: object): EntryBodies['run.resumed']['edited'] {
   const edit = (entry as { readonly edited?: unknown }).edited
   return handEdit(edit) === undefined ? (edit as EntryBodies['run.resumed']['edited']) : undefined

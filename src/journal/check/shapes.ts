@@ -1,11 +1,11 @@
-// Small checks of a value's shape, combined into larger ones: `list(object({ name: text }))`. They are cheap when a
-// value is right; only what doesn't fit is described.
+// Small checks of a value's shape, combined into larger ones: `list(object({ name: text }))`. They are cheap for valid
+// values; only invalid ones are described.
 import { describe } from '../../base/options.ts'
 import { memberPath } from '../json.ts'
 
 /**
- * What is wrong with a value, to follow the name of its place: `.tasks[0].name is 5, not a text`; undefined when
- * nothing is.
+ * Returns what is wrong with a value, to follow its name: `.tasks[0].name is 5, not a text`. Undefined for a valid
+ * value.
  */
 export type Shape = (value: unknown) => string | undefined
 
@@ -22,7 +22,7 @@ export const yes: Shape = not((value) => value === true, 'true')
 export const json: Shape = not((value) => value !== undefined, 'a value')
 export const priority: Shape = not((value) => value === -1 || value === 0 || value === 1, '-1, 0 or 1')
 export const anything: Shape = () => undefined
-/** As entries have it. Not by Date.parse, which takes a third of the whole check's time. */
+/** The format of times in entries. Date.parse would take a third of the whole check's time. */
 const isoTime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/
 export const time: Shape = not((value) => typeof value === 'string' && isoTime.test(value), 'a time in ISO 8601')
 export const entryNumber: Shape = not(
@@ -81,7 +81,7 @@ export const object = (members: { readonly [name: string]: Shape }): Shape => {
   const shapes = Object.values(members)
   return (value) => {
     if (!isObject(value)) return ` is ${describe(value)}, not an object`
-    // by number: every entry that is read comes through here
+    // indexed, for speed: every entry that is read comes through here
     for (let index = 0; index < names.length; index++) {
       const problem = (shapes[index] as Shape)(value[names[index] as string])
       if (problem !== undefined) return `.${names[index]}${problem}`
@@ -106,7 +106,7 @@ export const choice = (
   }
 }
 
-/** An object that has at least one of these members. */
+/** An object with at least one of these members. */
 export const anyOf = (members: { readonly [name: string]: Shape }): Shape => {
   const shape = object(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, optional(member)])))
   const names = Object.keys(members)

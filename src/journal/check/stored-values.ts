@@ -1,16 +1,16 @@
 // Values stored separately from the lines that refer to them: {"$blob": hash}. A stored value may refer to others,
-// since the writer stores values from the inside out. What is read back is checked: its bytes have the hash, each value
-// is resolved once however often it is referred to, and the expanded size of a line is bounded, so that a few kilobytes
-// of references cannot become gigabytes.
+// since the writer stores values from the inside out. Reading checks that the bytes have the hash, resolves each value
+// once, however often it is referred to, and bounds the expanded size of a line, so that a few kilobytes of references
+// can't become gigabytes.
 import { RepriseError } from '../../base/errors.ts'
 import { hashBytes } from '../hash.ts'
 import { isNestedDeeper, type Json } from '../json.ts'
 
 /** Levels of a whole entry: the deepest value allowed, plus what an entry puts around it. */
 export const entryLevels = 300
-/** Characters of an entry as it is written. */
+/** Characters of an encoded entry. */
 export const entryLimit = 268_435_456
-/** Of an entry with everything it refers to: references, and names that look like them, take some more. */
+/** Characters of an entry with its stored values: references and escaped names take some more. */
 const expandedLimit = 2 * entryLimit
 
 export type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>
@@ -22,8 +22,8 @@ interface Resolved {
 }
 
 /**
- * `value`, of so many characters, with every reference replaced. BLOB_MISSING; JOURNAL_DAMAGED when a stored value has
- * changed since it was written.
+ * Replaces every reference in a value of `length` characters. BLOB_MISSING; JOURNAL_DAMAGED if a stored value has
+ * changed.
  */
 export async function resolveReferences(value: Json, length: number, blob: ReadBlob, where: string): Promise<Json> {
   const found = new Map<string, Resolved>()
@@ -49,7 +49,7 @@ export async function resolveReferences(value: Json, length: number, blob: ReadB
   return (await resolve(value, length, 0)).value
 }
 
-/** JOURNAL_DAMAGED unless these are the bytes that were stored under the hash; `what` names them in the message. */
+/** JOURNAL_DAMAGED unless the bytes have this hash. `what` names them in the message. */
 export function checkStoredValue(bytes: Uint8Array, hash: string, what: string): void {
   if (hashBytes(bytes) === hash) return
   throw new RepriseError('JOURNAL_DAMAGED', `${what} is not as it was written; ${advice}`)
@@ -86,7 +86,7 @@ function called(hash: string, where: string): string {
   return `the stored value ${hash}, which ${where} refers to,`
 }
 
-/** How deep a value is, and the references in it with the levels above them. It has no more than `entryLevels`. */
+/** The depth of a value of at most `entryLevels`, and its references with the levels above them. */
 function referencesIn(value: Json): {
   readonly levels: number
   readonly list: readonly { hash: string; at: number }[]
@@ -116,7 +116,7 @@ function replaced(value: Json, found: ReadonlyMap<string, Resolved>): Json {
   )
 }
 
-/** The hash that a value refers to. */
+/** The hash in a reference; undefined for any other value. */
 export function referenceIn(value: Json): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const hash = (value as { $blob?: Json }).$blob
@@ -126,7 +126,7 @@ export function referenceIn(value: Json): string | undefined {
 export function mapMembers(value: Json, member: (value: Json) => Json, key: (key: string) => string): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map(member)
-  // fromEntries defines members, so that one named __proto__ stays a member
+  // fromEntries defines members, so a member named __proto__ stays one
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[key(name), member(item)]])),
   )

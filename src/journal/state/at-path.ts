@@ -1,5 +1,5 @@
-// Where an entry belongs, found by its path. What a person removed by hand is filled in, so that what remains is not
-// lost: above all a call that must not be made twice.
+// Finds the part of the state that an entry's path names. What a person removed by hand is filled in, so that nothing
+// that remains is lost: above all a call that must not be made twice.
 import type { Entry, EntryOf } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { callPath, isNestedAttempt, parentPath, rootAttempt, taskInPath, turnPath } from '../paths.ts'
@@ -13,10 +13,10 @@ import {
   type TurnState,
 } from './state.ts'
 
-/** Of an attempt whose start was removed by hand, or that asks no model. */
+/** The request of an attempt that calls no model, or whose start was removed by hand. */
 export const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
 
-/** The one turn of a task that is a function: no model was asked, and there is one call, of the function itself. */
+/** The only turn of a function task, with one call: the function itself. No model is called. */
 export function functionTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
   const path = turnPath(attempt, 1)
   const request = { type: 'call', id: '', tool: taskInPath(attempt), input } as const
@@ -26,7 +26,7 @@ export function functionTurn(attempt: string, entry: EntryOf<'task.started'>, in
   return { path, reply, calls: [{ path: callPath(path, 0), request, times: 0, questions: [] }] }
 }
 
-/** The attempt of a turn. One whose start was removed by hand is given up, but what it did is not forgotten. */
+/** The attempt of a turn. If its start was removed by hand, it is given up, but what it did isn't forgotten. */
 export function attemptAt(state: RunState, { path = '', seq, at }: Entry): AttemptState {
   const place = parentPath(path)
   let attempt = state.attempts.get(place)
@@ -53,7 +53,7 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
   return attempt
 }
 
-/** A call whose turn was removed by hand. */
+/** Adds a call whose turn was removed by hand. */
 export function addOrphanCall(state: RunState, entry: EntryOf<'tool.called'>): CallState {
   const path = entry.path ?? ''
   const request = { type: 'call', id: '', tool: entry.tool, input: entry.input ?? null } as const
@@ -75,14 +75,12 @@ export function addOrphanCall(state: RunState, entry: EntryOf<'tool.called'>): C
   return call
 }
 
-/** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
+/** The current name of a path's task: attempts of a renamed task keep their paths. */
 export function taskNameAt({ attempts }: Pick<RunState, 'attempts'>, path: string): string {
   return attempts.get(rootAttempt(path))?.task ?? taskInPath(path)
 }
 
-/**
- * The task that a path belongs to. One that is not declared (its line was removed by hand) is filled in from its name.
- */
+/** The task of a path. An undeclared task (its line was removed by hand) is added under its name. */
 export function taskAt(state: RunState, path: string | undefined): TaskState {
   const name = taskNameAt(state, path ?? '')
   let task = state.tasks.get(name)
@@ -100,7 +98,7 @@ export function callAt(state: RunState, path: string | undefined): CallState | u
     ?.calls.find((call) => call.path === path)
 }
 
-/** A journal nobody edited has no conversation that leads back to itself, and following one must terminate. */
+/** Only a hand-edited journal has a conversation that leads back to itself; following it must end. */
 export function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
   for (let before = carried; before !== undefined; before = state.attempts.get(before)?.carries?.path)
     if (before === path) return true

@@ -1,5 +1,5 @@
-// What a resume decided about the tasks of a run whose crew has changed: a renamed task keeps its record under the new
-// name, and what a removed task was about to do is given up.
+// The tasks of a run, and how a resume changes them: a renamed task keeps its record under the new name, and the open
+// work of a removed task is given up.
 import type { DeclaredTask, EntryOf, OrphanedTask, TaskListChanges } from '../entries.ts'
 import { restartTask, voidAttempts, withdrawQuestions } from './reset-task.ts'
 import type { RunState, TaskState } from './state.ts'
@@ -17,12 +17,12 @@ export function applyTaskChanges(state: RunState, { at, tasks, changes }: EntryO
   if (tasks) declareTasks(state, tasks)
 }
 
-/** Recorded work without a task, as it was when the run was last taken up. */
+/** Recorded work without a task, as of the last resume. */
 export function orphanedIn({ status, suspended }: Pick<RunState, 'status' | 'suspended'>): readonly OrphanedTask[] {
   return (status === 'suspended' && suspended && 'orphaned' in suspended && suspended.orphaned) || []
 }
 
-/** What the run is with the tasks that its crew has now, before a resume records that. */
+/** The state with the crew's current tasks, before a resume records them. */
 export function withTaskChanges(state: RunState, changes: TaskListChanges | undefined): RunState {
   if (!changes) return state
   const next: RunState = {
@@ -36,13 +36,13 @@ export function withTaskChanges(state: RunState, changes: TaskListChanges | unde
   return next
 }
 
-/** Paths keep the old name: they are where entries are found, and the names of child runs. */
+/** Paths keep the old name: entries are found by them, and child runs are named after them. */
 export function renameTasks(state: RunState, renamed: NonNullable<TaskListChanges['renamed']>): void {
   const names = new Map(Object.entries(renamed))
   const targets = new Set(names.values())
   const now = (name: string): string => names.get(name) ?? name
   const inCalls = <C extends { readonly task: string }>(call: C): C => ({ ...call, task: renamedPlace(call.task, now) })
-  // a task that was declared under the new name, and has done nothing, makes room
+  // an unused task that was declared under the new name makes room
   const kept = [...state.tasks.values()].filter(({ name }) => names.has(name) || !targets.has(name))
   state.tasks = new Map(kept.map((task) => [now(task.name), Object.assign(task, { name: now(task.name) })]))
   for (const task of kept) {
@@ -55,7 +55,7 @@ export function renameTasks(state: RunState, renamed: NonNullable<TaskListChange
   if (state.plan) state.plan = state.plan.map(inCalls)
 }
 
-/** `post/pay` for `book/pay` when book is post now. */
+/** `post/pay` for `book/pay` if book was renamed to post. */
 function renamedPlace(place: string, now: (name: string) => string): string {
   const [first = '', ...rest] = place.split('/')
   return [now(first), ...rest].join('/')
@@ -69,7 +69,7 @@ export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): v
     if (known) delete known.removed
     state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
   }
-  // a task that is no longer declared stays readable, after the others, if it has done anything
+  // a task that is no longer declared stays readable, after the others, if it has a record
   for (const [name, task] of before) {
     if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
     state.tasks.set(name, Object.assign(task, { removed: true }))
@@ -77,7 +77,7 @@ export function declareTasks(state: RunState, tasks: readonly DeclaredTask[]): v
   }
 }
 
-/** A task declared after entries were lost may have been declared, and started, in them. */
+/** A task that is declared after entries were lost may have been started in them. */
 function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
   const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
   return lost.length === 0 ? task : { ...task, lost: [...lost] }

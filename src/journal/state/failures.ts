@@ -1,8 +1,8 @@
-// The tasks that a run continued without.
+// The failed tasks that a run continued without.
 import type { TaskFailure } from '../entries.ts'
 import type { RunState } from './state.ts'
 
-/** In the order of the crew. Those of a nested crew that is done have its task's name before theirs. */
+/** In the order of the crew. Those of finished nested crews begin with the name of their task. */
 export function taskFailures({ tasks }: RunState): TaskFailure[] {
   const own = [...tasks.values()].filter((task) => !task.removed)
   return own.flatMap(({ name, final, error, failures = [] }): readonly TaskFailure[] => {

@@ -1,13 +1,13 @@
-// Entries that are missing or changed, because a person edited the journal or it was damaged: which tasks are
-// unfinished because of it, and which calls it may hide.
+// Missing and changed entries, from a hand edit or damage: which tasks they leave unfinished, and which calls they may
+// hide.
 import type { LostEntries } from '../entries.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 import { isDone } from './tally.ts'
 
-/** No person removes that many lines by hand: a number was mistyped. */
+/** No person removes that many lines: a number was mistyped. */
 export const gapLimit = 100_000
 
-/** The entries up to `last` are missing. What they said about a task that wasn't done by then is unknown. */
+/** Notes that the entries up to `last` are missing. What they recorded about unfinished tasks is unknown. */
 export function noteMissingEntries(state: RunState, last: number): void {
   if (last <= state.seq) return
   if (last - state.seq >= gapLimit) {
@@ -20,15 +20,15 @@ export function noteMissingEntries(state: RunState, last: number): void {
 }
 
 /**
- * A resume is about to continue without these entries. All they can hide about a task is a call with no trace left, so
- * at least as many entries must be missing as such a call writes.
+ * A resume continues without these entries. What they can hide about a task is a call that left no trace, so at least
+ * as many entries must be missing as such a call writes.
  */
 export function noteLostEntries(state: RunState, missing: readonly number[]): void {
   state.lost = [...(state.lost ?? []), ...missing]
   for (const task of state.tasks.values()) if (task.lost) task.lost = lostWith(state, task, missing)
 }
 
-/** What a run made from this one must know: missing entries that may have recorded calls. */
+/** Missing entries that may have recorded calls, for runs made from this one. */
 export function lostEntries(state: RunState): LostEntries[] {
   return [...state.tasks.values()].flatMap((task) => {
     const entries = lostWith(state, task, state.missing)
@@ -43,7 +43,7 @@ function lostWith(state: RunState, task: TaskState, missing: readonly number[]):
   return lost.length - others.length < neededFor(state, task) ? others : lost
 }
 
-/** The call itself, the reply that asks for it, the start of the attempt: minus those that may still be on record. */
+/** The call itself, the reply that requests it, the start of the attempt, minus the entries that may still be there. */
 function neededFor(state: RunState, { attempts, nested, agent }: TaskState): number {
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
   const askedFor = turns.some(({ calls }) => calls.some((call) => call.calledAt === undefined && !call.outcome))
@@ -57,9 +57,7 @@ export function excludeEntries(list: readonly number[], some: readonly number[])
   return list.filter((seq) => !gone.has(seq))
 }
 
-/**
- * A completed run in which a person removed a task's completion is no longer completed. Call it after the last entry.
- */
+/** A completed run is no longer completed if a person removed a task's completion. Call it after the last entry. */
 export function finishFold(state: RunState): RunState {
   if (state.status === 'completed' && isHandEdited(state) && unfinishedTasks(state).length > 0) {
     state.status = 'suspended'
@@ -72,10 +70,7 @@ export function isHandEdited(state: RunState): boolean {
   return state.missing.length > 0 || state.changed.length > 0
 }
 
-/**
- * Tasks that a person's edit of the journal left unfinished: something is missing or changed after the start of their
- * last attempt.
- */
+/** Tasks that a hand edit left unfinished: an entry is missing or changed after the start of their last attempt. */
 export function tasksToRedo(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
   return unfinishedTasks(state).filter((task) => {
@@ -85,7 +80,7 @@ export function tasksToRedo(state: RunState): TaskState[] {
   })
 }
 
-/** The entry at which the conversation of an attempt began, in whichever attempt that was. */
+/** The entry that started the conversation of an attempt, in whichever attempt. */
 function begin(state: RunState, attempt: AttemptState | undefined): number {
   const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
   return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)

@@ -1,4 +1,4 @@
-// What an attempt is when it begins: pinned to a request, a function of its own, or a run of its own.
+// A new attempt: pinned to a request, a function, or a child run.
 import type { EntryOf, PinnedRequest, StoredOutput } from '../entries.ts'
 import { childRunId } from '../paths.ts'
 import { outputReferences, sentRequest } from '../pinned.ts'
@@ -20,7 +20,7 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
     startedAt: entry.at,
     ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
     ...(entry.child ? { child: childRunId(state.run, path) } : {}),
-    // what it was told was removed by hand, so it cannot be continued
+    // its request refers to an output that was removed by hand, so it can't be continued
     status: isWhole ? 'open' : 'void',
     accepted: [],
     turns: entry.code ? [functionTurn(path, entry, state.inputs)] : [],
@@ -29,8 +29,8 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
 }
 
 /**
- * Agents that had to answer in their last turn, without tools: with more turns, they might have continued. In the
- * attempt, in those that it continues, and in the attempts nested in it.
+ * Agents that had to answer in their last turn, without tools: with more turns, they might have continued. Looks at the
+ * attempt, the attempts that it continues, and the attempts nested in it.
  */
 export function iterationLimits(
   state: RunState,

@@ -1,5 +1,5 @@
-// The questions of a run that have no answer yet, with what a person needs to see before giving one: which task asks,
-// what its run was given and has come to so far, and the same of the runs that it works for.
+// The unanswered questions of a run, with what a person needs to see before answering: the task that asks, with the
+// inputs of its run and the outputs so far, and the same for its parents.
 import type { Question } from '../entries.ts'
 import { plainInputs } from '../files.ts'
 import type { Json } from '../json.ts'
@@ -7,24 +7,24 @@ import { taskNameAt } from './at-path.ts'
 import { fillInInputs } from './fill-in-inputs.ts'
 import type { RunState } from './state.ts'
 
-/** A task that asks, or whose run asks. */
+/** A task that asks, or whose child run asks. */
 export interface AskingTask {
   readonly runId: string
   readonly crew: string
   readonly task: string
-  /** With the inputs of its run in place of the placeholders. */
+  /** With the inputs of the run in place of the placeholders. */
   readonly description: string
   readonly agent: string | undefined
-  /** Of its run. */
+  /** The inputs of the run. */
   readonly inputs: { readonly [name: string]: Json }
-  /** Of the other tasks of its run, in their order, as far as they are done. */
+  /** Outputs of the other tasks of the run that are done, in their order. */
   readonly outputs: readonly { readonly task: string; readonly raw: string }[]
 }
 
-/** `asking`: from the outermost run inwards. The last is the task that asks; those before it are crews. */
+/** `asking`: from the root to the task that asks. Those before it are nested crews. */
 export type AskedQuestion = Question & { readonly asking: readonly AskingTask[] }
 
-/** A question that has no answer yet, and since when. */
+/** An unanswered question, and when it was asked. */
 export type OpenQuestion = AskedQuestion & { readonly askedAt: string }
 
 export function openQuestions(state: RunState): OpenQuestion[] {
@@ -35,7 +35,7 @@ export function openQuestions(state: RunState): OpenQuestion[] {
   }))
 }
 
-/** `path`: anything within the task. `at`: with the outputs that there were by then, and not with those of now. */
+/** `path`: anywhere in the task. `at`: with the outputs of that time instead of now. */
 export function askingTask(state: RunState, path: string, at?: string): AskingTask {
   const name = taskNameAt(state, path)
   const { description = '', agent } = state.tasks.get(name) ?? {}

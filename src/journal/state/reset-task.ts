@@ -1,9 +1,9 @@
-// What ends without having been done: attempts that nobody continues, and questions that no longer need an answer.
+// Gives up work: attempts that nothing continues, and questions that need no answer any more.
 import { taskNameAt } from './at-path.ts'
 import type { QuestionState, RunState, TaskState } from './state.ts'
 import { turnBack } from './tally.ts'
 
-/** What the task was about to do is no longer done, and its questions need no answer. */
+/** Gives up the open attempts of a task, and its questions. */
 export function voidAttempts(state: RunState, task: TaskState): void {
   for (const path of [...task.attempts, ...task.nested]) {
     const attempt = state.attempts.get(path)
@@ -12,7 +12,7 @@ export function voidAttempts(state: RunState, task: TaskState): void {
   withdrawQuestions(state, task)
 }
 
-/** The open questions of a task, and of work within it, no longer need answers. */
+/** Withdraws the open questions of a task, and of work within it. */
 export function withdrawQuestions(state: RunState, task: TaskState, within = ''): void {
   for (const asked of state.unanswered) {
     const { path } = asked.question
@@ -25,10 +25,10 @@ export function withdrawQuestion(state: RunState, asked: QuestionState): void {
   state.unanswered.delete(asked)
 }
 
-/** The task is executed again, as if it had never been. */
+/** The task starts over. */
 export function restartTask(state: RunState, task: TaskState): void {
   voidAttempts(state, task)
-  // whoever wants it executed again wants it read again
+  // what its tools cached is read again, too
   for (const [key, { path }] of state.cached) if (taskNameAt(state, path) === task.name) state.cached.delete(key)
   delete task.offered
   task.again = true
@@ -37,7 +37,7 @@ export function restartTask(state: RunState, task: TaskState): void {
   undoSkips(state, task)
 }
 
-/** What is recorded about an output goes with it. */
+/** Removes the output and everything recorded about it. */
 export function forgetOutput(task: TaskState): void {
   delete task.source
   delete task.output
@@ -52,7 +52,7 @@ export function forgetOutput(task: TaskState): void {
   delete task.failures
 }
 
-/** A task that failed is there after all, or is executed again: what was skipped because of it gets another turn. */
+/** A failed task has an output after all, or starts over: tasks that were skipped because of it get another turn. */
 export function undoSkips(state: RunState, { name }: TaskState): void {
   for (const task of state.tasks.values()) {
     if (!task.failed?.includes(name)) continue

@@ -1,35 +1,35 @@
-// What a run has spent: in all, and in parts that can be priced without its calls. What a token costs depends on the
-// model, on the time, and with some models on how long the call was; so a part has the calls for which these are equal.
-// The row of a run has the parts, so that nobody needs to read journals to add up money.
+// What a run has spent: in total, and in parts that can be priced without its calls. The price of a token depends on
+// the model, the time and, for some models, the length of the call, so a part has the calls for which these are equal.
+// The listing row has the parts, so that adding up money needs no journals.
 import type { Usage } from '../entries.ts'
 import { addTo, noUsage, type MutableUsage, type RunState } from './state.ts'
 
-/** Calls of a run to one model, within one half hour, of one class of length. */
+/** Calls to one model, within one half hour, of one class of length. */
 export interface Spending {
   /** In UTC: `2026-11-16`. */
   readonly day: string
-  /** The beginning of the half hour: `13:30`. Some providers charge less at night. */
+  /** The start of the half hour: `13:30`. Some providers charge less at night. */
   readonly time: string
-  /** Calls of any half hour of that day, of a run that has many parts: `time` says nothing. */
+  /** Calls of the whole day, in a run with many parts: `time` has no meaning. */
   readonly allDay?: true
   readonly model: string
-  /** The step that the input of each call is above, and none reaches beyond the next; left out below the first. */
+  /** The price step that the input of each call exceeds, without reaching the next. Absent below the first. */
   readonly over?: number
-  /** The calls of a crew, of which only the sum is known. */
+  /** The calls of a child run, as a sum. */
   readonly mixed?: true
   readonly usage: MutableUsage
 }
 
 /**
- * The numbers of input tokens above which calls cost more per token, with one model or another. A price with another
- * step is unknown for the part that the step would cut in two.
+ * Numbers of input tokens above which some model costs more per token. A price with another step is unknown for the
+ * part that the step would split.
  */
 const steps = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
 
-/** The row is written again whenever a task ends: what comes after so many parts is told apart by the day alone. */
+/** The row is written again with every finished task, so its size is bounded: further parts are per day. */
 const mostParts = 96
 
-/** `at`: when it was recorded. */
+/** `at`: when the calls were recorded. */
 export function addSpending(
   { spent, spending }: Pick<RunState, 'spent' | 'spending'>,
   at: string,
@@ -47,9 +47,9 @@ export function addSpending(
 
 type Described = Omit<Spending, 'usage'>
 
-/** The part that it belongs to, which is made if it is not there. */
+/** Finds or adds the part of a call. */
 function partFor(spending: Map<string, Spending>, usage: Usage, described: Described): Spending {
-  // never added to another: a sum of two may have no price where each of them has one
+  // sums are never combined: two of them together may have no price where each has one
   const known = described.mixed ? undefined : spending.get(keyOf(described, usage))
   if (known) return known
   if (spending.size < mostParts) return added(spending, usage, described)
@@ -68,7 +68,7 @@ export function nextPriceStep(over: number): number {
   return steps.find((step) => step > over) ?? Number.POSITIVE_INFINITY
 }
 
-/** For more to be spent on top of the parts that a row has. */
+/** Restores the parts of a row, to add more to them. */
 export function restoreSpending(parts: readonly Spending[]): Map<string, Spending> {
   const spending = new Map<string, Spending>()
   for (const part of parts) {
@@ -82,14 +82,14 @@ function keyIn(spending: ReadonlyMap<string, Spending>, usage: Usage, described:
   return described.mixed && !described.allDay ? `${spending.size}` : keyOf(described, usage)
 }
 
-/** Calls without a price are a part of their own, or the others would hide them. */
+/** Calls without a price are a part of their own, or they would hide the price of the others. */
 function keyOf({ day, time, allDay, model, over = 0, mixed }: Described, usage: Usage): string {
   return `${day} ${allDay ? 'all day' : time} ${mixed ? 'mixed' : over} ${isPriceable(usage)} ${model}`
 }
 
 /**
- * Whether counts can have a price. A call without any token is one that the server did not count. More cached tokens
- * than input come from model objects of old interface versions, some of which leave cached tokens out of their input.
+ * Whether usage can have a price. A call without tokens wasn't counted by its server. More cached tokens than input
+ * come from model objects of old interface versions, some of which leave cached tokens out of the input.
  */
 export function isPriceable({ calls, input, output, cacheRead = 0, cacheWrite = 0 }: Usage): boolean {
   if (![input, output, cacheRead, cacheWrite].every((count) => Number.isFinite(count) && count >= 0)) return false

@@ -1,4 +1,4 @@
-// What a run looks like after its entries: the shape that `fold` makes and that engine, command line and page read.
+// The state of a run, which `fold` makes and engine, command line and page read.
 import type {
   Answer,
   Conversation,
@@ -42,90 +42,88 @@ export interface RunState {
   version: string
   status: RunStatus
   inputs: { readonly [name: string]: Json }
-  /** The inputs as the caller gave them, where `beforeKickoff` changed them. */
+  /** The inputs before `beforeKickoff` changed them. */
   given?: { readonly [name: string]: Json }
   parent?: Parent
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   priority: Priority
-  /** It was put into the queue, or back into it: workers are expected to execute it. */
+  /** It was enqueued or requeued: workers are expected to execute it. */
   forWorkers?: boolean
-  /** Of a run that waits for a worker: not before this time. */
+  /** The earliest start of a queued run. */
   notBefore?: string
-  /** Of a trial of a backtest: how many the backtest was to have. */
+  /** For a trial of a backtest: the number of trials planned. */
   trials?: number
-  /** The task after which it stops, as whoever executed it last wanted. */
+  /** The task to stop after, as of the last resume. */
   through?: string
-  /** Where the command line found the crew that made it. */
+  /** Where the command line found the crew. */
   module?: CrewModule
   createdAt: string
   updatedAt: string
   /** The process that wrote the newest entries. */
   owner: Owner
-  /** By which a process last took it up, if it was told to. */
+  /** The dispatcher's call that last continued it. */
   via?: DispatchedBy
-  /** How many processes have worked on the run: one, and one more for each resume. */
+  /** The number of processes that have worked on the run. */
   lives: number
-  /** Lives that were cut off in a row, without progress in this run. */
+  /** Consecutive lives that were cut off without progress. */
   fruitless: number
-  /** What resumes found changed in its tasks, oldest first. */
+  /** Task changes that resumes recorded, oldest first. */
   readonly taskChanges: (TaskListChanges & { readonly at: string })[]
   /** Why a suspended run is suspended. */
   suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
   error?: Failure & { readonly task?: string }
-  /** Of a failed run: when a worker tries again. */
+  /** When a worker tries a failed run again. */
   retryAt?: string
-  /** How often it has failed since a task was completed, its own or one of a run of its tasks. */
+  /** Failures since a task was last completed, here or in a child run. */
   failures: number
   /** When it last failed. */
   failedAt?: string
-  /** Something that it waited for was recorded since it was suspended: a worker can continue it. */
+  /** Something that the suspended run waited for was recorded: a worker can continue it. */
   woken?: boolean
-  /** It was copied from another store, and nobody has taken it up here. */
+  /** It was imported, and not resumed since. */
   imported?: boolean
-  /** What the run has spent so far, and how long it was worked on. */
+  /** Usage so far, and the time that processes worked on it. */
   readonly spent: MutableUsage
-  /** The same in parts that can be priced. */
+  /** The same usage in parts that can be priced. */
   readonly spending: Map<string, Spending>
   activeMs: number
   /** `updatedAt` as a number. */
   updatedMs: number
-  /** Of the lease that the newest entry was written under. */
+  /** The lease token of the newest entry. */
   token: number
-  /** The budget that a resume or an answer gave it. */
+  /** The budget from a resume or an answer. */
   budget?: Limit
   /** By name, in the order of the crew. */
   tasks: Map<string, TaskState>
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
   readonly tally: Tally
-  /** The texts of all outputs there ever were, by the entry that holds them: pinned requests refer to them. */
+  /** The texts of all outputs, also earlier ones, by the entry that has them: pinned requests refer to them. */
   outputs: Map<number, string>
   questions: Map<string, QuestionState>
-  /** Those of them that still need an answer, in the order of asking. */
+  /** Unanswered questions, in order of asking. */
   readonly unanswered: Set<QuestionState>
-  /** The calls that may have changed something, of the runs that this one was made from. */
+  /** Calls that may have changed something, from the runs that this one was made from. */
   inheritedCalls: readonly OnceCall[]
-  /** What tools with `cache` returned in this run, by the key of the call. */
+  /** Results of tools with `cache`, by the key of the call. */
   cached: Map<string, { readonly path: string; readonly outcome: ToolOutcome }>
-  /** The callbacks for its steps have returned up to this entry. */
+  /** Step callbacks have returned up to this entry. */
   told?: number
-  /** What is done about inherited calls, and about calls at all: see `run.created`. */
+  /** How inherited calls are treated: see `run.created`. */
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
-  /** The last one that records a step: a model call, or a tool call. */
+  /** The last entry that records a step: a model call or a tool call. */
   lastStep: number
-  /**
-   * Entries that are missing, and lines that were changed: a person's edit, or damage, not yet recorded by a resume.
-   */
+  /** Missing entries and changed lines, from a hand edit or damage, that no resume has recorded yet. */
   missing: number[]
   changed: number[]
-  /** Entries that a resume recorded as missing. */
+  /** Missing entries that a resume has recorded. */
   lost?: readonly number[]
-  /** A resume has recorded such an edit: the journal holds more than what happened. */
+  /** A resume has recorded a hand edit, so the journal may contain things that didn't happen. */
   handEdited?: boolean
-  /** A type or version that this code does not know: the run can be read, not resumed. */
+  /** A type or version that this code doesn't know: the run can be read, not resumed. */
   unknown?: string
 }
 
@@ -133,9 +131,9 @@ export interface QuestionState {
   readonly question: Question
   readonly askedAt: string
   answer?: Answer
-  /** The answer has allowed its one call. */
+  /** The one call that the answer allows has been made. */
   used?: boolean
-  /** The task was edited or is executed again, so the answer is no longer needed. */
+  /** The task was edited or started over, so no answer is needed. */
   withdrawn?: boolean
 }
 
@@ -148,9 +146,9 @@ export interface TaskState extends DeclaredTask {
   output?: StoredOutput
   /** Where an inherited output was made. */
   from?: OutputPlace
-  /** What was said to make an inherited output. */
+  /** The conversation that made an inherited output. */
   conversation?: Conversation
-  /** What it may inherit when its turn comes. */
+  /** The output that it may inherit when its turn comes. */
   offered?: {
     readonly from: OutputPlace
     readonly output: StoredOutput
@@ -160,45 +158,45 @@ export interface TaskState extends DeclaredTask {
   seq?: number
   /** `once` calls made by the task's child runs. */
   childCalls?: readonly OnceCall[]
-  /** Entries that are missing and may have been of this task: it may have made calls that are not on record. */
+  /** Missing entries that may have recorded calls of the task. */
   lost?: readonly number[]
   /** The same, in a run that this one was made from. */
   lostBefore?: LostEntries
-  /** A person wants it executed: no stored output replaces that. */
+  /** A person started it over: no stored output replaces that. */
   again?: boolean
-  /** The entry that completed the task when its callbacks returned. */
+  /** Its callbacks have returned for the completion at this entry. */
   told?: number
-  /** The file that holds its output, and the entry that had completed the task by then. */
+  /** The output file, and the entry that had completed the task. */
   written?: { readonly of: number; readonly file: string }
-  /** What its condition saw when it was last asked. */
+  /** The fingerprint of what its condition last saw. */
   condition?: Fingerprint
   /** In words: what no longer matched when the output was inherited. */
   stale?: readonly string[]
-  /** No longer a task of the crew, as a resume has recorded. */
+  /** A resume recorded that the crew no longer has the task. */
   removed?: boolean
   /** Paths of its attempts, oldest first. */
   attempts: string[]
   /** Paths of attempts within its steps. */
   nested: string[]
-  /** The newest attempt at each kickoff of a function, by its name, until the task is done. */
+  /** The newest attempt at each kickoff by its function, by name, until the task is done. */
   kickoffs?: Map<string, string>
   startedAt?: string
   error?: Failure
-  /** It failed, and the run continues without it. */
+  /** It failed for good, and the run continued without it. */
   final?: boolean
-  /** It was skipped because these tasks failed. */
+  /** The failed tasks that it was skipped for. */
   failed?: readonly string[]
-  /** Of a nested crew that is done: the failures that it went on without. */
+  /** For a finished nested crew: the failures that it continued without. */
   failures?: readonly TaskFailure[]
 }
 
 export interface AttemptState {
   readonly path: string
-  /** The name that its task has now. The path has the name that it had when the attempt was started. */
+  /** The current name of its task. The path keeps the name from when the attempt started. */
   task: string
   /** The entry that started it. */
   readonly seq: number
-  /** As it is stored; undefined for an attempt that asks no model, or whose start was removed by hand. */
+  /** As it is stored. Undefined if no model is called, or the start was removed by hand. */
   readonly pinned: PinnedRequest | undefined
   /** As it is sent. */
   readonly request: SentRequest
@@ -214,26 +212,26 @@ export interface AttemptState {
   refusal?: string
   /** Who refused it: the schema, a guardrail, or a person. */
   refusedBy?: string
-  /** Its answer as each guardrail that accepted it returned it, in their order. */
+  /** The answer, as each accepting guardrail returned it, in order. */
   readonly accepted: { readonly raw?: string }[]
-  /** Kickoffs of its tools and guardrails that are not child runs. */
+  /** Kickoffs by its tools and guardrails that are not child runs. */
   uncounted?: string[]
-  /** Of a nested attempt: its result. */
+  /** The result of a nested attempt. */
   answer?: string
-  /** For a task that is a crew, or a kickoff of a function: the run of this attempt, and what it spent, by model. */
+  /** For a nested crew or a kickoff: the child run, and its usage by model. */
   readonly child?: string
   spent?: { readonly [model: string]: Usage }
-  /** The newest summary, which replaces the older part of its conversation. */
+  /** The newest summary, which replaces the older part of the conversation. */
   summary?: SummaryState
   readonly turns: TurnState[]
-  /** What failed tries of its model calls took, as far as their provider said, and when that was recorded. */
+  /** Usage of failed tries, as far as their provider reported it, and when it was recorded. */
   readonly lost: { readonly usage: Usage; readonly at: string }[]
 }
 
 export type SentRequest = Omit<PinnedRequest, 'message'> & { readonly message: string }
 
 export interface SummaryState {
-  /** The last turn that it covers, in this attempt or in one that it continues. */
+  /** The last turn that it covers, in this attempt or an earlier part of its conversation. */
   readonly through: string
   readonly text: string
   readonly seq: number
@@ -250,7 +248,7 @@ export interface CallState {
   readonly request: ToolRequest
   effect?: EntryBodies['tool.called']['effect']
   key?: string
-  /** What the tool was called with, where a person changed it. */
+  /** The input, if a person changed it. */
   input?: Json
   calledAt?: string
   calledBy?: Owner
@@ -260,11 +258,11 @@ export interface CallState {
   cacheKey?: string
   /** How often it was started. */
   times: number
-  /** Called, and it is unknown how it ended: aborted or timed out. So is a call without an outcome after a crash. */
+  /** Aborted or timed out, with unknown outcome. After a crash, calls without an outcome count as such, too. */
   abandoned?: string
   outcome?: ToolOutcome
   source?: EntryBodies['tool.returned']['source']
-  /** Where the tool threw, in the user's own code. */
+  /** The stack in the user's code if the tool threw. */
   stack?: string
   /** Ids of questions about this call, oldest first. */
   readonly questions: string[]
@@ -291,7 +289,7 @@ export function addTo(sum: MutableUsage, usage: Usage): void {
   }
 }
 
-/** The text of a reply, without its reasoning. One that is only a picture isn't empty: its text says what it is. */
+/** The text of a reply, without reasoning. A reply with only files names their media types. */
 export function replyText({ parts }: Pick<EntryOf<'model.replied'>, 'parts'>): string {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   if (text.trim() !== '') return text
@@ -299,33 +297,30 @@ export function replyText({ parts }: Pick<EntryOf<'model.replied'>, 'parts'>): s
   return files.length > 0 ? files.join('\n') : text
 }
 
-/** What the attempts at a task have spent in this run. */
+/** The usage of all attempts at a task in this run. */
 export function spentOn(state: RunState, task: TaskState): Usage {
   const sum = { ...noUsage }
   for (const { usage } of modelCalls(state, task)) addTo(sum, usage)
   return sum
 }
 
-/** Calls of a model: one, or for a task that is a crew, all that its run has made of that model. */
+/** One model call; for a nested crew, all calls of its run to that model. */
 export interface ModelCalls {
   readonly model: string
   readonly usage: Usage
   readonly at: string
-  /** By the task's own agent, and not by one that it handed work to, a judge or a crew. */
+  /** Made by the task's own agent, not in a delegation, by a judge or in a child run. */
   readonly own: boolean
 }
 
-/**
- * All model calls of the attempts at a task in this run, including those made for it: delegations, judges, the run of a
- * crew.
- */
+/** All model calls of the attempts at a task in this run, with delegations, judges and child runs. */
 export function modelCalls(state: RunState, { attempts, nested }: TaskState): ModelCalls[] {
   return [...attempts, ...nested].flatMap((path) => {
     const attempt = state.attempts.get(path)
     if (!attempt) return []
     const { request, startedAt, turns, lost, spent = {} } = attempt
     const own = !isNestedAttempt(path)
-    // what a function did isn't a call of a model: nobody would know its price
+    // a function's turn isn't a model call, and has no price
     const asked = turns.map(({ reply }) => reply).filter(({ usage }) => usage.calls > 0)
     return [
       ...[...asked, ...lost].map(({ usage, at }) => ({ model: request.model, usage, at, own })),
@@ -334,7 +329,7 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
   })
 }
 
-/** What runs have spent, by model. */
+/** Usage of runs, by model. */
 export function spentByModel(...states: readonly RunState[]): { [model: string]: Usage } {
   const sums = new Map<string, MutableUsage>()
   const calls = states.flatMap((state) => [...state.tasks.values()].flatMap((task) => modelCalls(state, task)))
@@ -346,7 +341,7 @@ export function spentByModel(...states: readonly RunState[]): { [model: string]:
   return Object.fromEntries(sums)
 }
 
-/** Completed or cancelled: such a run takes no messages and, unless a person edited its journal, no entries. */
+/** Completed or cancelled: such a run takes no messages and, unless its journal was edited by hand, no entries. */
 export function isEnded(status: RunStatus | undefined): boolean {
   return status === 'completed' || status === 'cancelled'
 }

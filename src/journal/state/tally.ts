@@ -1,6 +1,6 @@
-// What is asked of a run after every step, counted while its entries are folded. Looking through all tasks instead
-// would make a step of a large crew slower than one of a small crew. Most entries change only the task of their path;
-// after those that may change all of them, all are counted.
+// Counts that are needed after every step, kept up to date by the fold. Searching all tasks instead would make a step
+// slower in a large crew. Most entries change only the task of their path; after the others, everything is counted
+// again.
 import type { Entry, EntryType } from '../entries.ts'
 import { childName, isNestedAttempt, rootAttempt } from '../paths.ts'
 import type { EntryRow } from '../table/entry-row.ts'
@@ -8,15 +8,15 @@ import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
 export interface Tally {
-  /** How many of the tasks that the crew declares are done, without those that failed. */
+  /** Declared tasks that are done, without failed ones. */
   done: number
-  /** How many failed that the run, or the run of a nested crew, continued without. */
+  /** Failed tasks that the run, or a nested crew, continued without. */
   failures: number
-  /** How many it no longer declares. */
+  /** Tasks that the crew no longer declares. */
   removed: number
-  /** Names of the tasks that had runs work for them since they were last done. */
+  /** Tasks that have had child runs since they were last done. */
   readonly crews: Set<string>
-  /** The name of a task each time that an entry of its own made it done, or no longer done. */
+  /** The name of a task each time it became done or not done by an entry of its own. */
   readonly turns: string[]
 }
 
@@ -24,7 +24,7 @@ export function newTally(): Tally {
   return { done: 0, failures: 0, removed: 0, crews: new Set(), turns: [] }
 }
 
-/** Applies an entry that changes at most the task of its path, and counts what that changes. */
+/** Applies an entry that changes only the task of its path, and updates the counts. */
 export function tallied(state: RunState, entry: Entry, row: Pick<EntryRow<EntryType>, 'apply' | 'startsChild'>): void {
   const { tally } = state
   const { path = '' } = entry
@@ -42,7 +42,7 @@ export function tallied(state: RunState, entry: Entry, row: Pick<EntryRow<EntryT
   else if (row.startsChild?.(entry)) tally.crews.add(name)
 }
 
-/** After an entry that may change all tasks. */
+/** Counts again after an entry that may change any task. */
 export function tallyAll(state: RunState): void {
   const { tally } = state
   tally.done = 0
@@ -79,18 +79,18 @@ function countsOf(task: TaskState): Counts {
   return { isDone: done, done: done && !final ? 1 : 0, failures: final ? 1 : failures.length }
 }
 
-/** A skipped task that is to have another turn was done until now. */
+/** A skipped task gets another turn: it was done until now. */
 export function turnBack({ tally }: RunState, { name, removed }: TaskState): void {
   tally.turns.push(name)
   if (!removed) tally.done -= 1
 }
 
-/** Nothing is left to do for it. */
+/** Whether nothing is left to do. */
 export function isDone({ status, final }: TaskState): boolean {
   return status === 'completed' || status === 'skipped' || final === true
 }
 
-/** A task that needs its output goes without: it failed for good, or was skipped because another one did. */
+/** Tasks that need its output continue without it: it failed for good, or was skipped because of another failure. */
 export function isMissing({ final, failed }: TaskState): boolean {
   return final === true || failed !== undefined
 }
@@ -98,8 +98,8 @@ export function isMissing({ final, failed }: TaskState): boolean {
 export type ChildAttempt = AttemptState & { readonly child: string }
 
 /**
- * The attempts of a task that are runs of their own, since it was last done: what these have taken is recorded only
- * there until it is done again. Of what a function kicked off, those since that was last done.
+ * Child runs of a task since it was last done, or of each kickoff since that was last done: their usage is recorded
+ * only in their own journals until then.
  */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
@@ -128,7 +128,7 @@ function isChild(attempt: AttemptState): attempt is ChildAttempt {
   return attempt.child !== undefined
 }
 
-/** The same of all tasks. */
+/** The same for all tasks. */
 export function unfinishedCrews(state: RunState): ChildAttempt[] {
   return [...state.tally.crews].flatMap((name) => {
     const task = state.tasks.get(name)

@@ -108,8 +108,8 @@ export const taskRows: EntryRows<'task'> = {
         if (attempt?.status === 'open') attempt.status = 'void'
       }
       withdrawQuestions(state, task)
-      // its writer knew all entries before this one, except those that a resume had found missing by then, and none of
-      // those was about this task
+      // its writer knew all entries before this one, except entries that a resume had found missing by then, none of
+      // which was about this task
       if (task.lost && attemptNumber(path) === 1) task.lost = excludeEntries(task.lost, state.missing)
       task.status = 'running'
       task.startedAt ??= entry.at

@@ -21,7 +21,9 @@ export interface RunDiff {
   readonly inputs: readonly JsonChange[]
   /** The tasks that both runs have, if their order differs. */
   readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
-  /** The tasks of b in their order, then those that only a has. A task that a resume found removed doesn't count. */
+  /**
+   * The tasks of b in their order, then the tasks that only a has. A task that a resume found removed doesn't count.
+   */
   readonly tasks: readonly TaskDiff[]
   toString(): string
 }

@@ -1,5 +1,5 @@
-// The events and messages of the AG-UI protocol (version 1.0) that runs are told in. They are written down here, and
-// not imported, so that nobody needs a package of that protocol to serve it; tests hold them against its own schemas.
+// Events and messages of the AG-UI protocol (version 1.0), as far as runs use them. They are written here instead of
+// imported, so that serving the protocol needs no package; tests check them against its own schemas.
 import type { Json } from '../../journal/json.ts'
 
 export type AgUiEvent =
@@ -55,16 +55,16 @@ export type AgUiEvent =
     }
   | { readonly type: 'RUN_ERROR'; readonly message: string; readonly code: string }
 
-/** Tasks and questions: their content is `TaskData` and `QuestionData`. */
+/** Tasks and questions, with `TaskData` and `QuestionData` as content. */
 export type ActivityType = 'reprise.task' | 'reprise.question'
 
-/** What a run waits for: an open question by its id, or, with the id `resume`, that somebody resumes it. */
+/** What a run waits for: an open question, by its id, or a resume, with the id `resume`. */
 export interface AgUiInterrupt {
   readonly id: string
   readonly reason: string
   readonly message: string
   readonly toolCallId?: string
-  /** Of the answer, which is what `run.answer` takes. */
+  /** The schema of the answer, which `run.answer` takes. */
   readonly responseSchema?: object
 }
 
@@ -86,16 +86,16 @@ export interface AssistantMessage {
   }[]
 }
 
-/** Any message of the client's own. */
+/** Any message of the client. */
 export interface ClientMessage {
   readonly id: string
   readonly role: string
 }
 
-/** Of the `RunAgentInput` that a client posts, what is needed to tell it a run. */
+/** The fields that are used of a client's `RunAgentInput`. */
 export interface AgUiInput {
   readonly threadId: string
   readonly runId: string
-  /** All that the client has: those that are not of the run stay as they are. */
+  /** All messages of the client. Messages that aren't from the run stay as they are. */
   readonly messages: readonly ClientMessage[]
 }

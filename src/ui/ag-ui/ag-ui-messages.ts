@@ -1,21 +1,21 @@
-// The messages that a narration is in AG-UI: what a client is given to begin with, and whenever it has heard something
-// that will never be on record.
+// A narration as AG-UI messages: a client receives them at the start, and again after it has received text that will
+// never be recorded.
 import { defined } from '../../base/defined.ts'
 import type { ToolOutcome } from '../../journal/entries.ts'
 import type { AgUiEvent, AgUiMessage, AssistantMessage } from './ag-ui-events.ts'
-import type { Item, QuestionItem, SpokenItem, TaskItem, ToolItem } from '../items.ts'
+import type { Item, QuestionItem, TextItem, TaskItem, ToolItem } from '../items.ts'
 
 export type Activity = Extract<AgUiMessage, { readonly role: 'activity' }>
 export type ToolMessage = Extract<AgUiMessage, { readonly role: 'tool' }>
 
-/** Sources and files have no place in the protocol. */
+/** The protocol has no sources and files. */
 export function runMessages(run: string, items: readonly Item[]): AgUiMessage[] {
   const messages: AgUiMessage[] = []
   const byId = new Map<string, AssistantMessage>()
   const holders = messageIds(run)
   for (const item of items) {
     if (item.type === 'task' || item.type === 'question') messages.push(toActivity(run, item))
-    if (item.type === 'reasoning') messages.push({ id: spokenId(run, item), role: 'reasoning', content: item.text })
+    if (item.type === 'reasoning') messages.push({ id: textId(run, item), role: 'reasoning', content: item.text })
     if (item.type === 'text') {
       const { agent: name } = item.origin
       const message: AssistantMessage = {
@@ -42,19 +42,19 @@ export function runMessages(run: string, items: readonly Item[]): AgUiMessage[] 
   return messages
 }
 
-/** A call is part of the text that came before it in its reply; or, where there was none, of a message without text. */
-export function messageIds(run: string): { text(item: SpokenItem): string; call(item: ToolItem): string } {
+/** A call is part of the text before it in its reply, or else of a message without text. */
+export function messageIds(run: string): { text(item: TextItem): string; call(item: ToolItem): string } {
   const latest = new Map<string, string>()
   return {
     text(item) {
-      latest.set(item.origin.path, spokenId(run, item))
-      return spokenId(run, item)
+      latest.set(item.origin.path, textId(run, item))
+      return textId(run, item)
     },
     call: ({ origin }) => latest.get(origin.path) ?? `${run}/${origin.path}`,
   }
 }
 
-export function spokenId(run: string, { key }: Pick<SpokenItem, 'key'>): string {
+export function textId(run: string, { key }: Pick<TextItem, 'key'>): string {
   return `${run}/${key}`
 }
 
@@ -76,7 +76,7 @@ function outcomeText(outcome: ToolOutcome): string {
   return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result)
 }
 
-/** What is said of a message that is there whole. */
+/** The metadata of a complete message. */
 export function* callEvents(run: string, item: ToolItem, parentMessageId: string): Generator<AgUiEvent> {
   const toolCallId = callId(run, item)
   yield { type: 'TOOL_CALL_START', toolCallId, toolCallName: item.tool, parentMessageId }

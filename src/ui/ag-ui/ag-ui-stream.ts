@@ -1,4 +1,4 @@
-// A run for clients of the AG-UI protocol: CopilotKit and others.
+// Runs for clients of the AG-UI protocol: CopilotKit and others.
 import type { Run } from '../../crew/run.ts'
 import { responseHeaders, type ResponseOptions } from '../../crew/result/event-stream.ts'
 import { anyText, wrong } from '../../base/checks.ts'
@@ -14,8 +14,8 @@ export type AgUiStreamOptions = Pick<UIStreamOptions, 'expose'>
 export type AgUiResponseOptions = AgUiStreamOptions & Pick<ResponseOptions, 'headers'>
 
 /**
- * The run as events, until it rests: first all messages as they are, then what is new. So a client that comes back is
- * told nothing twice. `input` is what the client posted. Listening begins with the call. OPTION_INVALID,
+ * The run as events, until it rests: first a snapshot of all messages, then what is new, so a client that reconnects
+ * gets nothing twice. `input` is the body that the client posted. Listening begins with the call. OPTION_INVALID,
  * OPTION_UNKNOWN.
  */
 export function toAgUiStream(run: Run, input: AgUiInput, options: AgUiStreamOptions = {}): ReadableStream<AgUiEvent> {
@@ -47,7 +47,7 @@ function agUiPieces(
   return writeRun(followed, narration, agUiWriter(narration, input), 'all')
 }
 
-/** What a client posts is not to be trusted: only what is used of it is looked at. */
+/** A client's body isn't trusted: only the fields that are used are read. */
 function readInput(input: AgUiInput): AgUiInput {
   const { threadId, runId, messages } = (input ?? {}) as Partial<AgUiInput>
   const isMessage = (message: unknown): boolean => typeof (message as { id?: unknown } | null)?.id === 'string'

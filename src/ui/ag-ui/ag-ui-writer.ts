@@ -1,21 +1,13 @@
-// A narration in the events of AG-UI. A client is first given all messages as they are; then what is new. Each text,
-// call and result is a message with an id of its own, so what tasks say in parallel may come in any order. Where the
-// client has heard something that will never be on record, it is given all messages again.
+// Writes a narration as AG-UI events: first a snapshot of all messages, then what is new. Each text, call and result is
+// a message with an id, so texts of parallel tasks may come in any order. If the client has received text that will
+// never be recorded, it gets a new snapshot.
 import type { RestStatus } from '../../engine/follow/follow.ts'
 import { decisions } from '../../engine/inbox/questions.ts'
 import { defined } from '../../base/defined.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import type { AgUiEvent, AgUiInput, AgUiInterrupt } from './ag-ui-events.ts'
-import {
-  toActivity,
-  callEvents,
-  callId,
-  messageIds,
-  runMessages,
-  toolResultMessage,
-  spokenId,
-} from './ag-ui-messages.ts'
-import type { Item, SpokenItem, ToolItem } from '../items.ts'
+import { toActivity, callEvents, callId, messageIds, runMessages, toolResultMessage, textId } from './ag-ui-messages.ts'
+import type { Item, TextItem, ToolItem } from '../items.ts'
 import type { QuestionData } from '../message.ts'
 import { failureText, type Narration } from '../narration.ts'
 import type { RunWriter } from '../write-run.ts'
@@ -24,17 +16,17 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   const { state, items } = narration
   const { run } = state
   const others = messages.filter(({ id }) => !id.startsWith(`${run}/`))
-  /** How much the client knows of texts that are not on record yet. */
-  const told = new Map<SpokenItem, number>()
+  /** How much the client has of texts that aren't recorded yet. */
+  const sent = new Map<TextItem, number>()
   const calls = new Map<ToolItem, Pick<ToolItem, 'input' | 'outcome'>>()
-  const open = new Set<SpokenItem>()
+  const open = new Set<TextItem>()
   const steps = new Set<string>()
   const holders = messageIds(run)
-  /** Thoughts that were taken back. A client keeps those that a snapshot has not, so they are emptied. */
+  /** Reasoning that was taken back. Clients keep reasoning that a snapshot lacks, so it is emptied. */
   const emptied = new Set<string>()
 
   function* snapshot(): Generator<AgUiEvent> {
-    const all = [...items.filter(narration.isShown), ...narration.speaking()]
+    const all = [...items.filter(narration.isShown), ...narration.unrecorded()]
     const own = runMessages(run, all)
     const empty = [...emptied].filter((id) => !own.some((message) => message.id === id))
     const thoughts = empty.map((id) => ({ id, role: 'reasoning', content: '' }) as const)
@@ -43,23 +35,23 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       if (item.type === 'text') holders.text(item)
       if (item.type === 'tool') calls.set(item, { ...item })
     }
-    // they are opened when more of them comes
-    for (const item of narration.speaking()) told.set(item, item.text.length)
+    // they are opened when more text arrives
+    for (const item of narration.unrecorded()) sent.set(item, item.text.length)
   }
 
   function* update(changed: ReadonlySet<Item>): Generator<AgUiEvent> {
     yield* stepEvents()
-    const speaking = new Set(narration.speaking())
-    const taken = [...told.keys()].filter((item) => !item.done && !speaking.has(item))
+    const unrecorded = new Set(narration.unrecorded())
+    const taken = [...sent.keys()].filter((item) => !item.done && !unrecorded.has(item))
     if (taken.length > 0 || [...changed].some(isOtherInput)) {
-      for (const item of taken) if (item.type === 'reasoning') emptied.add(spokenId(run, item))
-      for (const item of told.keys()) if (!speaking.has(item)) yield* close(item)
+      for (const item of taken) if (item.type === 'reasoning') emptied.add(textId(run, item))
+      for (const item of sent.keys()) if (!unrecorded.has(item)) yield* close(item)
       return yield* snapshot()
     }
-    for (const item of [...changed, ...speaking]) if (narration.isShown(item)) yield* itemEvents(item)
+    for (const item of [...changed, ...unrecorded]) if (narration.isShown(item)) yield* itemEvents(item)
   }
 
-  /** The arguments of a call cannot be changed by an event. */
+  /** An event can't change the arguments of a call. */
   function isOtherInput(item: Item): boolean {
     return item.type === 'tool' && calls.has(item) && calls.get(item)?.input !== item.input
   }
@@ -80,11 +72,11 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
     calls.set(item, { ...item })
   }
 
-  function* speech(item: SpokenItem): Generator<AgUiEvent> {
-    const messageId = spokenId(run, item)
+  function* speech(item: TextItem): Generator<AgUiEvent> {
+    const messageId = textId(run, item)
     const { agent: name } = item.origin
-    const delta = item.text.slice(told.get(item) ?? 0)
-    if (!open.has(item) && (delta !== '' || !told.has(item))) {
+    const delta = item.text.slice(sent.get(item) ?? 0)
+    if (!open.has(item) && (delta !== '' || !sent.has(item))) {
       open.add(item)
       if (item.type === 'text') {
         holders.text(item)
@@ -94,22 +86,22 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
         yield { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' }
       }
     }
-    told.set(item, item.text.length)
+    sent.set(item, item.text.length)
     const type = item.type === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
     if (delta !== '') yield { type, messageId, delta }
     if (item.done) yield* close(item)
   }
 
-  function* close(item: SpokenItem): Generator<AgUiEvent> {
-    told.delete(item)
+  function* close(item: TextItem): Generator<AgUiEvent> {
+    sent.delete(item)
     if (!open.delete(item)) return
-    const messageId = spokenId(run, item)
+    const messageId = textId(run, item)
     if (item.type === 'text') return yield { type: 'TEXT_MESSAGE_END', messageId }
     yield { type: 'REASONING_MESSAGE_END', messageId }
     yield { type: 'REASONING_END', messageId }
   }
 
-  /** Of the tasks that are under way. */
+  /** The steps of tasks that are running. */
   function* stepEvents(isOver = false): Generator<AgUiEvent> {
     for (const { name, status } of state.tasks.values()) {
       const isActive = status === 'running' && !isOver
@@ -126,9 +118,9 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
       yield* snapshot()
       yield* stepEvents()
     },
-    heard: update,
+    write: update,
     *end(rest) {
-      narration.silence()
+      narration.dropUnrecorded()
       yield* update(new Set())
       yield* stepEvents(true)
       yield* ending(rest)
@@ -172,8 +164,8 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
 }
 
 /**
- * What a suspended run waits for: a client answers each by its id, in its next request. At least one: without open
- * questions, that the run is resumed.
+ * What a suspended run waits for. A client answers each interrupt by its id, in its next request. Without open
+ * questions, it waits for a resume.
  */
 function runInterrupts({ state, items }: Narration): [AgUiInterrupt, ...AgUiInterrupt[]] {
   const open = items.flatMap((item) => (item.type === 'question' && item.data.status === 'open' ? [item.data] : []))
@@ -194,7 +186,7 @@ function runInterrupts({ state, items }: Narration): [AgUiInterrupt, ...AgUiInte
 
 const texts = ['feedback', 'reason', 'note']
 
-/** JSON Schema of the answers to a kind of question. */
+/** JSON Schema of the answers to a type of question. */
 function answerSchema(kind: QuestionData['kind']): object {
   const field = (name: string): [string, object] => [name, texts.includes(name) ? { type: 'string' } : {}]
   return {

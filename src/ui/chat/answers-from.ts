@@ -1,4 +1,4 @@
-// What a page sends back: the answers that a person gave to approvals.
+// Answers to approvals that a page sends back.
 import type { UIMessage } from 'ai'
 import { wrong } from '../../base/checks.ts'
 
@@ -11,8 +11,8 @@ export interface QuestionAnswer {
 }
 
 /**
- * The answers that a person gave to tool approvals in a message that a browser sends (`addToolApprovalResponse`). Who
- * may give them is for the server to decide. OPTION_INVALID for what is not a message.
+ * The answers to tool approvals in a message from a browser (`addToolApprovalResponse`). The server decides who may
+ * answer. OPTION_INVALID if it isn't a message.
  */
 export function answersFrom(message: Pick<UIMessage, 'parts'> | undefined): QuestionAnswer[] {
   if (message === undefined) return []

@@ -1,10 +1,10 @@
-// A narration in the AI SDK's UI message stream protocol. The writer keeps what the client has of the current step, and
-// sends what is missing. Where the client has something that doesn't belong there (a text that will never be recorded,
-// or what one task says before what is recorded of another), the protocol's `reset-step` has it forget the step, and
-// the step is sent again. So the message as of an entry is the same, whoever was listening to what.
+// Writes a narration in the AI SDK's UI message stream protocol. The writer knows what the client has of the current
+// step, and sends what is missing. If the client has something that doesn't belong there (text that will never be
+// recorded, or text of one task before an entry of another), the protocol's `reset-step` makes it drop the step, and
+// the step is sent again. So the message as of an entry is the same for all clients.
 import type { UIMessageChunk } from 'ai'
 import type { RestStatus } from '../../engine/follow/follow.ts'
-import type { Item, SpokenItem } from '../items.ts'
+import type { Item, TextItem } from '../items.ts'
 import type { RunDataParts, RunMetadata } from '../message.ts'
 import { itemChunks, toolChunks, type SentTool } from './item-chunks.ts'
 import { failureText, type Narration } from '../narration.ts'
@@ -14,13 +14,13 @@ export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
 
 /**
  * Older versions of the AI SDK refuse this chunk and quote it in their error. Without it they would fail in the middle
- * of a message, the first time that something is taken back.
+ * of a message, the first time that text is taken back.
  */
 const firstReset = { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' } as const
 
 interface ItemProgress {
   readonly item: Item
-  /** Of a text: how much of it was sent. */
+  /** How much of a text was sent. */
   length: number
   done: boolean
 }
@@ -28,9 +28,9 @@ interface ItemProgress {
 export function chunkWriter(narration: Narration, messageId: string): RunWriter<RunChunk> {
   const { state, items } = narration
   const tools = new Map<Item, SentTool>()
-  /** What is in steps that are over. */
+  /** Items of finished steps. */
   const past = new Set<Item>()
-  /** What the client has after its last `step-start`, in its order. */
+  /** The client's parts after its last `step-start`, in order. */
   let shown: ItemProgress[] = []
   let steps = 0
   let begins = 0
@@ -47,7 +47,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     }
   }
 
-  /** Has the client's current step hold these items. */
+  /** Makes the client's current step consist of these items. */
   function* show(wanted: readonly Item[], changed: ReadonlySet<Item>): Generator<RunChunk> {
     if (shown.length > wanted.length || shown.some(({ item }, index) => wanted[index] !== item)) {
       yield { type: 'reset-step' }
@@ -69,7 +69,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     else yield* itemChunks(item)
   }
 
-  /** Where the client has it, in whatever step. */
+  /** The client's part, in whichever step. */
   function* changes(item: Item): Generator<RunChunk> {
     if (item.type === 'task' || item.type === 'question') yield* itemChunks(item)
     if (item.type !== 'tool') return
@@ -77,7 +77,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     tools.set(item, { ...item })
   }
 
-  function* said(item: SpokenItem, known: ItemProgress): Generator<RunChunk> {
+  function* said(item: TextItem, known: ItemProgress): Generator<RunChunk> {
     const { type, key: id, text, done } = item
     if (text.length > known.length) yield { type: `${type}-delta`, id, delta: text.slice(known.length) }
     known.length = text.length
@@ -94,32 +94,32 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     for (const item of changed) if (past.has(item) && narration.isShown(item)) yield* changes(item)
     if (narration.steps > steps) {
       yield* show(items.slice(begins, narration.begins).filter(narration.isShown), changed)
-      // first: until its mark comes, the step isn't over, and `lastEntry` knows
+      // first: without this mark, `lastEntry` takes the step as unfinished
       yield { type: 'message-metadata', messageMetadata: metadata() }
       yield { type: 'start-step' }
       shown = []
       close()
     }
-    yield* show([...items.slice(begins).filter(narration.isShown), ...narration.speaking()], changed)
+    yield* show([...items.slice(begins).filter(narration.isShown), ...narration.unrecorded()], changed)
   }
 
   return {
     *begin() {
-      // first, for clients that do not know it. The others may have heard more than what is on record
+      // first, for clients that don't know it. Others may have more than is recorded
       yield firstReset
       yield { type: 'start', messageId, messageMetadata: metadata() }
       close()
       for (const item of past) if (item.type === 'tool') tools.set(item, { ...item })
       yield* update(new Set())
     },
-    *heard(changed, isEntry) {
+    *write(changed, isEntry) {
       const chunks = [...update(changed)]
       yield* chunks
-      // readers show what they have at such a chunk, and not at the mark of a step
+      // readers render at such a chunk, not at `step-start`
       if (isEntry && chunks.length > 0) yield { type: 'message-metadata', messageMetadata: metadata() }
     },
     *end(rest) {
-      narration.silence()
+      narration.dropUnrecorded()
       yield* update(new Set())
       yield* ending(rest)
     },
@@ -142,11 +142,11 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
         yield { type: 'message-metadata', messageMetadata }
         return yield { type: 'abort', reason: 'the run was cancelled' }
       case 'failed':
-        // last: a reader stops at an error
+        // last: readers stop at an error
         yield { type: 'message-metadata', messageMetadata }
         return yield { type: 'error', errorText: failureText(narration) }
       case undefined:
-        // more may come: whoever wants it asks again
+        // more may come: readers can reconnect
         return yield { type: 'finish', finishReason: 'interrupted', messageMetadata }
     }
   }

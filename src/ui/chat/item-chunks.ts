@@ -5,10 +5,10 @@ import type { RunChunk } from './chunk-writer.ts'
 import type { Item, ToolItem } from '../items.ts'
 import type { PartOrigin } from '../message.ts'
 
-/** What a client was told of a call. */
+/** The state of a call at the client. */
 export type SentTool = Pick<ToolItem, 'input' | 'approval' | 'outcome'>
 
-/** A new part, or, for data, also a newer state of it: the client knows it by its id. */
+/** A new part; for data, also a new state of the part with its id. */
 export function* itemChunks(item: Exclude<Item, ToolItem>): Generator<RunChunk> {
   switch (item.type) {
     case 'task':
@@ -33,10 +33,7 @@ export function* itemChunks(item: Exclude<Item, ToolItem>): Generator<RunChunk> 
   }
 }
 
-/**
- * What has come about since. In an order that does not depend on how much of it is new: it decides in which state the
- * client's part is in the end.
- */
+/** What is new about a call. The order is fixed, since it decides the final state of the client's part. */
 export function* toolChunks(item: ToolItem, sent: SentTool | undefined): Generator<RunChunk> {
   const { key: toolCallId, tool: toolName, origin, provider, approval, outcome } = item
   const call = { toolCallId, toolName, toolMetadata: json(origin), ...(provider ? { providerExecuted: true } : {}) }
@@ -58,7 +55,7 @@ function outcomeChunk({ key: toolCallId, approval }: ToolItem, outcome: ToolOutc
   if ('error' in outcome) return { type: 'tool-output-error', toolCallId, errorText: outcome.error }
   if ('unreadable' in outcome)
     return { type: 'tool-output-error', toolCallId, errorText: `its result is not JSON at ${outcome.unreadable}` }
-  // the SDK knows a denial as the answer to a request
+  // in the SDK, a denial answers a request
   if (approval?.answer) return { type: 'tool-output-denied', toolCallId }
   return { type: 'tool-output-error', toolCallId, errorText: outcome.denied }
 }

@@ -1,4 +1,4 @@
-// A run for `useChat` of the AI SDK, and for everything else that reads UI messages: one assistant message that grows.
+// Runs for `useChat` of the AI SDK, and for other readers of UI messages: one assistant message that grows.
 import type { Run } from '../../crew/run.ts'
 import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
 import {
@@ -19,13 +19,13 @@ import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
 
 export interface UIStreamOptions {
   /**
-   * The entry up to which the reader's message has everything: `lastEntry(message)`. What follows continues that
-   * message. Without it, the message is told from its beginning.
+   * The last entry that the reader's message has: `lastEntry(message)`. The stream continues the message from there.
+   * Default: from the beginning.
    */
   readonly after?: number | undefined
-  /** `run-` and the id of the run, unless given. */
+  /** Default: `run-` and the id of the run. */
   readonly messageId?: string | undefined
-  /** What the page is shown; `true`: everything. Default: `{}`, which is what each of its options says. */
+  /** What the page is shown; `true`: everything. Default: `{}`, the defaults of its options. */
   readonly expose?: ExposeOptions | boolean | undefined
 }
 
@@ -42,10 +42,9 @@ export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): Read
 }
 
 /**
- * The same as a Response, for `DefaultChatTransport`. With the request, a client that says what it has
- * (`Last-Event-ID`) gets the rest. 204, which tells it that there is nothing to resume: to one that has everything of a
- * run that has ended, and to a GET where there is no run. RUN_NOT_FOUND for other requests; OPTION_INVALID,
- * OPTION_UNKNOWN.
+ * The same as a Response, for `DefaultChatTransport`. Pass the request to continue where a client stopped
+ * (`Last-Event-ID`). 204 means that there is nothing to resume: the client has everything of an ended run, or a GET
+ * asks for a run that doesn't exist. Other requests get RUN_NOT_FOUND. OPTION_INVALID, OPTION_UNKNOWN.
  */
 export async function toUIMessageResponse(
   run: Run,
@@ -56,7 +55,7 @@ export async function toUIMessageResponse(
   const headers = responseHeaders('toUIMessageResponse', options.headers)
   const after = options.after === undefined ? (lastEventId(request) ?? 0) : read.after
   const served = await run['~served']().catch((error: unknown) => {
-    // a page that was opened before anything was said
+    // a page that was opened before the run existed
     if (request?.method === 'GET' && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
     throw error
   })
@@ -81,7 +80,7 @@ function uiPieces(
   return writeRun(followed, narration, chunkWriter(narration, messageId), after)
 }
 
-/** What belongs together is sent together: a page that draws in between would flicker. */
+/** Chunks of one entry are sent together: a page that renders in between would flicker. */
 export function piecesResponse(
   { id, world }: Pick<RunSource, 'id' | 'world'>,
   events: AsyncIterableIterator<readonly object[], undefined>,
@@ -93,7 +92,7 @@ export function piecesResponse(
     opening: `run ${id}`,
     text: (pieces) => pieces.map((piece) => eventFrame({ data: JSON.stringify(piece) })).join(''),
     endText: () => last,
-    // writers say themselves what went wrong
+    // the writer has reported the failure
     errorText: () => '',
     sleep: (ms, signal) => world.sleep(ms, signal),
   })
