@@ -1,5 +1,5 @@
-// How long the store keeps the event loop: the time inside of SQLite's calls, added up within a turn of the loop. Whatever else a
-// turn does (the engine, the AI SDK, collecting garbage between the calls) is not the store's.
+// How long the store keeps the event loop: the time inside of SQLite's calls, added up within a turn of the loop.
+// Whatever else a turn does (the engine, the AI SDK, collecting garbage between the calls) is not the store's.
 import { StatementSync } from 'node:sqlite'
 
 const methods = ['run', 'get', 'all'] as const

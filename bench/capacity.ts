@@ -1,5 +1,5 @@
-// Thousands of runs at once in one process, on a model that takes a second: the processor time of a durable model task beside
-// that of the same calls through the AI SDK alone. Each side has a process of its own.
+// Thousands of runs at once in one process, on a model that takes a second: the processor time of a durable model task
+// beside that of the same calls through the AI SDK alone. Each side has a process of its own.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// What it takes a worker to ask for work where others are at work: with many runs that are held against 10 (on SQLite 10,000). Nothing
-// waits, which is how most such questions end; and one run waits, which is found and leased.
+// What it takes a worker to ask for work where others are at work: with many runs that are held against 10 (on SQLite
+// 10,000). Nothing waits, which is how most such questions end; and one run waits, which is found and leased.
 import { join } from 'node:path'
 import { currentOwner } from '../src/stores/owner.ts'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'

@@ -1,4 +1,5 @@
-// What a command costs beside a bare `node -e 0`: each in fresh processes, in turn, from the built JavaScript that users get.
+// What a command costs beside a bare `node -e 0`: each in fresh processes, in turn, from the built JavaScript that
+// users get.
 import { execFileSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// A hundred runs at once, each appending one step after another, against inserts of the same bytes, a hundred to a transaction.
+// A hundred runs at once, each appending one step after another, against inserts of the same bytes, a hundred to a
+// transaction.
 import { join } from 'node:path'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'
 import { indexedTable } from './raw.ts'
@@ -39,7 +40,8 @@ export async function benchConcurrent(folder: string): Promise<Figure[]> {
     }
   }
 
-  // both tables grow alike: entries of short runs share the pages of the index, those of long ones have pages of their own to write
+  // both tables grow alike: entries of short runs share the pages of the index, those of long ones have pages of their
+  // own to write
   const figures = [await measure('their first 600 steps'), await measure('their next 600')]
   table.close()
   await Promise.all(steppers.map((stepper) => stepper.finish()))

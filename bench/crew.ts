@@ -1,5 +1,5 @@
-// The crews of whole runs: one task on a scripted model that answers when it is allowed to, one task that calls a tool again and
-// again, and many tasks that know nothing of one another.
+// The crews of whole runs: one task on a scripted model that answers when it is allowed to, one task that calls a tool
+// again and again, and many tasks that know nothing of one another.
 import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel, type ScriptedModel } from 'reprise/testing'
 import { z } from 'zod'
@@ -39,7 +39,7 @@ export function functionCrew(store: string, tasks: number, run: () => unknown = 
   })
 }
 
-/** Tasks of one agent, each of which is one model call. */
+/** A crew of one agent, with one model call per task. */
 export function modelCrew(store: string, tasks: number, called: () => unknown): Crew {
   const model = patientModel(async () => void called())
   const agent = new Agent({ role: 'Clerk', goal: 'Answer', model })
@@ -63,7 +63,7 @@ async function pass(gate: Gate | undefined): Promise<void> {
   gate.waiting -= 1
 }
 
-/** A script per call, since a scripted model keeps what it was asked. */
+/** A script per call, since a scripted model keeps its requests. */
 function patientModel(before: () => Promise<void>): ScriptedModel {
   const script = [{ when: 'letter', reply: 'Dear customer, your claim is covered. '.repeat(10) }]
   const model = scriptedModel(script)

@@ -1,5 +1,5 @@
-// The disk by itself: a thread that writes a page and syncs it, again and again, beside what is measured. A commit cannot be
-// faster than its sync, so a stall that this thread has too is none of ours.
+// The disk alone: a thread that writes and syncs a page repeatedly during a measurement. A commit cannot be faster than
+// its sync, so a stall that this thread has too comes from the disk.
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

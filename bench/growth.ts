@@ -1,5 +1,5 @@
-// What the engine itself takes for a task, in memory, in a crew of few tasks and in one of many: a step must not look through all
-// the others.
+// What the engine itself takes for a task, in memory, in a crew of few tasks and in one of many: a step must not look
+// through all the others.
 import { functionCrew, modelCrew } from './crew.ts'
 import type { Figure } from './report.ts'
 import { median, ratioOf, takeTurns } from './rounds.ts'
@@ -8,7 +8,7 @@ const rounds = 3
 const few = 100
 /** Small crews run several times in a turn. */
 const tasksATurn = 1_000
-/** A run whose tasks take longer is stopped, and those that it did stand for the others. */
+/** A run whose tasks take longer is stopped, and extrapolated from its finished tasks. */
 const longestMs = 2_000
 
 export async function benchGrowth(): Promise<Figure[]> {
@@ -21,7 +21,7 @@ export async function benchGrowth(): Promise<Figure[]> {
 type MakeCrew = typeof functionCrew | typeof modelCrew
 
 async function measure(what: string, make: MakeCrew, sizes: readonly number[]): Promise<Figure[]> {
-  /** Of each size, as many as the slowest of its runs did. */
+  /** For each size, the number of tasks that its slowest run finished. */
   const done = new Map<number, number>()
   const sides = [few, ...sizes].map((tasks) => [`${tasks}`, () => turn(tasks)] as const)
   const taken = await takeTurns(rounds, Object.fromEntries(sides))
@@ -50,7 +50,10 @@ async function measure(what: string, make: MakeCrew, sizes: readonly number[]): 
   }
 }
 
-/** Milliseconds for each task of one run, with its part of the start. The crew is made before, and the store has no other run. */
+/**
+ * Milliseconds for each task of one run, with its part of the start. The crew is made before, and the store has no
+ * other run.
+ */
 async function timeOf(make: MakeCrew, tasks: number): Promise<{ milliseconds: number; done: number }> {
   const stop = new AbortController()
   let done = 0

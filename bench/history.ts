@@ -1,5 +1,6 @@
-// Finding things among 10,000 runs of 20 steps against the same among 100: what is looked up must not cost more because there is more
-// history. All runs but the oldest are completed, which is the worst case for finding the latest unfinished one.
+// Finding things among 10,000 runs of 20 steps against the same among 100: what is looked up must not cost more because
+// there is more history. All runs but the oldest are completed, which is the worst case for finding the latest
+// unfinished one.
 import { join } from 'node:path'
 import { hashBytes } from '../src/journal/hash.ts'
 import { sqliteStore } from '../src/stores/sqlite/store.ts'
@@ -15,7 +16,7 @@ const steps = 20
 const atOnce = 256
 const crews = ['claims', 'kyc', 'letters', 'audit']
 const tasks = ['facts', 'assess', 'note']
-/** Of which there is no output. */
+/** A task without an output. */
 const unknown = 'unknown'
 
 type Lookup = (store: Store, run: number) => Promise<unknown>

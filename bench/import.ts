@@ -1,5 +1,5 @@
-// What `import 'reprise'` costs beside `import 'ai'`: both in fresh processes, one after the other in turn, from the built
-// JavaScript that users get, in a folder where both are found.
+// What `import 'reprise'` costs beside `import 'ai'`: both in fresh processes, one after the other in turn, from the
+// built JavaScript that users get, in a folder where both are found.
 import { execFileSync } from 'node:child_process'
 import { install } from './install.ts'
 import type { Figure } from './report.ts'

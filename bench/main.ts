@@ -1,4 +1,5 @@
-// npm run bench: every ratio next to its target. A missed target is reported and fails nothing; a bench that breaks does.
+// npm run bench: every ratio next to its target. A missed target is reported and fails nothing; a bench that breaks
+// does.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

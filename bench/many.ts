@@ -1,4 +1,5 @@
-// Many runs in one process: a thousand that are live at once, and ten thousand, one after another and a thousand at a time.
+// Many runs in one process: a thousand that are live at once, and ten thousand, one after another and a thousand at a
+// time.
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -29,7 +30,7 @@ export async function benchLive(folder: string): Promise<Figure[]> {
   const results = await Promise.all(runs.map((run) => run.result()))
   if (results.some((result) => result.status !== 'completed')) throw new Error('a run did not complete')
   await crew.close()
-  const note = `${live.toLocaleString('en')} runs, of which each waits for its model; resident ${rss.toFixed(0)} KB a run`
+  const note = `${live.toLocaleString('en')} runs, each waiting for its model; resident ${rss.toFixed(0)} KB a run`
   return [{ name: 'heap of a live run', value: heap, unit: 'KB', note }]
 }
 

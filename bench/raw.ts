@@ -1,6 +1,6 @@
-// The raw limits: what node:sqlite needs for the same bytes when nobody checks, hashes, orders or leases anything. One table, one
-// blob per row, WAL with full syncing, as the store has it. Beside it the same table with the least that makes a row findable: its
-// run and number, and a unique index by them.
+// The raw limits: the time of node:sqlite for the same bytes without checks, hashes, order or leases. One table, one
+// blob per row, WAL with full syncing, as the store has it. Beside it the same table with the least that makes a row
+// findable: its run and number, and a unique index on them.
 import { DatabaseSync } from 'node:sqlite'
 
 export interface RawTable {

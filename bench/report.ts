@@ -5,7 +5,7 @@ import { cpus, release, totalmem, type } from 'node:os'
 export interface Figure {
   readonly name: string
   readonly value: number
-  /** Behind the number; a ratio unless said otherwise. */
+  /** Printed after the number. Default: a ratio. */
   readonly unit?: string
   /** Without one, a figure is only shown. */
   readonly target?: { readonly most: number } | { readonly least: number }

@@ -1,5 +1,5 @@
-// Timing on a machine that others use too: the sides of a comparison take turns, so that whatever else goes on slows all of them, and
-// medians are compared, so that a disk that stalls now and then decides nothing.
+// Timing on a shared machine: the sides of a comparison take turns, so that other load slows all of them, and medians
+// are compared, so that an occasional stall of the disk decides nothing.
 
 export interface Comparison {
   readonly rounds: number
@@ -50,7 +50,10 @@ export async function takeTurns<Name extends string>(
   return taken
 }
 
-/** The ratio of two sides that measured once in each round, and between what at least half of the rounds alone say it is. */
+/**
+ * The ratio of two sides that measured once in each round, and between what at least half of the rounds alone say it
+ * is.
+ */
 export function ratioOf(ours: readonly number[], raw: readonly number[]): { ratio: number; spread: string } {
   const each = ours.map((time, round) => time / (raw[round] ?? Number.NaN)).toSorted((a, b) => a - b)
   const last = each.length - 1

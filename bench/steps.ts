@@ -1,4 +1,5 @@
-// Runs that do nothing but record steps of 1 KB: what a crew's agent appends, through the engine's own writer, without the model.
+// Runs that do nothing but record steps of 1 KB: what a crew's agent appends, through the engine's own writer, without
+// the model.
 import { createRun } from '../src/engine/run/create-run.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../src/engine/definition.ts'
 import { realWorld } from '../src/engine/world.ts'
@@ -24,7 +25,7 @@ export function engineOn(store: Store): Engine {
 export async function openStepper(engine: Engine): Promise<Stepper> {
   const run = engine.world.newRunId()
   const hold = await createRun(engine, crew, { run, inputs: {} })
-  if (!hold) throw new Error(`run ${run} is there already`)
+  if (!hold) throw new Error(`run ${run} exists already`)
   const request = { instructions: '', message: ['work'], tools: [], model: 'bench', settings: {} }
   await hold.append([{ type: 'task.started', path: 'work#1', request, fingerprint: {}, agent: 'Worker' }])
   let turn = 0

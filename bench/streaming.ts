@@ -1,4 +1,5 @@
-// What it takes to hear a model: a call over the wire that is streamed to a listener, against the same call in one piece.
+// What it takes to hear a model: a call over the wire that is streamed to a listener, against the same call in one
+// piece.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -36,7 +37,10 @@ export async function benchStreaming(): Promise<Figure[]> {
   return figures
 }
 
-/** Answers with as many pieces as the path says, each of five characters, as fast as it can. Its text is what the thread runs. */
+/**
+ * Answers with as many pieces as the path says, each of five characters, as fast as it can. Its text is what the thread
+ * runs.
+ */
 function server(): void {
   const { createServer } = process.getBuiltinModule('node:http')
   const { parentPort } = process.getBuiltinModule('node:worker_threads')

@@ -1,5 +1,5 @@
-// The page of the studio with a long run and with many runs, in Chromium: the longest task of its main thread in Chromium's own trace,
-// while it opens and while it is scrolled from one end to the other.
+// The page of the studio with a long run and with many runs, in Chromium: the longest task of its main thread in
+// Chromium's own trace, while it opens and while it is scrolled from one end to the other.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Whole runs, as a crew's user starts them: what a turn with a tool and a task that is a function take, beside a raw durable insert
-// into an indexed table and beside LangGraph.js with its own saver, all of them in turn.
+// Whole runs, as a crew's user starts them: what a turn with a tool and a task that is a function take, beside a raw
+// durable insert into an indexed table and beside LangGraph.js with its own saver, all of them in turn.
 import { join } from 'node:path'
 import { complete, functionCrew, toolCrew } from './crew.ts'
 import { startPeer, type RemoteGraph } from './peer/peer-process.ts'
@@ -9,7 +9,7 @@ import { median, ratioOf, takeTurns } from './rounds.ts'
 import { stepLine } from './steps.ts'
 
 const rounds = 10
-/** A program that executes runs all day is measured, not one that has just started. */
+/** Warm-up runs, to measure a long-running program and not one that has just started. */
 const warming = 10
 const turns = 50
 /** As many nodes as the peer has. */
@@ -76,7 +76,7 @@ export async function compareWholeRuns({ store, insert, inserted, peerPlace }: W
   ]
 }
 
-/** A turn that is long enough to have its share of checkpoints: one time, of which each thing takes its part. */
+/** One turn, long enough for its share of checkpoints, divided by the number of things. */
 async function perThing(things: number, work: () => Promise<unknown> | void): Promise<[number]> {
   const start = performance.now()
   await work()

@@ -1,6 +1,6 @@
-// Builds the studio's page from src/studio/web/ into dist/studio/web/. The page's libraries end up in its files, so they
-// are development dependencies. Everything is a file of its own: the page is served with a policy that refuses inline
-// scripts and styles.
+// Builds the studio's page from src/studio/web/ into dist/studio/web/. The page's libraries end up in its files, so
+// they are development dependencies. Everything is a file of its own: the page is served with a policy that refuses
+// inline scripts and styles.
 import { join } from 'node:path'
 import { build } from 'vite'
 

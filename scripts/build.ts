@@ -1,4 +1,5 @@
-// Builds `dist`: JavaScript without comments, the declarations that the package's entries lead to, and the studio's page.
+// Builds `dist`: JavaScript without comments, the declarations that the package's entries lead to, and the studio's
+// page.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Of a few packages Reprise uses one function each. In `dist`, the modules that export these functions hold their code,
-// with its licence, so that nobody installs the rest of the package.
+// Reprise uses one function each of a few packages. In `dist`, the modules that export these functions hold their code,
+// with its licence, so that users do not install the rest of the package.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'vite'

@@ -1,5 +1,5 @@
-// `npm run check`: types, lint, format, layers and habits, until one of them fails. With --if-possible, as in `npm test`,
-// what needs the packages of test/packages is left out where these are missing.
+// `npm run check`: types, lint, format, layers and habits, until one of them fails. With --if-possible, as in `npm
+// test`, what needs the packages of test/packages is left out where these are missing.
 import { spawnSync } from 'node:child_process'
 import { missingTestPackages } from './test-packages.ts'
 

@@ -1,6 +1,6 @@
-// npm leaves a package of another platform out of the lockfile when it cannot be fetched at that moment, and `npm ci` then
-// refuses the lockfile on every machine. This puts the missing ones in, by what their names say; run it after `npm install`.
-// They carry no checksum, which npm allows; `--check` fails when one is missing.
+// npm leaves a package of another platform out of the lockfile when it cannot be fetched at that moment, and `npm ci`
+// then refuses the lockfile on every machine. This puts the missing ones in, by what their names say; run it after `npm
+// install`. They carry no checksum, which npm allows; `--check` fails when one is missing.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 interface Locked {

@@ -1,5 +1,5 @@
-// Installs the packages of test/packages where they are missing (test-packages.ts). With --if-possible, as in `npm test`,
-// a failure ends nothing, except in CI.
+// Installs the packages of test/packages where they are missing (test-packages.ts). With --if-possible, as in `npm
+// test`, a failure ends nothing, except in CI.
 import { installTestPackages } from './test-packages.ts'
 
 try {

@@ -10,7 +10,7 @@ export function pruneDeclarations(root: string): void {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const entries = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.types]))
   const kept = new Set(entries.map((file) => join(root, file)))
-  // a set goes on to what is added to it meanwhile
+  // iterating a set includes items added meanwhile
   for (const file of kept) for (const imported of importsOf(file)) kept.add(imported)
   for (const name of globSync('dist/**/*.d.ts', { cwd: root })) {
     if (!kept.has(join(root, name))) rmSync(join(root, name))

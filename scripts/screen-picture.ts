@@ -1,5 +1,5 @@
-// A screen of a terminal as a picture: reads what `tmux capture-pane -e -p` prints, writes SVG. The pictures in docs/ are made with it,
-// from real runs.
+// A screen of a terminal as a picture: reads what `tmux capture-pane -e -p` prints, writes SVG. The pictures in docs/
+// are made with it, from real runs.
 import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { columns } from '../src/text/columns.ts'

@@ -2,8 +2,8 @@
 //
 //   npx node --conditions=reprise-source scripts/studio-pictures.ts [view …] [--whole <folder>]
 //
-// With names of views (`scripts/pictures/picture-views.ts`), only these are taken. `--whole` leaves each look as a PNG of the whole page as well,
-// for looking at it closely.
+// With names of views (`scripts/pictures/picture-views.ts`), only these are taken. `--whole` leaves each look as a PNG
+// of the whole page as well, for looking at it closely.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ const serve = async (options: ServeOptions): Promise<ServedStudio> =>
 const studios = {
   samples: await serve({ crews }),
   empty: await serve({ store: memoryStore() }),
-  locked: await serve({ store: memoryStore(), tokens: { act: 'a-token-that-nobody-has' } }),
+  locked: await serve({ store: memoryStore(), tokens: { act: 'an-unknown-token' } }),
 }
 const browser = await openChromium()
 closing.defer(() => browser.close())

@@ -68,7 +68,10 @@ function isInstalled(): boolean {
   )
 }
 
-/** Of what the root has in the same version: classes and types of the AI SDK must be those that Reprise imports. */
+/**
+ * Removes packages that the root has in the same version: classes and types of the AI SDK must be those that Reprise
+ * imports.
+ */
 function removeCopies(): void {
   const atRoot = lockedPackages(root)
   for (const [path, { version }] of Object.entries(installedPackages())) {

@@ -1,5 +1,5 @@
-// Whether the ranges of package.json are true: the tests that touch other packages, in a copy of this checkout, with the `oldest` or the
-// `newest` versions that the ranges allow. It asks the registry, which `npm test` never does.
+// Whether the ranges of package.json are true: the tests that touch other packages, in a copy of this checkout, with
+// the `oldest` or the `newest` versions that the ranges allow. It asks the registry, which `npm test` never does.
 //
 //   node scripts/try-versions.ts oldest
 import { spawnSync } from 'node:child_process'

@@ -20,11 +20,10 @@ habits.push(/^(?:\/\/|\/\*\*|--) +Of (?:an?|the|its|all|those|one|each) /g)
 
 const budgets: { readonly [folder: string]: number } = {
   docs: 314,
-  examples: 6,
   'src/crew': 12,
   'src/engine': 48,
   'src/studio': 131,
-  test: 560,
+  test: 31,
 }
 
 for (const folder of folders()) {

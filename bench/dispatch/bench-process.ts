@@ -1,5 +1,6 @@
-// A process that executes runs in one of the ways, or has functions called for them. It says when it is ready, when a model is asked, when a
-// task waits to be let go on, and of each run that it has completed it; and it ends when its parent lets go of it.
+// A process that executes runs in one of the ways, or has functions called for them. It says when it is ready, when a
+// model is asked, when a task waits to be let go on, and of each run that it has completed it; and it ends when its
+// parent lets go of it.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -61,7 +62,7 @@ export async function forkBench(
     signal: (name) => void child.kill(name),
     async [Symbol.asyncDispose]() {
       if (child.connected) child.disconnect()
-      // one that cannot end, since it was stopped, is ended
+      // a stopped process cannot end on its own, so kill it
       const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
       await gone
       clearTimeout(timer)

@@ -1,5 +1,5 @@
-// How long a run waits while nobody has anything else to do: from when it is in the queue until its first step begins, in another process.
-// Once the process that queues it tells the dispatcher, and once it knows nothing of it, so that a worker's sweep does.
+// How long a run waits on idle workers: from its queueing until its first step begins, in another process. Measured
+// with a queueing process that notifies the dispatcher, and with one that leaves it to a worker's sweep.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Crew } from 'reprise'
 import { modelCrew } from '../crew.ts'
@@ -65,7 +65,7 @@ function sideOf(way: Way, queue: () => Promise<unknown>): Side {
   return {
     fromCall,
     async turn() {
-      // everybody is idle, and whoever asks now and then is met at any time of its pause
+      // all processes are idle, and a polling one is at a random moment of its pause
       await wait(100 + Math.random() * 200)
       let first: number | undefined
       const completed = new Promise<void>((resolve) => {

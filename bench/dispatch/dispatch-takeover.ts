@@ -1,5 +1,6 @@
-// How long nobody has a run whose process was killed in the middle of a step, or was stopped there, as one that hangs or is cut off: until
-// another process has begun the step again. The store's own workers against Restate, with leases of five seconds.
+// How long a run stays without a process after its process was killed, or stopped as if it hung, in the middle of a
+// step: until another process has begun the step again. The store's own workers against Restate, with leases of five
+// seconds.
 import { setTimeout as wait } from 'node:timers/promises'
 import { holdingCrew } from '../../test/workers/holding-worker.ts'
 import type { Figure } from '../report.ts'
@@ -15,7 +16,7 @@ const limitMs = 150_000
 
 export async function benchDispatchTakeover(): Promise<Figure[]> {
   await using ways = await openWays()
-  // side by side: all that they do is wait
+  // in parallel, since both only wait
   const [workers, restate] = await Promise.all([takeovers(ways, 'worker'), takeovers(ways, 'restate')])
   const beside = (how: 'killed' | 'stopped', what: string): Figure[] => [
     { name: `${what}: the next of PostgreSQL's own workers has its run`, ...secondsOf(workers[how]) },
@@ -48,7 +49,10 @@ async function takeovers(ways: Ways, role: ProcessPlan['role']): Promise<Takeove
 }
 
 interface Pair extends AsyncDisposable {
-  /** With one run in the queue. The ms from the signal until the other process has it; another one replaces the lost one. */
+  /**
+   * With one run in the queue. The ms from the signal until the other process has it; another one replaces the lost
+   * one.
+   */
   takeover(signal: 'SIGKILL' | 'SIGSTOP'): Promise<number>
 }
 
@@ -71,7 +75,7 @@ async function openPair(plan: ProcessPlan): Promise<Pair> {
       const before = completed
       begun.length = 0
       const first = await until(() => begun[0], limitMs)
-      if (!first) throw new Error('nobody has taken the run up')
+      if (!first) throw new Error('no process has started the run')
       // at any time since the lease was renewed
       await wait(200 + Math.random() * 1_500)
       const signalled = now()
@@ -81,7 +85,7 @@ async function openPair(plan: ProcessPlan): Promise<Pair> {
       first.process.signal('SIGKILL')
       await first.process[Symbol.asyncDispose]()
       await add()
-      // where nobody came, somebody does now
+      // wait for a takeover that has not happened yet
       const last = next ?? (await until(() => begun.find(({ process }) => process !== first.process), limitMs))
       last?.process.tell({ is: 'go on' })
       await until(() => (completed > before ? true : undefined), limitMs)

@@ -1,5 +1,5 @@
-// How many runs a second two processes complete in each of the ways: 200 runs of ten model calls that answer at once are put into the queue
-// together, and the last of them is waited for. In process, each of the two kicks off its half.
+// How many runs a second two processes complete in each of the ways: 200 runs of ten model calls that answer at once
+// are put into the queue together, and the last of them is waited for. In process, each of the two kicks off its half.
 import type { Crew } from 'reprise'
 import { modelCrew } from '../crew.ts'
 import type { Figure } from '../report.ts'

@@ -1,5 +1,5 @@
-// The ways to have runs of one crew executed, as the benches of dispatchers compare them: each has two processes that execute, on the same
-// PostgreSQL, and a schema of its own there.
+// The ways to have runs of one crew executed, as the benches of dispatchers compare them: each has two processes that
+// execute, on the same PostgreSQL, and a schema of its own there.
 import { restateDispatcher } from 'reprise/restate'
 import { httpDispatcher } from 'reprise/http'
 import type { Dispatcher } from 'reprise/workers'
@@ -9,17 +9,17 @@ import type { TestServer } from '../../test/support/servers/server.ts'
 import { durableServer, storeUrl } from '../postgres/bench-server.ts'
 import { forkBench, type BenchProcess, type ProcessPlan } from './bench-process.ts'
 
-/** Of each way. */
+/** Processes of each way. */
 export const processes = 2
-/** Of each process. */
+/** Concurrency of each process. */
 export const concurrency = 20
 
 export interface Way extends AsyncDisposable {
-  /** Of its store. */
+  /** The URL of its store. */
   readonly url: string
-  /** Those that execute runs. */
+  /** The processes that execute runs. */
   readonly executing: readonly BenchProcess[]
-  /** For whoever puts runs into the queue and knows of it. */
+  /** The dispatcher for a queueing process that notifies it. */
   readonly dispatcher?: Dispatcher
 }
 
@@ -28,7 +28,7 @@ export interface Ways extends AsyncDisposable {
   workers(): Promise<Way>
   restate(): Promise<Way>
   functions(): Promise<Way>
-  /** What processes of a way are told. */
+  /** The plan for a process of this way. */
   plan(role: ProcessPlan['role'], schema: string): Promise<ProcessPlan>
 }
 
@@ -43,7 +43,7 @@ export async function openWays({ tells = false } = {}): Promise<Ways> {
     return { role, url: storeUrl(server, schema), concurrency, port: await freePort(), ingress, admin, secret, tells }
   }
 
-  /** One after another, so that nobody migrates while others open. */
+  /** Opens the plans one after another, so that none migrates while others open. */
   async function open(plans: readonly ProcessPlan[], dispatcher?: Dispatcher): Promise<Way> {
     await using own = new AsyncDisposableStack()
     const opened: BenchProcess[] = []

@@ -1,5 +1,5 @@
-// LangGraph.js with its own savers, as its users have it. It is no dependency of Reprise: it is installed into this folder when
-// a bench first needs it, from a lockfile of its own, and its types are spelled here, so that nothing else needs it.
+// LangGraph.js with its own savers, as its users have it. It isn't a dependency of Reprise: it is installed into this
+// folder, from its own lockfile, when a bench first needs it, and its types are declared here.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -55,7 +55,9 @@ async function onSqlite(graphs: Graphs, folder: string, nodes: number): Promise<
   ]
 }
 
-/** The same two; by default a node does not wait for the checkpoint of the one before, with `sync` it does, as ours do. */
+/**
+ * The same two; by default a node does not wait for the checkpoint of the one before, with `sync` it does, as ours do.
+ */
 async function onPostgres(graphs: Graphs, url: string, nodes: number): Promise<Plan[]> {
   const saverFor = await postgresSavers(url)
   const sync = { durability: 'sync' }

@@ -1,5 +1,5 @@
-// The peer in a process of its own, so that neither side runs on the other's heap or on code that was compiled for both.
-// It says which graphs it has, and then executes the one that is named and says how many milliseconds that took.
+// The peer in a process of its own, so that neither side runs on the other's heap or on code that was compiled for
+// both. It prints its graphs, and then executes the named graph and prints the milliseconds.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { openPeer, type PeerGraph } from './langgraph.ts'

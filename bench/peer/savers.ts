@@ -1,5 +1,5 @@
-// Where a LangGraph.js graph keeps its checkpoints: its SQLite saver, as it is and synced, or its PostgreSQL saver. Their types are
-// spelled here, so that nothing else needs the packages.
+// Where a LangGraph.js graph keeps its checkpoints: its SQLite saver, as it is and synced, or its PostgreSQL saver.
+// Their types are spelled here, so that nothing else needs the packages.
 import { join } from 'node:path'
 
 export interface OpenSaver {

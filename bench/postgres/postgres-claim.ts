@@ -1,5 +1,5 @@
-// A claim over PostgreSQL with 20,000 runs that are held against 10; and the same once their leases were renewed again and again, which
-// leaves as many dead entries in the index of what is ready.
+// A claim over PostgreSQL with 20,000 runs that are held against 10; and the same once their leases were renewed again
+// and again, which leaves as many dead entries in the index of what is ready.
 import { postgresStore } from '../../src/stores/postgres/store.ts'
 import { compareClaims, hold, ttlMs } from '../claim.ts'
 import type { Figure } from '../report.ts'

@@ -1,5 +1,5 @@
-// One durable step over PostgreSQL: encoded, hashed, folded, fenced and appended, against a bare insert of the same bytes through
-// the same client.
+// One durable step over PostgreSQL: encoded, hashed, folded, fenced and appended, against a bare insert of the same
+// bytes through the same client.
 import { postgresStore } from '../../src/stores/postgres/store.ts'
 import type { Figure } from '../report.ts'
 import { compare } from '../rounds.ts'

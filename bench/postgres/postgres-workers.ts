@@ -1,5 +1,6 @@
-// How many steps a second worker processes record over PostgreSQL, with 1, 2, 4 and 8 of them. A run is an agent on a scripted model that
-// calls a tool in ten turns: nothing waits for a model, so this is what the database and the processors of this machine can do.
+// How many steps a second worker processes record over PostgreSQL, with 1, 2, 4 and 8 of them. A run is an agent on a
+// scripted model that calls a tool in ten turns: nothing waits for a model, so this is what the database and the
+// processors of this machine can do.
 import { availableParallelism } from 'node:os'
 import { toolCrew } from '../crew.ts'
 import type { Figure } from '../report.ts'
@@ -29,7 +30,7 @@ export async function benchPostgresWorkers(): Promise<Figure[]> {
 /** The seconds in which so many workers complete the runs that wait. */
 async function drain(url: string, count: number): Promise<number> {
   await using crew = toolCrew(url, turns)
-  // first, so that nobody migrates while others open
+  // first, so that no process migrates while others open
   await crew.kickoff()
   const workers = await Promise.all(Array.from({ length: count }, () => forkWorker(url)))
   await Promise.all(Array.from({ length: runs }, () => crew.enqueue()))

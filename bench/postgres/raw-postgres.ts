@@ -1,14 +1,15 @@
-// The raw limits of PostgreSQL through the same client, `pg`: one table with a key by run and number, prepared statements, nothing
-// checked, hashed or leased. Rows go in alone, over a pool, or as a group, in one statement over a binary array.
+// The raw limits of PostgreSQL through the same client, `pg`: one table with a key by run and number, prepared
+// statements, nothing checked, hashed or leased. Rows go in alone, over a pool, or as a group, in one statement over a
+// binary array.
 import { Client, Pool } from 'pg'
 
-/** As many connections as `pg` opens if nobody says otherwise. */
+/** The default number of connections of `pg`. */
 const pooled = 10
 
 export interface RawPostgres {
   /** One row of the first run. */
   insert(bytes: Uint8Array): Promise<void>
-  /** The next row of every run, each by itself, all at once over a pool. */
+  /** Inserts the next row of every run, one per statement, all at once over a pool. */
   insertPooled(rows: readonly Uint8Array[]): Promise<void>
   /** The same in one statement. */
   insertGroup(rows: readonly Uint8Array[]): Promise<void>

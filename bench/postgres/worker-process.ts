@@ -1,5 +1,5 @@
-// A worker in a process of its own: its argument is the URL of the store. It says when it is warm, starts when it is told to, says of each
-// run that it has completed it, and stops when its parent lets go of it.
+// A worker in a process of its own: its argument is the URL of the store. It reports when it is warm, starts on
+// command, reports each completed run, and stops when its parent disconnects.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { startWorker } from 'reprise/workers'

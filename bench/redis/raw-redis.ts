@@ -1,5 +1,5 @@
-// The raw limit of Redis through the same client: a script that appends a line to a list and answers how long it is; nothing checked,
-// hashed or leased.
+// The raw limit of Redis through the same client: a script that appends a line to a list and answers how long it is;
+// nothing checked, hashed or leased.
 import { createHash } from 'node:crypto'
 import { createClient } from 'redis'
 

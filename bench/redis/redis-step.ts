@@ -1,4 +1,5 @@
-// One durable step over Redis that syncs each: encoded, hashed, folded, fenced and appended, against a bare script through the same client.
+// One durable step over Redis that syncs each: encoded, hashed, folded, fenced and appended, against a bare script
+// through the same client.
 import { redisStore } from '../../src/stores/redis/store.ts'
 import { startServer } from '../../test/support/servers/server.ts'
 import type { Figure } from '../report.ts'

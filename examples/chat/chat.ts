@@ -19,11 +19,11 @@ export function chatOf(crew: Crew): (request: Request) => Promise<Response> {
     const [, id = '', stream] = /^\/api\/chat\/([^/]+)(\/stream)?$/.exec(new URL(request.url).pathname) ?? []
     try {
       if (request.method === 'POST') return await post(crew, request)
-      // a page that comes back: what was said to begin with, and all that came of it
+      // a page that reconnects: the first message, and everything after it
       return stream ? await toUIMessageResponse(crew.run(id), request, { expose }) : await begun(crew, id)
     } catch (error) {
       const code = RepriseError.isInstance(error) ? error.code : undefined
-      // a chat in which nothing was said yet
+      // a chat without messages
       if (code === 'RUN_NOT_FOUND') return new Response(null, { status: 204 })
       if (code === 'INPUTS_DIFFER')
         return new Response('This chat has its report. Begin another chat for another one.', { status: 409 })

@@ -36,7 +36,7 @@ const lookupPolicy = tool({
   },
 })
 
-/** Filing twice would be a second claim: once it was called, it is never called again by itself. */
+/** Filing twice would be a second claim: Reprise never repeats this call without asking. */
 const fileClaim = tool({
   name: 'file_claim',
   description: 'File a claim in the ledger of claims; gives the claim number',

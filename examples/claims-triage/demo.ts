@@ -1,6 +1,6 @@
 // The demo: a crew is killed with SIGKILL in the middle of its second task, continues in another process, and is replayed in a third
-// one. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It checks itself against a run that nobody
-// disturbed, and fails when anything did not come out as promised.
+// one. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It compares itself with an undisturbed run, and
+// fails if any promise is broken.
 //
 //   npm run demo
 import { mkdirSync } from 'node:fs'
@@ -87,7 +87,7 @@ async function demo(): Promise<void> {
   const cut = asked - repliesIn(journal).length
   const cutWords = cut === 0 ? '' : `, ${cut} of them cut off by the kill`
   const promises: [string, boolean][] = [
-    ['the same result as a run that nobody disturbed', resumed === result],
+    ['the same result as an undisturbed run', resumed === result],
     [`model calls at the server: ${asked}${cutWords} (undisturbed: ${calls})`, asked - cut === calls && cut <= 1],
     [`model calls for the replay: ${askedAgain} (from the start: ${calls})`, askedAgain === 1],
     [`claims filed by kick-off, resume and replay together: ${filed}`, filed === 1],

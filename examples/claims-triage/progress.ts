@@ -1,4 +1,4 @@
-// What a person watching hears of a run: one short line per entry of its journal, in words for newcomers.
+// The progress of a run for a person watching: one short line per entry of its journal, in words for newcomers.
 import { styleText } from 'node:util'
 import type { Entry } from 'reprise'
 
@@ -16,7 +16,7 @@ function tell(path: string | undefined, words: string): void {
   say(`${taskOf(path).padEnd(nameWidth)}${words}`)
 }
 
-/** Makes the teller of one run. It remembers what it has told, since some words depend on what came before. */
+/** Makes the teller of one run. It is stateful, since some words depend on earlier entries. */
 export function teller(): (entry: Entry) => void {
   const tools = new Map<string, string>()
   const done = new Set<string>()

@@ -13,7 +13,7 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
 
   async function wake(run: Wake, at = 0): Promise<void> {
     const isLater = at > Date.now()
-    // a job that waits for now does for all who ask; one that waits for later must not take its place
+    // one job for now serves every request; a job for later must not take its place
     const key = isLater ? `${run.runId}@${at}` : run.runId
     if (!hasTables) await runMigrations({ pgPool, schema })
     hasTables = true
@@ -35,7 +35,7 @@ export function graphileDispatcher(options: RunnerOptions & { readonly pgPool: P
       const { concurrency, signal } = work
       const runner = await startRunner({ ...options, concurrency, taskList, noHandleSignals: true })
       if (!signal.aborted) await Promise.race([once(signal, 'abort'), runner.promise])
-      if (!signal.aborted) throw new Error('Graphile Worker has stopped by itself; its log says why')
+      if (!signal.aborted) throw new Error('Graphile Worker has stopped; its log says why')
       await runner.stop()
     },
   }

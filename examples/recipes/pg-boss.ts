@@ -17,7 +17,7 @@ export function pgBossDispatcher(boss: PgBoss): Dispatcher {
 
   async function wake(run: Wake, at = 0): Promise<void> {
     const isLater = at > Date.now()
-    // a job that waits for now does for all who ask; one that waits for later must not
+    // one job for now serves every request; a job for later must not take its place
     const singletonKey = isLater ? `${run.runId}@${at}` : run.runId
     await boss.send(await queueOf(queueName(run)), run, { singletonKey, ...(isLater && { startAfter: new Date(at) }) })
   }

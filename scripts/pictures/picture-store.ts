@@ -1,5 +1,5 @@
-// A store for the pictures of the studio: the samples, and what only pictures need. It takes some seconds, since models have to take time for
-// bars to have lengths.
+// A store for the pictures of the studio: the samples, and what only pictures need. It takes some seconds, since models
+// have to take time for bars to have lengths.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Every view of the studio that docs/guides/studio-views.md shows: where it is, when it is whole, and what is done there first.
+// Every view of the studio that docs/guides/studio-views.md shows: where it is, when it is whole, and what is done
+// there first.
 import type { Page } from 'playwright-core'
 import type { Look } from './sheet.ts'
 
@@ -67,7 +68,7 @@ export interface SinglePicture {
 
 const page = { width: 1180, height: 690 }
 
-/** Those that stand alone, in the README and in docs/guides/studio.md. */
+/** Single pictures, in the README and in docs/guides/studio.md. */
 export const singles: readonly SinglePicture[] = [
   { name: 'studio-run.webp', of: 'run', look: { name: 'dark', colorScheme: 'dark', viewport: page } },
   { name: 'studio-waiting.webp', of: 'waiting', look: { name: 'light', colorScheme: 'light', viewport: page } },

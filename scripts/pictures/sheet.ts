@@ -1,5 +1,5 @@
-// The looks of a view, and what becomes of them: one picture of all four, small enough for a repository. Chromium draws and encodes it, so that
-// nothing has to be installed for that.
+// The looks of a view, and what becomes of them: one picture of all four, small enough for a repository. Chromium draws
+// and encodes it, so that nothing has to be installed for that.
 import type { Page } from 'playwright-core'
 
 export interface Look {

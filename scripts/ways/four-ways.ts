@@ -1,5 +1,6 @@
-// The four ways to have one crew file executed, each told as it happens. Whoever has the run in the last three is killed in the middle of a
-// tool call, when the claim is filed, so that the next one has something to lose: a second filing, or a model call paid twice.
+// The four ways to execute one crew file, each printed live. In the last three, the process of the run is killed in the
+// middle of a tool call, right after the claim is filed, so that the next one has something to lose: a second filing,
+// or a model call paid twice.
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,7 +21,7 @@ export interface Outcome {
   readonly modelCalls: number
   /** Lines in the ledger. */
   readonly filed: number
-  /** Of the journal: from the entry that made the run to the one that ended it. */
+  /** Duration by the journal, from the first entry to the last. */
   readonly seconds: number
   readonly lives: readonly Life[]
   /** The processes that were killed. */
@@ -33,7 +34,7 @@ interface Stage {
   readonly url: string
   readonly server: ModelServer
   readonly ledger: string
-  /** All that a process is told. */
+  /** The environment of each process. */
   readonly variables: Variables
 }
 
@@ -125,7 +126,7 @@ async function disturbed(
 }
 
 function tellTaken({ pid, via }: Life, again: boolean): void {
-  say(`process ${pid} ${again ? 'goes on with it' : 'takes the run up'}`)
+  say(`process ${pid} ${again ? 'continues it' : 'starts the run'}`)
   if (via) aside(`for call ${via.id} of ${via.dispatcher}`)
 }
 

@@ -1,4 +1,5 @@
-// The processes of the four ways: each is what somebody would type, and each is ended by its own id, at the latest with this one.
+// The processes of the four ways: each is a command that a user would type, and each is killed by its own id, at the
+// latest with this one.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ export type Variables = Readonly<Record<string, string>>
 
 export interface Program extends AsyncDisposable {
   readonly pid: number
-  /** Resolves when it has said this. Rejects when it ends before, with all that it said. */
+  /** Resolves once the output matches. Rejects with the whole output if the process ends before. */
   says(what: RegExp): Promise<void>
   /** SIGKILL. Resolves when it is gone. */
   kill(): Promise<void>

@@ -1,6 +1,7 @@
-// npm run ways: one crew file, unchanged, executed in process, by workers, by Restate and by functions. It needs no key, but the packages of
-// tests (npm run install-test-packages): the model, PostgreSQL and Restate are servers on loopback, and gone at the end. Exits with 1 when one of the ways gave
-// another result, asked the model more often, or filed the claim more than once.
+// npm run ways: one crew file, unchanged, executed in process, by workers, by Restate and by functions. It needs no
+// key, but the packages of tests (npm run install-test-packages): the model, PostgreSQL and Restate are servers on
+// loopback, and gone at the end. Exits with 1 when one of the ways gave another result, asked the model more often, or
+// filed the claim more than once.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +28,7 @@ async function show(): Promise<boolean> {
   console.log(`One crew file, unchanged, four ways: ${crewFile}`)
   console.log('Three tasks, five model calls, and an insurance claim that must be filed once.')
   console.log('The model is a server on this machine that answers from a file: no key, no cost.')
-  // both while the first way goes on, which needs neither
+  // both start during the first way, which needs neither
   const starting = Promise.allSettled([startServer('postgres'), startRestate()])
 
   heading('1. In process')
@@ -59,7 +60,7 @@ function compared(first: Outcome, others: readonly Outcome[]): string {
     const { way, modelCalls, filed, seconds, lives, killed } = outcome
     const result = outcome === first ? 'as above' : outcome.result === first.result ? 'the same' : 'ANOTHER'
     const had = lives.map((life) => `${shortLife(life)}${killed.includes(life.pid) ? ', killed' : ''}`)
-    const row = [way, result, String(modelCalls), String(filed), seconds.toFixed(1), had[0] ?? 'nobody']
+    const row = [way, result, String(modelCalls), String(filed), seconds.toFixed(1), had[0] ?? 'no process']
     return [row, ...had.slice(1).map((one) => ['', '', '', '', '', one])]
   })
   return table(head, rows)

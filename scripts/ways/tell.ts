@@ -1,4 +1,4 @@
-// What a person who watches is told, in lines of at most 80 columns.
+// The output for a person who watches, in lines of at most 80 columns.
 import { styleText } from 'node:util'
 
 export function heading(text: string): void {
@@ -13,7 +13,7 @@ export function aside(text: string): void {
   say(styleText('dim', `  ${text}`))
 }
 
-/** What somebody would type, and what to know about it. */
+/** Prints a command as a user would type it, with a remark. */
 export function typed(command: string, about = ''): void {
   say(styleText('cyan', `$ ${command}`))
   if (about !== '') aside(about)

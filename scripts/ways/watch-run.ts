@@ -25,7 +25,7 @@ export async function* entriesOf(store: Store, run: string, limitMs: number): As
   }
 }
 
-/** A run that was queued is in nobody's hands until somebody takes it up. */
+/** The lives of a run. A queued run has none until a process starts it. */
 export function livesIn(entries: readonly Entry[]): Life[] {
   return entries.flatMap((entry): Life[] => {
     if (entry.type === 'run.resumed') return [{ pid: entry.owner.pid, via: entry.via }]

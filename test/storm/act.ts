@@ -60,7 +60,7 @@ export type Step = { readonly at: At } & (
     }
 )
 
-/** Whether people answer while it runs, behind its suspension, or nothing but doubts. */
+/** Whether people answer during the run, after its suspension, or only doubts. */
 export type Asks = 'live' | 'later' | 'doubts'
 
 export type Deed =
@@ -74,7 +74,7 @@ export interface Outcome {
   readonly code?: string
   readonly message?: string
   readonly tasks?: readonly (readonly [name: string, raw: string, status: string])[]
-  /** The kinds of those that are open. */
+  /** The kinds of the open questions. */
   readonly questions?: readonly string[]
   readonly plan?: readonly string[]
   /** What a prune took, what a backtest gave. */

@@ -1,4 +1,4 @@
-// The crew that a plan describes. All of its code is a function of what it is given, and leaves a line in the ledger.
+// The crew that a plan describes. Its code is deterministic, and leaves a line in the ledger.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent, Crew, Task, tool, type CodeContext, type ConditionContext, type Tool } from 'reprise'
@@ -90,7 +90,9 @@ function notRough({ raw }: { readonly raw: string }): true | string {
   return isGood(raw) || 'it is rough'
 }
 
-/** What a `once` tool gives does not depend on its version: a recorded result stands in for it whatever the version. */
+/**
+ * The result of a `once` tool does not depend on its version, since a recorded result replaces a call of any version.
+ */
 function toolOf({ name, version }: ToolPlan, ledger: Ledger, path: string): Tool {
   const kind: { effect: Effect['effect']; approval?: boolean; settles?: boolean } = toolKinds[name]
   const resultOf = (input: Json): string => `${name}:${hashOf([input, kind.effect === 'once' ? 0 : version])}`

@@ -1,4 +1,4 @@
-// What must hold whatever was done and whoever was killed. Each check gives sentences, one for each defect.
+// Checks that must pass after any history and any kills. Each returns one sentence per defect.
 import { isEnded } from '../../src/journal/state/state.ts'
 import type { At, Step } from './act.ts'
 import type { Known } from './history.ts'
@@ -80,7 +80,7 @@ export function untrueJournals(
       }
     }
     const root = known.get(rootOf(run))
-    // of the same id there may be one in the other store, and there may have been one that was deleted
+    // the other store may have a run of the same id, and a deleted run may have had it
     for (const effect of root && root.at !== at ? [] : effectsIn(happened.slice(root?.born ?? 0))) {
       // what only reads may have been done by a process that was killed before its entry was on disk
       if (effect.run === run && effect.effect !== 'read' && !called.has(effect.key))
@@ -90,7 +90,7 @@ export function untrueJournals(
   return problems
 }
 
-/** A run knows every call of those that it comes from once. */
+/** A run knows every call of its ancestors once. */
 export function multipliedCalls(runs: readonly Looked[]): string[] {
   return runs.flatMap(({ run, state: { inheritedCalls } }) => {
     const different = new Set(inheritedCalls.map(hashOf)).size
@@ -100,7 +100,7 @@ export function multipliedCalls(runs: readonly Looked[]): string[] {
   })
 }
 
-/** A `once` effect that its run, or one that it comes from, had already had, and that nobody allowed. */
+/** A `once` effect that its run or an ancestor already had, and that no person allowed again. */
 export function doubledEffects(
   runs: readonly Looked[],
   known: ReadonlyMap<string, Known>,
@@ -146,7 +146,7 @@ function earlierEffects(
   while (run && !run.again && run.parent !== undefined) {
     until = Math.min(until, run.born)
     const parent = known.get(run.parent)
-    // one of the same id may have been made anew since
+    // a run of the same id may have been made since
     const found = alike(run.parent, parent && parent.born < until ? parent.born : 0, until)
     if (found) return found
     run = parent

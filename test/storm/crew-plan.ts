@@ -1,4 +1,4 @@
-// A crew as data: made from a seed, changed by another, sent to whatever process executes it.
+// A crew as data: made from a seed, changed by another seed, and sent to the process that executes it.
 import type { Random } from './random.ts'
 
 export interface CrewPlan {
@@ -28,12 +28,12 @@ export interface TaskPlan {
   readonly guardrail: 'function' | 'sentence' | null
   readonly human: boolean
   readonly delegates: boolean
-  /** Of a function. */
+  /** The effect of a function task. */
   readonly effect: 'read' | 'idempotent' | 'once'
   readonly settles: boolean
   /** It throws while the world is out of order. */
   readonly fails: boolean
-  /** Of a task that is a crew, and how that comes by its inputs. */
+  /** The nested crew of a task. */
   readonly crew: CrewPlan | null
   readonly given: 'own' | 'fixed' | 'made'
 }
@@ -135,7 +135,7 @@ function changedTask(random: Random, task: TaskPlan, earlier: readonly TaskPlan[
   return { ...task, ...random.pick(changes) }
 }
 
-/** Of the crew itself and of all crews within, by where they stand: `t1/t0`. */
+/** The tasks of the crew and of all nested crews, by address: `t1/t0`. */
 export function tasksIn(
   plan: CrewPlan,
   path = '',

@@ -1,4 +1,4 @@
-// Kickoffs from nothing, which whatever is reused, kept or refreshed must equal.
+// Fresh kickoffs, whose outputs reused, kept and refreshed outputs must equal.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Outcome } from './act.ts'
@@ -28,7 +28,7 @@ export function freshRuns(workers: Workers, folder: string): Fresh {
         plan,
         deed: { act: 'fresh', inputs },
       })
-      if (ended.killed) throw new Error('nobody was to be killed')
+      if (ended.killed) throw new Error('a process was killed unexpectedly')
       return { outcome: ended, happened: stage.ledger.all() }
     }
     if (!made.has(key)) made.set(key, run())

@@ -1,4 +1,4 @@
-// What is done to a crew, one step after another, each chosen by what the earlier ones have led to.
+// The steps of a history, each chosen by the results of the earlier ones.
 import type { At, Step } from './act.ts'
 import { changedPlan, inputNames, isOrdered, tasksIn, type CrewPlan, type TaskPlan } from './crew-plan.ts'
 import type { Random } from './random.ts'
@@ -18,13 +18,13 @@ export interface Known {
   readonly inputs: { readonly [name: string]: string }
   /** A person has put something in place of an output, here or in a run that it comes from. */
   readonly edited: boolean
-  /** What it was made from, or imported from, or undefined. */
+  /** The run that it was derived or imported from. */
   readonly parent?: string | undefined
   /** The length of the ledger when it was made: what its ancestors did later it does not know. */
   readonly born: number
   /** It makes the calls of its ancestors again. */
   readonly again: boolean
-  /** Deleted, or exported and gone on with elsewhere. */
+  /** Deleted, or exported and continued elsewhere. */
   readonly gone: boolean
 }
 

@@ -1,5 +1,4 @@
-// What happened outside of the journals, one line each in a file that every process appends to: it outlives whoever is
-// killed.
+// The effects outside the journals, one line each in a file that every process appends to and that survives all kills.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from 'reprise/journal'

@@ -1,5 +1,4 @@
-// A model whose answer is a function of what it is asked: the text of a task says which tools it calls and how many
-// answers it has.
+// A deterministic model: the text of a task decides which tools it calls and how many answers it has.
 import { readConversation, type Conversation } from '../../src/models/read-conversation.ts'
 import type { LanguageModelV4 } from '../../src/models/resolve/resolve-model.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
@@ -34,7 +33,7 @@ function answerTo({ prompt }: Request, { asked: { conversation }, made }: Conver
   }
   const task = /Task: T (\S+) v\d+ calls=(\S*) answers=(\d+) (plain|json) (\S+)/.exec(conversation)
   if (!task) {
-    // a coworker, or somebody who is asked
+    // a coworker that gets a task or a question
     const of = choiceOf(first, 2)
     return callsOr(made, [{ tool: 'put', input: { n: 9, of } }], `helped ${choiceOf(conversation, 3)}`)
   }

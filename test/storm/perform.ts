@@ -17,7 +17,7 @@ export interface Performed {
   readonly took: number
 }
 
-/** What it was like undisturbed: where to strike. */
+/** The undisturbed execution, to choose the moments of the kills. */
 export type Target = Pick<Performed, 'moments' | 'took'>
 
 /** When to kill: at a moment of its own work, or so many milliseconds after its start. */

@@ -1,5 +1,5 @@
-// What an honest person answers. Whether a call happened is looked up in the ledger; whatever else is asked is decided
-// by what it is about, so that it is answered alike in every history.
+// The answers of an honest person. The ledger decides whether a call happened; every other answer depends only on the
+// question, so that it is the same in every history.
 import type { Answer, Question } from 'reprise'
 import { effectsIn, type Effect, type Ledger } from './ledger.ts'
 import { choiceOf } from './random.ts'

@@ -35,7 +35,7 @@ export function hashOf(value: unknown): string {
     .slice(0, 12)
 }
 
-/** One of so many, by what it is chosen for: the same in every process. */
+/** A number below `of`, from the hash of the value: the same in every process. */
 export function choiceOf(value: unknown, of: number): number {
   return Number.parseInt(hashOf(value), 16) % of
 }

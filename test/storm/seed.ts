@@ -28,7 +28,7 @@ export interface Totals {
 
 export interface Failure {
   readonly step: string
-  /** Its kind, a colon, and what it is. */
+  /** Type and description, with a colon between them. */
   readonly problem: string
 }
 

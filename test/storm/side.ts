@@ -1,4 +1,4 @@
-// One of the two executions of a history: its stage, what is known of its runs, and the checks behind every step.
+// One of the two executions of a history: its stage, the known runs, and the checks after every step.
 import { isDeepStrictEqual } from 'node:util'
 import type { StoreKind } from '../support/store-place.ts'
 import type { Deed, Outcome, Step } from './act.ts'
@@ -20,7 +20,7 @@ export interface Storm {
 
 export type Side = Awaited<ReturnType<typeof openSide>>
 
-/** `fail` hears of every defect. */
+/** `fail` receives every defect. */
 export async function openSide(
   storm: Storm,
   folder: string,

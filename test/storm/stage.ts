@@ -19,7 +19,7 @@ export interface Stage extends AsyncDisposable {
   url(at: At): string
   /** While it is, some functions throw. */
   putOutOfOrder(is: boolean): void
-  /** Of the runs that `wanted` picks by id. */
+  /** Looks at the runs that `wanted` selects by id. */
   look(at: At, wanted?: (run: string) => boolean): Promise<Looked[]>
   /** The output files by name. */
   files(): { readonly [name: string]: string }

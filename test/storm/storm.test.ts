@@ -36,7 +36,7 @@ for (const { kind: store, skip } of kinds) {
       )
       assert.ok(
         results.every(({ totals }) => totals.kills > 0),
-        'somebody was killed in each',
+        'a process was killed in each',
       )
     },
   )

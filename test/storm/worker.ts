@@ -1,5 +1,4 @@
-// A process that does one thing after another, as it is told on its standard input, until it is killed: by itself at
-// the moment that it was told, or from outside.
+// A process that executes commands from stdin until it is killed: at the moment of its `kill`, or from outside.
 import { createInterface } from 'node:readline'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -15,7 +14,7 @@ export interface Command {
   readonly kill?: Kill | undefined
 }
 
-/** Right before or right behind a write to the store, inside of an effect, or while a model is asked. */
+/** Right before or right after a write to the store, inside an effect, or during a model call. */
 export interface Kill {
   readonly moment: 'before' | 'behind' | 'effect' | 'request'
   readonly number: number

@@ -54,7 +54,7 @@ function startWorker({ file, variables }: Bundle) {
   const closed = once(child, 'close')
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   const ready = lines.next()
-  // what is written to one that has just been killed is lost with it
+  // a write to a process that was just killed is lost
   child.stdin!.on('error', () => {})
   return {
     /** One may be killed in the very moment in which it has answered. */

@@ -10,7 +10,7 @@ import { claims, eventsOf, posted, problemOf, served, type Client } from './supp
 const inputs = { notes: 'P-77' }
 
 describe('with the code of a crew, a studio', () => {
-  test('plans a kickoff without spending, starts it here, takes the answer and continues it', async () => {
+  test('plans a kickoff without spending, starts it here, accepts the answer and continues it', async () => {
     const crew = claims()
     await using studio = await served({ crews: [crew], by: 'Grace' })
     const plan = await studio.post('POST /crews/{crew}/plan', '/crews/claims/plan', { inputs })
@@ -34,7 +34,7 @@ describe('with the code of a crew, a studio', () => {
     assert.deepEqual(answer?.answer, { decision: 'approve', note: 'ok', by: 'Grace' })
   })
 
-  test('refuses an answer that does not fit, and names what does', async () => {
+  test('refuses an answer that does not fit, and names the allowed ones', async () => {
     const crew = claims()
     await crew.kickoff({ id: 'r', inputs })
     await using studio = await served({ crews: [crew] })
@@ -107,7 +107,7 @@ describe('with the code of a crew, a studio', () => {
     assert.deepEqual([again.status, again.code], [409, 'RUN_ENDED'])
   })
 
-  test('suspends what it executes when it is closed, so that it can be resumed', async () => {
+  test('suspends its active runs when it is closed, so that they can be resumed', async () => {
     const store = memoryStore()
     const begun = Promise.withResolvers<void>()
     const run = ({ signal }: { signal: AbortSignal }): Promise<string> => {
@@ -122,7 +122,7 @@ describe('with the code of a crew, a studio', () => {
     assert.equal((await crew.run('r').view()).status, 'stopped')
   })
 
-  test('refuses two crews of one name, and crews of two stores unless it is told which', async () => {
+  test('refuses two crews of one name, and crews of two stores unless one is chosen', async () => {
     const store = memoryStore()
     await assert.rejects(served({ crews: [claims(store), claims(store)] }), {
       code: 'OPTION_INVALID',
@@ -137,7 +137,7 @@ describe('with the code of a crew, a studio', () => {
 })
 
 describe('with a store alone, a studio', () => {
-  test('looks, answers and cancels, and says of the rest that the code is missing', async () => {
+  test('shows runs, answers and cancels, and refuses the rest because the code is missing', async () => {
     const store = memoryStore()
     const crew = claims(store)
     await crew.kickoff({ id: 'r', inputs })
@@ -208,7 +208,7 @@ describe('with a store alone, a studio', () => {
   })
 })
 
-/** Until nothing comes any more before somebody does something. */
+/** Resolves once the run rests until a person acts. */
 async function rested(studio: Client, id: string): Promise<void> {
   const events = await eventsOf(await studio.send(`/runs/${id}/events`), ({ type }) => type === 'end')
   assert.equal(events.at(-1)?.type, 'end')

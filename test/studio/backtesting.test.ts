@@ -126,7 +126,7 @@ test('a studio that is closed in the middle of a backtest leaves what is done, a
   assert.equal(asked(), 1)
 })
 
-test('what cannot be tried is refused before anything is made, and a studio without code sees backtests alone', async () => {
+test('a task that cannot be tried is refused before a run is made, and a studio without code only shows backtests', async () => {
   const store = await withRuns(['a'])
   const { crew } = letters(store, 'warm')
   await using studio = await served({ crews: [crew] })

@@ -1,4 +1,4 @@
-// What an answer brings about: a run that the studio executes is continued by it, any other is left to a worker.
+// The effect of an answer: the studio continues a run that it executes, and leaves any other to a worker.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -15,8 +15,8 @@ import { claims, clientOf, eventsOf, posted, served, type Client } from './suppo
 const inputs = { notes: 'P-77' }
 const yes = { decision: 'approve' }
 
-describe('a run that the studio has started', () => {
-  test('is continued by it when its last question is answered, of whatever role the answer is', async () => {
+describe('a run that the studio started', () => {
+  test('is continued by it when its last question is answered, by any role', async () => {
     const tokens = { act: 'a'.repeat(16), answer: 'b'.repeat(16) }
     await using studio = await served({ crews: [claims()], tokens })
     const [acting, answering] = [tokens.act, tokens.answer].map((token) =>
@@ -61,7 +61,7 @@ describe('a run that the studio has started', () => {
     for (const id of ['one', 'two']) assert.equal((await completed(studio, id)).lives, 2)
   })
 
-  test('waits for the last of several answers, whoever gives them at once', async () => {
+  test('waits for the last of several answers, even from several people at once', async () => {
     const store = memoryStore()
     await using studio = await served({ crews: [pair(store)] })
     for (const id of ['r', 'both']) await begun(studio, 'pair', { id })
@@ -76,7 +76,7 @@ describe('a run that the studio has started', () => {
     assert.equal((await completed(studio, 'both')).lives, 2)
   })
 
-  test('is continued when a crew within it has its answer, by its own id or by that of the other', async () => {
+  test('is continued when a nested crew has its answer, by its own id or by that of the outer run', async () => {
     await using studio = await served({ crews: [outer(memoryStore())] })
     for (const id of ['one', 'two']) await begun(studio, 'outer', { id })
     assert.equal((await answered(studio, 'one', 'inner/q1')).continues, 'here')
@@ -84,7 +84,7 @@ describe('a run that the studio has started', () => {
     for (const id of ['one', 'two']) assert.equal((await completed(studio, id)).raw, 'Told')
   })
 
-  test('goes only as far as whoever started it wanted', async () => {
+  test('goes only as far as its starter wanted', async () => {
     await using studio = await served({ crews: [pair(memoryStore(), 'sequential')] })
     await begun(studio, 'pair', { id: 'r', through: 'first' })
     assert.equal((await answered(studio, 'r', 'q1')).continues, 'here')
@@ -139,8 +139,8 @@ describe('a run that the studio has started', () => {
   })
 })
 
-describe('a run that somebody else has started', () => {
-  test('is left to a worker, also where its code is at hand', async () => {
+describe('a run that another process started', () => {
+  test('is left to a worker even if its code is loaded', async () => {
     const crew = claims()
     await crew.kickoff({ id: 'r', inputs })
     await using studio = await served({ crews: [crew] })
@@ -151,7 +151,7 @@ describe('a run that somebody else has started', () => {
     assert.deepEqual(claimed(await workOnce([crew])), ['r'])
   })
 
-  test('that was stopped is continued by nobody, and the answer says so', async () => {
+  test('that was stopped is not continued by the studio, and the response says so', async () => {
     const crew = pair(memoryStore())
     const stop = new AbortController()
     await crew.kickoff({ id: 'r', signal: stop.signal, onQuestion: () => (stop.abort(), new Promise(() => {})) })
@@ -161,7 +161,7 @@ describe('a run that somebody else has started', () => {
   })
 })
 
-/** Two tasks, each of which asks whether a call may be made: at the same time, or one after the other. */
+/** Two tasks that each ask whether a call may be made, at the same time or one after the other. */
 function pair(store: Store, process: 'parallel' | 'sequential' = 'parallel'): Crew {
   const model = scriptedModel([
     { when: /first|second/, calls: [{ tool: 'pay', input: { amount: 5 } }] },
@@ -224,7 +224,7 @@ async function rested(studio: Client, run: string): Promise<void> {
   assert.equal(events.at(-1)?.type, 'end')
 }
 
-test('the plan of a resume says which answers its tasks wait for', async () => {
+test('the plan of a resume names the answers that its tasks wait for', async () => {
   const crew = claims()
   await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
   await using studio = await served({ crews: [crew] })

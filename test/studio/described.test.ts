@@ -1,4 +1,4 @@
-// What the API answers is what its description says, field by field.
+// The responses of the API match its description, field by field.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -20,7 +20,7 @@ interface Operation {
 type Content = { readonly [type: string]: { readonly schema: JsonSchema } }
 
 describe('the description of the API', () => {
-  test('describes what every endpoint that only looks answers', async () => {
+  test('matches the responses of every read endpoint', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     await fillStore(store)
@@ -64,7 +64,7 @@ describe('the description of the API', () => {
     assert.deepEqual([...seen].toSorted(), looks.toSorted())
   })
 
-  test('describes what acts answer, and what goes wrong', async () => {
+  test('matches the responses of actions, and errors', async () => {
     await using studio = await served({ crews: [claims()], by: 'Grace' })
     const description = await described(studio)
     const inputs = { notes: 'P-77' }
@@ -89,7 +89,7 @@ describe('the description of the API', () => {
   })
 })
 
-/** Of a run. */
+/** The endpoints of a run. */
 const parts = ['', '/timeline', '/entries', '/children', '/lineage', '/spending', '/events']
 
 /** Paths without anything in braces. */

@@ -20,8 +20,8 @@ const tokens = {
 }
 const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` })
 
-describe('a request that comes from elsewhere', () => {
-  test('is refused when it is for a name that somebody lets point here', async () => {
+describe('a request from elsewhere', () => {
+  test('is refused if it is for a foreign name that resolves to this machine', async () => {
     await using studio = await served({ crews: [claims()] })
     for (const [host, status] of [
       ['evil.example', 403],
@@ -38,13 +38,13 @@ describe('a request that comes from elsewhere', () => {
     assert.equal((await sent(studio.url, '', { host: 'evil.example' })).status, 403)
   })
 
-  test('is taken for a name that the studio was given', async () => {
+  test('is accepted for a name that the studio was given', async () => {
     await using studio = await served({ crews: [claims()], allowHosts: ['studio.example'] })
     assert.equal((await sent(studio.url, 'api/studio', { host: 'studio.example' })).status, 200)
     assert.equal((await sent(studio.url, 'api/studio', { host: 'evil.example' })).status, 403)
   })
 
-  test('is refused when another page sent it, whatever it asks for', async () => {
+  test('is refused if another page sent it, whatever it requests', async () => {
     const crew = claims()
     await using studio = await served({ crews: [crew] })
     const own = new URL(studio.url).origin
@@ -62,7 +62,7 @@ describe('a request that comes from elsewhere', () => {
     assert.equal((await studio.send('/crews/claims/plan', ownPage)).status, 200)
   })
 
-  test('is refused when it changes something and says neither where it comes from nor that it is a program', async () => {
+  test('is refused if it changes something without an origin or the mark of a program', async () => {
     await using studio = await served({ crews: [claims()] })
     const body = JSON.stringify({ inputs: { notes: 'x' } })
     const headers = { 'content-type': 'application/json' }
@@ -128,7 +128,7 @@ describe('tokens', () => {
     assert.match(gone.headers.get('set-cookie') ?? '', /Max-Age=0/)
   })
 
-  test('are needed to serve any address that others reach, and are refused when they can be guessed', async () => {
+  test('are required for every public address, and refused if they can be guessed', async () => {
     const store = memoryStore()
     for (const host of ['0.0.0.0', '::', '192.168.1.7', 'studio.example'])
       await assert.rejects(serveStudio({ store, host, port: 0 }), { code: 'OPTION_INVALID', message: /no token/ }, host)
@@ -139,7 +139,7 @@ describe('tokens', () => {
     assert.equal((await fetch(`http://127.0.0.1:${port}/api/studio`, { headers: bearer(tokens.look) })).status, 200)
   })
 
-  test('are not beside authorize, which says who acts, whatever the body says', async () => {
+  test('are not used beside authorize, which decides who acts, whatever the body says', async () => {
     assert.throws(() => openStudio({ tokens, authorize: () => 'act' }), { code: 'OPTION_INVALID' })
     const crew = claims()
     await crew.kickoff({ id: 'r', inputs: { notes: 'P-1' } })
@@ -149,7 +149,7 @@ describe('tokens', () => {
     })
     const url = 'https://app.example/api/runs/r/questions/q1'
     assert.equal((await studio.fetch(new Request(url, posted({ decision: 'approve' })))).status, 401)
-    const request = new Request(url, posted({ decision: 'approve', by: 'somebody else' }, { 'x-user': 'ada' }))
+    const request = new Request(url, posted({ decision: 'approve', by: 'another person' }, { 'x-user': 'ada' }))
     assert.equal((await studio.fetch(request)).status, 200)
     const step = await studio.fetch(
       new Request('https://app.example/api/runs/r/steps/settle%231%2F1.0', { headers: { 'x-user': 'ada' } }),
@@ -159,8 +159,8 @@ describe('tokens', () => {
   })
 })
 
-describe('a body', () => {
-  test('that is too large is refused, whatever it says of its length, and not read to its end', async () => {
+describe('the body of a request', () => {
+  test('is refused if it is too large, whatever length it declares, and not read to its end', async () => {
     await using studio = await served({ crews: [claims()] })
     const large = await studio.send('/crews/claims/plan', posted(`{"inputs":{"notes":"${'x'.repeat(bodyLimit)}"}}`))
     assert.deepEqual([large.status, (await problemOf(large)).code], [413, 'BODY_TOO_LARGE'])
@@ -178,7 +178,7 @@ describe('a body', () => {
     socket.destroy()
   })
 
-  test('that is not JSON, not an object, or has names that nobody knows is refused', async () => {
+  test("is refused if it isn't JSON, isn't an object, or has unknown names", async () => {
     await using studio = await served({ crews: [claims()] })
     const at = '/crews/claims/runs'
     const refused = async (init: RequestInit): Promise<string> => {
@@ -223,7 +223,7 @@ test('every response forbids scripts, frames and types that are not the studioâ€
   }
 })
 
-test('what a model said comes as JSON alone', async () => {
+test('model text is only ever sent as JSON', async () => {
   const crew = claims()
   const evil = '<script>alert(1)</script>'
   await crew.kickoff({ id: 'r', inputs: { notes: evil } })
@@ -235,7 +235,7 @@ test('what a model said comes as JSON alone', async () => {
   }
 })
 
-test('errors name what is wrong, without credentials, and what is nobodyâ€™s fault says nothing', async () => {
+test('errors name what is wrong, without credentials, and internal errors say nothing', async () => {
   const store = memoryStore()
   const secret = 'sk-proj-0123456789abcdefghijklmnopqrstuv'
   await using studio = await served({

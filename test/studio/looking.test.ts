@@ -21,14 +21,14 @@ for (const kind of ['memory', 'sqlite'] as const)
       await use(crew, studio)
     }
 
-    test('shows a run as the read model has it, without what was said and with what can be done', () =>
+    test('shows a run as the read model has it, without conversations and with the possible actions', () =>
       withStudio(async (crew, studio) => {
         await crew.kickoff({ id: 'a/b', inputs: notes })
         const view = JSON.parse(JSON.stringify(await crew.run('a/b').view())) as { tasks: object[] }
         const { tasks, seq, code, here, can, ...shown } = await studio.get('GET /runs/{run}', `/runs/${path('a/b')}`)
         const { tasks: own, ...rest } = view
         assert.deepEqual(shown, rest)
-        // what was said is left out, and what only code knows is there
+        // conversations are left out, and values from the code are added
         const bare = { messages: undefined, context: undefined, schema: undefined, cost: undefined }
         assert.deepEqual(
           tasks.map((task) => ({ ...task, ...bare })),
@@ -44,7 +44,7 @@ for (const kind of ['memory', 'sqlite'] as const)
         assert.deepEqual(can, ['answer', 'cancel', 'replay', 'fork', 'refresh'])
       }))
 
-    test('shows everything that waits for a person, with decisions and the schema of what may be changed', () =>
+    test('shows every open question, with decisions and the schema of editable fields', () =>
       withStudio(async (crew, studio) => {
         await crew.kickoff({ id: 'r', inputs: notes })
         const { questions, unreadable } = await studio.get('GET /questions', '/questions')
@@ -92,7 +92,7 @@ for (const kind of ['memory', 'sqlite'] as const)
         const listed = async (from: typeof studio) => (await from.get('GET /runs', '/runs')).runs[0]
         assert.equal((await listed(studio))?.cost, cost)
         assert.equal((await crew.runs().page(1))[0]?.cost, cost)
-        // without its code, nobody knows the price of such a model
+        // without its code, the price of such a model is unknown
         await using bare = await served({ store: crew.store as Store })
         assert.deepEqual({ ...(await listed(bare)), cost }, await listed(studio))
         assert.equal((await listed(bare))?.cost, undefined)
@@ -181,7 +181,7 @@ test('crews are shown as their code declares them', async () => {
   assert.equal((await problemOf(await studio.send('/crews/other'))).code, 'NO_CODE')
 })
 
-test('the queue is counted by crew, and whoever executes runs is named', async () => {
+test('the queue is counted by crew, and the processes that execute runs are named', async () => {
   const store = memoryStore()
   const crew = claims(store)
   const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -212,7 +212,7 @@ test('the queue is counted by crew, and whoever executes runs is named', async (
   await working
 })
 
-test('the runs of tasks that are crews are children of the run, and not among the runs of a list', async () => {
+test('child runs are listed below their parent, and not in the list of runs', async () => {
   const agent = new Agent({ role: 'A', goal: 'Help', model: scriptedModel([{ when: 'Do', reply: 'Done' }]) })
   const store = memoryStore()
   const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'do', description: 'Do it', agent })] })

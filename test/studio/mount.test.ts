@@ -13,7 +13,7 @@ import { claims, clientOf, eventsOf, posted } from './support.ts'
 const authorize = ({ headers }: Request): Role | undefined =>
   headers.get('x-user') === 'ada' ? 'act' : headers.has('x-user') ? 'look' : undefined
 
-test('in hono, beside the routes of an app, it answers whom the app knows', async () => {
+test('a studio in hono, beside the routes of an app, answers users of the app', async () => {
   await using own = studio({ crews: [claims()], base: '/admin/studio', authorize })
   const app = new Hono()
   app.get('/', (context) => context.text('the app'))
@@ -33,7 +33,7 @@ test('in hono, beside the routes of an app, it answers whom the app knows', asyn
   }
 })
 
-test('in node:http, it streams a run that the app itself executes, with what its models say', async () => {
+test('a studio in node:http streams a run that the app itself executes, with its model text', async () => {
   const [asked, go] = [gate(), gate()]
   const crew = speakingCrew(speakingModel(() => (asked.open(), ['Once ', go.wait, 'upon'])))
   await using own = studio({ crews: [crew], authorize })
@@ -58,7 +58,7 @@ test('in node:http, it streams a run that the app itself executes, with what its
   }
 })
 
-test('as a route handler, it is a function from a request to a response, behind a proxy that speaks TLS', async () => {
+test('a studio as a route handler is a function from a request to a response, behind a proxy with TLS', async () => {
   await using own = studio({ crews: [claims()], base: '/studio', authorize })
   // app/studio/[[...path]]/route.ts
   const GET = (request: Request): Promise<Response> => own.fetch(request)
@@ -85,13 +85,13 @@ test('as a route handler, it is a function from a request to a response, behind 
   assert.equal((await GET(new Request('http://app.example/elsewhere'))).status, 404)
 })
 
-test('without authorize and without tokens, it answers only to this machine', async () => {
+test('a studio without authorize and without tokens answers only this machine', async () => {
   await using own = studio({ crews: [claims()] })
   assert.equal((await own.fetch(new Request('http://app.example/api/studio'))).status, 403)
   assert.equal((await own.fetch(new Request('http://localhost:3000/api/studio'))).status, 200)
 })
 
-test('options that it does not have, or cannot use, are refused at once', () => {
+test('unknown and invalid options of a studio are refused at once', () => {
   assert.throws(() => studio({ crew: claims() } as never), { code: 'OPTION_UNKNOWN' })
   for (const options of [
     { crews: [1] },

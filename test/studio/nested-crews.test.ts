@@ -1,5 +1,4 @@
-// Runs of tasks that are crews, as the studio's API gives them: their own page, their costs, and what they add to the
-// run that they work for.
+// Child runs in the studio's API: their own page, their costs, and their share of the outer run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
@@ -33,7 +32,7 @@ function briefings(store: Store): Crew {
   return new Crew({ name: 'briefings', tasks, store, prices }).with({ model: script })
 }
 
-test('spending has the calls of nested crews, and its calls, tasks and models add up to what the run has spent', async () => {
+test('spending includes the calls of nested crews, and its calls, tasks and models add up to the spending of the run', async () => {
   const crew = briefings(memoryStore())
   await crew.kickoff({ id: 'r', inputs: { topic: 'tides' } })
   await using studio = await served({ crews: [crew] })
@@ -54,7 +53,7 @@ test('spending has the calls of nested crews, and its calls, tasks and models ad
   }
 })
 
-test('the run of a nested crew has its costs by the prices of the crew that it works for, and its code', async () => {
+test('the run of a nested crew has its costs by the prices of the outer crew, and its code', async () => {
   const crew = briefings(memoryStore())
   await crew.kickoff({ id: 'r', inputs: { topic: 'tides' } })
   await using studio = await served({ crews: [crew] })

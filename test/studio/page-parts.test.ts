@@ -14,7 +14,7 @@ import { parseLocation } from '../../src/studio/web/routing/location.ts'
 import { timeScale } from '../../src/studio/web/run/time-scale.ts'
 import { processorSeconds } from '../support/processor-time.ts'
 
-describe('markdown', () => {
+describe('markdown on the page', () => {
   test('is read into blocks', () => {
     const text =
       '# Title\n\nSome **bold** words\n\n- one\n- two\n  - inner\n\n```js\n<b>\n```\n\n| a | b |\n| - | - |\n| -- | -- |'
@@ -26,7 +26,7 @@ describe('markdown', () => {
     assert.deepEqual(table, { type: 'table', head: ['a', 'b'], rows: [['1', '2']] })
   })
 
-  test('makes a link only of a page on the web: whatever else could run or load stays text', () => {
+  test('becomes a link only for a page on the web: whatever else could run or load stays text', () => {
     for (const text of [
       '[x](javascript:alert(1))',
       '[x](data:text/html,hi)',
@@ -44,7 +44,7 @@ describe('markdown', () => {
     })
   })
 
-  test('takes any text, loses none of its words, and ends soon', () => {
+  test('accepts any text, loses none of its words, and is parsed quickly', () => {
     const pieces = fc.constantFrom(
       '# ',
       '- ',
@@ -112,7 +112,7 @@ describe('time on a timeline', () => {
 })
 
 describe('a graph of tasks', () => {
-  test('draws no line that another path says, and leads one past a column beside its boxes', () => {
+  test('draws no line implied by another path, and leads a line past a column beside its boxes', () => {
     const { nodes, edges, implied } = layoutGraph([
       { name: 'a', context: [] },
       { name: 'b', context: [] },
@@ -123,7 +123,7 @@ describe('a graph of tasks', () => {
       edges.map(({ from, to }) => `${from}${to}`),
       ['ac', 'bd', 'cd'],
     )
-    // what is given directly all the same is known
+    // a direct dependency is still known
     assert.deepEqual(implied, [{ from: 'a', to: 'd' }])
     const passing = edges.find(({ from }) => from === 'b')?.spots[1]
     assert.equal(passing?.column, nodes.get('c')?.column)
@@ -132,7 +132,7 @@ describe('a graph of tasks', () => {
 })
 
 describe('a form from a schema', () => {
-  test('has a field for each property, and JSON for what has none of its own', () => {
+  test('has a field for each property, and JSON for properties without their own field', () => {
     const schema = {
       type: 'object',
       required: ['name'],
@@ -158,7 +158,7 @@ describe('a form from a schema', () => {
   })
 })
 
-describe('runs of crews, in the timeline of the run that they work for,', () => {
+describe('nested runs in the timeline of the outer run', () => {
   /** A run of ten tasks that are crews, each in this state. */
   const familyOf = (status: AttemptSpan['status'], folds = new Map<string, boolean>(), chosen = 'r') => {
     const timeline = emptyTimeline('r')
@@ -179,18 +179,18 @@ describe('runs of crews, in the timeline of the run that they work for,', () => 
   const at = '2026-10-01T09:00:00.000Z'
   const none = new Map<string, ChildRun>()
 
-  test('are open by themselves when they are under way or failed, but never more than a few', () => {
+  test('are open initially if they are active or failed, but never more than a few', () => {
     for (const status of ['open', 'failed'] as const) {
       const { wanted } = familyOf(status)(none)
       assert.deepEqual(wanted, ['r/t0#1', 'r/t1#1', 'r/t2#1', 'r/t3#1', 'r/t4#1'])
-      // those that are followed by then count
+      // runs followed by then count
       const known = new Map(wanted.map((id) => [id, { detail: undefined, timeline: undefined, error: undefined }]))
       assert.deepEqual(familyOf(status)(known).wanted, [])
     }
     assert.deepEqual(familyOf('completed')(none).wanted, [])
   })
 
-  test('are open when something in them is chosen, or somebody opened them, and closed when somebody closed them', () => {
+  test('are open if something in them is selected or a person opened them, and closed if a person closed them', () => {
     assert.deepEqual(familyOf('completed', new Map(), 'r/t7#1/deeper#2')(none).wanted, ['r/t7#1'])
     const byHand = new Map([
       ['r/t0#1', false],

@@ -28,7 +28,7 @@ async function built() {
 }
 
 describe('the page', () => {
-  test('is given for every path that names no file, and knows where it is mounted', async () => {
+  test('is served for every path that names no file, and knows where it is mounted', async () => {
     await using web = await built()
     await using studio = await served({ store: memoryStore(), page: web.page, base: '/studio' })
     for (const path of ['', 'runs', `runs/${encodeURIComponent('a/b#1')}/steps/1`, 'crews/claims', 'runs/claim.v2']) {
@@ -42,14 +42,14 @@ describe('the page', () => {
     assert.equal((await fetch(`${origin}/studious`)).status, 404)
   })
 
-  test('is given for a path that begins with several slashes', async () => {
+  test('is served for a path that begins with several slashes', async () => {
     await using web = await built()
     await using studio = await served({ store: memoryStore(), page: web.page })
     for (const path of ['//', '//runs', '///runs/claim.v2', '//api/studio'])
       assert.match(await raw(studio.url, path), /^HTTP\/1.1 200 .*<base href="\/">/s, path)
   })
 
-  test('has its files with their types, for ever where a hash is in the name', async () => {
+  test('has its files with their types, cached for ever if a hash is in the name', async () => {
     await using web = await built()
     await using studio = await served({ store: memoryStore(), page: web.page })
     const script = await fetch(`${studio.url}assets/app-1a2b.js`)
@@ -63,7 +63,7 @@ describe('the page', () => {
     assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
   })
 
-  test('leads nowhere else, by whatever path', async () => {
+  test('serves no other file, by whatever path', async () => {
     await using web = await built()
     await using studio = await served({ store: memoryStore(), page: web.page })
     for (const path of [
@@ -87,7 +87,7 @@ describe('the page', () => {
     }
   })
 
-  test('that is not built says how to build it, and is found when it is', async () => {
+  test("that isn't built says how to build it, and is found once it is", async () => {
     await using folder = await temporaryFolder()
     const page = join(folder.path, 'later')
     await using studio = await served({ store: memoryStore(), page })
@@ -99,7 +99,7 @@ describe('the page', () => {
 })
 
 describe('the description of the API', () => {
-  test('has exactly the paths and methods that are answered, and all others are refused', async () => {
+  test('has exactly the paths and methods that are served, and all others are refused', async () => {
     await using studio = await served({ store: memoryStore() })
     const { openapi, paths } = (await studio.get('GET /openapi.json', '/openapi.json')) as {
       openapi: string
@@ -127,7 +127,7 @@ describe('the description of the API', () => {
     assert.equal((await studio.send('/none')).status, 404)
   })
 
-  test('refers only to what it has', async () => {
+  test('has no dangling reference', async () => {
     await using studio = await served({ store: memoryStore() })
     const text = JSON.stringify(await studio.get('GET /openapi.json', '/openapi.json'))
     const { components } = JSON.parse(text) as { components: { schemas: object } }

@@ -36,7 +36,7 @@ test(
     assert.equal(run.raw, 'Paid for P-77')
     const { lives } = await studio.get('GET /runs/{run}/timeline', '/runs/r/timeline')
     assert.ok(lives.every(({ holder }) => holder?.name === 'worker-1'))
-    // one that only a person continues
+    // a run that only a person continues
     const { can, seq } = await studio.get('GET /runs/{run}', '/runs/stopped')
     assert.deepEqual(can, ['requeue', 'cancel'])
     await studio.post('POST /runs/{run}/resume', '/runs/stopped/resume', {})

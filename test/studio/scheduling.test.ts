@@ -1,4 +1,4 @@
-// Schedules in the API: those that code declares are listed, and none is set or ended here.
+// Schedules in the API: the schedules in code are listed, and cannot be set or ended here.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Crew } from 'reprise'

@@ -11,7 +11,7 @@ const ids = (events: readonly Received[]): number[] =>
   events.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]))
 
 describe('the events of a run', () => {
-  test('have the numbers of entries as ids, what models say while this studio executes it, and an end', async () => {
+  test('have the numbers of entries as ids, model text while this studio executes the run, and an end', async () => {
     const [asked, go] = [gate(), gate()]
     const crew = speakingCrew(speakingModel(() => (asked.open(), ['Once ', go.wait, 'upon'])))
     await using studio = await served({ crews: [crew] })
@@ -26,7 +26,7 @@ describe('the events of a run', () => {
     assert.ok(types(events).includes('caught-up'))
   })
 
-  test('are told as text to whoever listens before it is said', async () => {
+  test('begin with the streamed text so far for a late listener', async () => {
     const go = gate()
     const crew = speakingCrew(
       speakingModel((call) => (call === 1 ? [go.wait, 'One.'] : ['Two ', 'three.'])),
@@ -44,7 +44,7 @@ describe('the events of a run', () => {
     assert.equal(types(events).at(-1), 'end')
   })
 
-  test('go on where a connection was dropped, for a second browser as for the first, in whatever process it is', async () => {
+  test('continue where a connection was dropped, for a second browser as for the first, in any process', async () => {
     const store = memoryStore()
     const [reached, go] = [gate(), gate()]
     const task = (name: string, run: () => Promise<string>) => new Task({ name, effect: 'read', run })
@@ -77,7 +77,7 @@ describe('the events of a run', () => {
     assert.equal(over.status, 204)
   })
 
-  test('end where the run waits, and go on when it is continued', async () => {
+  test('end where the run waits, and continue when it does', async () => {
     const store = memoryStore()
     const crew = claims(store)
     await crew.kickoff({ id: 'r', inputs: { notes: 'P-1' } })
@@ -91,7 +91,7 @@ describe('the events of a run', () => {
     assert.deepEqual(after.at(-1)?.data, { status: 'completed' })
   })
 
-  test('are refused for a run that is not there', async () => {
+  test('are refused for a missing run', async () => {
     await using studio = await served({ store: memoryStore() })
     assert.equal((await studio.send('/runs/none/events')).status, 404)
   })
@@ -115,7 +115,7 @@ describe('hints', () => {
     assert.equal((await studio.get('GET /runs', '/runs')).runs.length, 3)
   })
 
-  test('end with the studio, and whoever leaves is forgotten', async () => {
+  test('end with the studio, and listeners that leave are forgotten', async () => {
     const store = memoryStore()
     const watching = new Set<AbortSignal>()
     const watched = {

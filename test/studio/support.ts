@@ -13,11 +13,11 @@ export const model = scriptedModel([
   { when: 'Settle', reply: (text) => `Paid for ${/"policy":"([^"]*)"/.exec(text)?.[1]}` },
 ])
 
-/** facts has a schema; settle has a tool that somebody must approve. */
+/** facts has a schema; settle has a tool that needs approval. */
 export function claims(store: string | Store = memoryStore(), options: Partial<CrewOptions> = {}): Crew {
   const pay = tool({
     name: 'pay',
-    description: 'Pay somebody',
+    description: 'Pay a person',
     approval: true,
     input: z.object({ amount: z.number() }),
     run: ({ amount }) => ({ paid: amount }),

@@ -73,7 +73,7 @@ test('a run that waited for a person has two lives, the wait between them, and i
   )
 })
 
-test('a page that adds what comes shows what the server makes of the whole, also when it is told things twice', async () => {
+test('a page that adds events shows what the server computes from the whole, even if it receives events twice', async () => {
   const store = memoryStore()
   const crew = claims(store)
   await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
@@ -91,7 +91,7 @@ test('a page that adds what comes shows what the server makes of the whole, also
   }
 })
 
-test('an answer that is sent back, a task that fails and a process that is gone are told apart', async () => {
+test('a returned answer, a failed task and a dead process are distinguished', async () => {
   const store = memoryStore()
   let tries = 0
   const model = scriptedModel([{ when: 'Say', reply: () => `try ${++tries}` }])
@@ -141,7 +141,7 @@ test('an answer that is sent back, a task that fails and a process that is gone 
   )
 })
 
-test('what is inherited and edited has no attempts, and says where it comes from', async () => {
+test('inherited and edited outputs have no attempts, and say where they come from', async () => {
   const store = memoryStore()
   const crew = claims(store)
   await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })

@@ -31,7 +31,7 @@ test('a group that makes progress is not ended, however long it takes', async (c
   assert.match(output, /^ℹ pass 5$/m)
 })
 
-test('a group without progress is ended with all that it started, and the test that was under way is named', async (context) => {
+test('a group without progress is ended with all its processes, and its active test is named', async (context) => {
   await using folder = await temporaryFolder()
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const hangs = `test('hangs', () => new Promise(() => setInterval(() => {}, 1000)))`
@@ -56,7 +56,7 @@ test('a group that spins is ended', async (context) => {
   assert.match(problem ?? '', /^ended because no test started or ended for 60 s: .*own\.test\.mjs: turns/)
 })
 
-test('a process that a group left behind is ended with it, and the failures of the group are printed', async () => {
+test('a process left behind by a group is ended with it, and the failures of the group are printed', async () => {
   await using folder = await temporaryFolder()
   const fails = `test('fails', () => { throw new Error('on purpose') })`
   const { problem, exitCode, output } = await run(folder.path, [leaving, fails])
@@ -66,7 +66,7 @@ test('a process that a group left behind is ended with it, and the failures of t
   await leftIsGone(folder.path)
 })
 
-test('a group ends with all that it started when its runner is killed', async () => {
+test('a group ends with all its processes when its runner is killed', async () => {
   await using folder = await temporaryFolder()
   await write(folder.path, [leaving, `test('spins', () => { for (;;); })`])
   const group = JSON.stringify({ files: [file], cwd: folder.path, patienceMs: 600_000 })

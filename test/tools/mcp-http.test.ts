@@ -1,4 +1,4 @@
-// MCP tools over HTTP, with real servers on loopback: aimock, and one that tests script.
+// MCP tools over HTTP, with real servers on loopback: aimock, and a scripted server.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'

@@ -19,7 +19,7 @@ const tools = [
   { name: 'put', description: 'Stores a text', inputSchema: text, annotations: { idempotentHint: true } },
   { name: 'send', description: 'Sends a text', inputSchema: text, annotations: { title: 'Send' } },
   { name: 'files.list', inputSchema: { type: 'object' } },
-  { name: 'give', description: 'Answers with what it is given', inputSchema: { type: 'object' } },
+  { name: 'give', description: 'Answers with its input', inputSchema: { type: 'object' } },
   { name: 'wait', description: 'Never ends', inputSchema: { type: 'object' } },
   { name: 'die', description: 'Ends the server', inputSchema: { type: 'object' } },
   { name: 'refuse', description: 'Is an error of the protocol', inputSchema: { type: 'object' } },

@@ -35,7 +35,7 @@ export async function queues(): Promise<void> {
   await crew.enqueue({ inputs: { customer: 'Ada', length: 3 } })
   // @ts-expect-error -- a priority that does not exist
   await crew.enqueue({ inputs, priority: 1 })
-  // @ts-expect-error -- whoever queues a run does not execute it
+  // @ts-expect-error -- a queued run is not executed by its caller
   await crew.enqueue({ inputs, onQuestion: () => undefined })
   await crew.schedule({ cron: '0 2 * * *', inputs })
   await crew.schedule({ cron: '0 2 * * *', inputs: (time) => ({ ...inputs, notes: time.toISOString() }) })
@@ -247,7 +247,7 @@ export async function looseTexts(): Promise<void> {
   await mapped.kickoff({ inputs: { anything: [1, { deep: true }] } })
   const result = await mapped.kickoff()
   same<typeof result.output, string | undefined>()
-  // a text with holes: what they bring is not known, what stands beside them is
+  // a template literal: the placeholders in its fixed parts are known, those in its variables are not
   const holes = new Crew({
     tasks: list.map(({ text }) => new Task({ description: `Do {job}: ${text}`, agent: clerk })),
   })
@@ -305,7 +305,7 @@ export async function code(): Promise<void> {
   const result = await new Crew({ tasks: [fetch, save, dated] }).kickoff()
   same<(typeof result.tasks)[0], TaskOutput<{ id: number }>>()
   same<(typeof result.tasks)[1], TaskOutput<string>>()
-  // a function may use inputs that no text names; those that a text names are still asked for
+  // a function may use inputs that no text names, and inputs named in a text are still required
   const both = new Crew({ tasks: [facts, save] })
   await both.kickoff({ inputs: { notes: 'x', customer: 'Ada', account: 7 } })
   // @ts-expect-error -- notes is missing

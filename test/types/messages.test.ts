@@ -15,7 +15,7 @@ const declared = `
   export const crew = new Crew({ tasks: [extract, risk] })
 `
 
-/** By claim: what is written, and what is said about it. */
+/** By claim: the code, and the parts of its error. */
 const mistakes: { readonly [claim: string]: readonly [code: string, ...said: string[]] } = {
   'an option of a task for an agent': [
     `new Task({ name: 'x', description: 'A long text about {notes}', agent, expectedOuput: 'y' })`,
@@ -96,7 +96,7 @@ before(() => {
 })
 
 for (const [index, [claim, [, ...lines]]] of Object.entries(mistakes).entries()) {
-  test(`names what is wrong with ${claim}, and nothing else`, () => {
+  test(`a compiler error names ${claim}, and nothing else`, () => {
     // a message begins at its place; what belongs to it is indented below
     const start = said.findIndex((line) => line.includes(`mistakes.ts(${index + 2},`))
     const own = said.slice(

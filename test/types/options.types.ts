@@ -25,9 +25,9 @@ export const less: Table<Options, Made> = { ...table, options: { name } }
 export const more: Table<Options, Made> = { ...table, options: { name, loud, quiet: loud } }
 // @ts-expect-error -- a check of something else
 export const other: Table<Options, Made> = { ...table, options: { name, loud: { takes: anyText, does: 'no' } } }
-// @ts-expect-error -- one that must be given, and may be left out
+// @ts-expect-error -- a required option marked as optional
 export const optional: Table<Options, Made> = { ...table, options: { name: { takes: anyText, does: 'no' }, loud } }
-// @ts-expect-error -- one that is always there, without a default
+// @ts-expect-error -- an option that is always set, without a default
 export const empty: Table<Options, Made> = { ...table, options: { name, loud: { takes: flag, does: 'no' } } }
 // @ts-expect-error -- a default of another kind
 export const strange: Table<Options, Made> = { ...table, options: { name, loud: { ...loud, default: 'no' } } }

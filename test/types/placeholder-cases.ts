@@ -1,5 +1,5 @@
-// One table for both parsers of placeholders: the one that fills texts at run time and the one that types inputs. The
-// compiler checks the names against the texts here; placeholders.test.ts checks the same names at run time.
+// One table for both parsers of placeholders, at run time and in types. The compiler checks the names against the texts
+// here; placeholders.test.ts checks the same names at run time.
 import type { Placeholders } from '../../src/crew/define/placeholders.ts'
 
 /** A text, the names it uses, and what becomes of it with every name filled in as <name>. */

@@ -15,7 +15,7 @@ const user = { id: 'u1', role: 'user', content: 'Go' } as const
 const input = { threadId: 't', runId: 'a1', messages: [user] }
 
 for (const [what, play] of Object.entries(plays)) {
-  test(`a run with ${what} is told in events that the protocol knows, from the first to the last`, async () => {
+  test(`a run with ${what} is a sequence of events that the protocol knows, from the first to the last`, async () => {
     const { crew } = await play()
     const events = await eventsOf(toAgUiStream(crew.run('r'), input))
     assert.equal(events[0]?.type, 'RUN_STARTED')
@@ -27,7 +27,7 @@ for (const [what, play] of Object.entries(plays)) {
 }
 
 describe('a client of AG-UI', () => {
-  test('hears a run while it happens, with what was taken back taken back', async () => {
+  test('receives a run while it happens, with retracted text removed', async () => {
     const heard = gate()
     const model = speakingModel((call) =>
       call === 1 ? [{ thought: 'Hm.' }, 'Wrong', heard.wait, busy()] : [{ thought: 'Ah.' }, 'Right.'],
@@ -94,7 +94,7 @@ describe('a client of AG-UI', () => {
     assert.deepEqual(texts(again.messages), ['user: Go', 'assistant: Once upon a time.'])
   })
 
-  test('is told how a run ended that failed, was cancelled, or only stopped', async () => {
+  test('receives how a run ended that failed, was cancelled, or only stopped', async () => {
     const last = async (crew: Crew) => (await eventsOf(toAgUiStream(crew.run('r'), input))).at(-1)
     const failed = speakingCrew(speakingModel(() => [new Error('no such model')]))
     await failed.kickoff({ id: 'r' }).catch(() => undefined)
@@ -121,7 +121,7 @@ describe('a client of AG-UI', () => {
   })
 })
 
-test('what a client posts is checked', async () => {
+test('the body that a client posts is checked', async () => {
   const run = speakingCrew(speakingModel(() => ['Done.'])).run('r')
   for (const bad of [undefined, {}, { ...input, messages: 'no' }, { ...input, messages: [{}] }, { ...input, runId: 7 }])
     assert.throws(() => toAgUiStream(run, bad as never), { code: 'OPTION_INVALID' })

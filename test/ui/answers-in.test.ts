@@ -21,7 +21,7 @@ test('answersIn reads the approvals and the denials of a message', () => {
   ])
 })
 
-test('answersIn takes nothing but true for an approval', () => {
+test('answersIn accepts nothing but true as an approval', () => {
   for (const approved of ['false', 'true', 1, 0, null, undefined, {}, []])
     assert.throws(() => answersFrom(responded({ id: 'q1', approved })), {
       code: 'OPTION_INVALID',
@@ -48,7 +48,7 @@ test('answersIn refuses a malformed message with the name of what is wrong', () 
     assert.throws(() => answersFrom(message as never), { name: 'RepriseError', code: 'OPTION_INVALID', message: words })
 })
 
-test('lastEntry is 0 for what is not a message', () => {
+test('lastEntry is 0 for anything but a message', () => {
   for (const message of [null, 'hello', {}, { parts: 'no', metadata: { entry: 7, steps: 0 } }, { parts: null }])
     assert.equal(lastEntryNumber(message as never), 0)
 })

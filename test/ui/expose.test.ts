@@ -57,8 +57,8 @@ async function read(crew: Crew, expose?: Expose): Promise<RunUIMessage> {
 
 const asked = ['Dear Ada.', '--', 'task payment: waiting', 'I pay.', 'tool-pay payment#1/1.0: approval-requested']
 
-describe('a page is shown by default', () => {
-  test('the tasks, the texts of those without an output schema, and what is to be approved', async () => {
+describe('by default a page receives', () => {
+  test('the tasks, the texts of those without an output schema, and what needs approval', async () => {
     const crew = await claim()
     const message = await read(crew)
     assert.deepEqual(
@@ -141,7 +141,7 @@ describe('a page is shown by default', () => {
     assert.deepEqual(task?.refusals, [{ attempt: 1, by: 'short' }])
   })
 
-  test('no thoughts, and nothing of what coworkers say', async () => {
+  test('no reasoning, and no text of coworkers', async () => {
     const thinking = await messageOf((await plays['a reply that breaks off, and thoughts']!({})).chunks)
     assert.ok(thinking.parts.every(({ type }) => type !== 'reasoning'))
     const working = await messageOf((await plays['work for a coworker']!({})).chunks)
@@ -199,7 +199,7 @@ describe('expose', () => {
   })
 })
 
-/** All that is sent. */
+/** The whole response. */
 async function whole(protocol: string, crew: Crew, expose?: Expose): Promise<string> {
   if (protocol === 'the AI SDK') return JSON.stringify(await chunksOf(toUIMessageStream(crew.run('r'), { expose })))
   const events: unknown[] = []

@@ -15,7 +15,7 @@ for (const [what, play] of Object.entries(plays))
     describe(`a run with ${what}, ${how},`, () => {
       const once = lazily(() => play(expose))
 
-      test('is one message, whether somebody listened while it was said, or reads it from its journal', async () => {
+      test('is one message, whether received live or read from its journal', async () => {
         const { crew, chunks } = await once()
         const read = await chunksOf(toUIMessageStream(crew.run('r'), { expose }))
         assert.deepEqual(await messageOf(chunks), await messageOf(read))

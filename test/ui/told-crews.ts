@@ -1,5 +1,4 @@
-// Runs with everything that a front-end has to show, each recorded as it was streamed to somebody who listened from the
-// start.
+// Runs with everything that a front end shows, each recorded as streamed to a listener from the start.
 import { Agent, Crew, Task, tool, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { toUIMessageStream, type RunChunk, type UIStreamOptions } from 'reprise/ui'
@@ -96,7 +95,7 @@ function claims(tasks: readonly ('facts' | 'claim' | 'note')[], parallel = false
 }
 
 export const plays: { readonly [what: string]: (expose?: Expose) => Promise<Told> } = {
-  'tools, one of which fails': (expose = true) => told(claims(['facts']), expose),
+  'tools, one failing': (expose = true) => told(claims(['facts']), expose),
   'an approval': (expose = true) => told(claims(['facts', 'claim', 'note']), expose, { q1: { decision: 'approve' } }),
   'an approval with another input': (expose = true) =>
     told(claims(['claim']), expose, { q1: { decision: 'approve', input: { policy: 'P-78' } } }),

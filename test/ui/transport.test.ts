@@ -65,7 +65,7 @@ function chatOf(url: string, id: string, transport: object = {}): Chat<RunUIMess
 
 describe('the client of the AI SDK', () => {
   for (const [decision, end] of Object.entries({ approves: 'Filed as 7.', denies: 'It was not filed.' })) {
-    test(`is asked for an approval, ${decision}, and is told the rest in the same message`, async () => {
+    test(`receives a request for approval, ${decision}, and the rest in the same message`, async () => {
       await using server = await loopback(handler(claims()))
       const chat = chatOf(server.url, 'c1')
       await chat.sendMessage({ text: 'File it' })
@@ -97,7 +97,7 @@ describe('the client of the AI SDK', () => {
     })
   }
 
-  test('comes back as a new page, and has the message once, as the one that stayed', async () => {
+  test('in a reloaded page has the message once, like the page that stayed', async () => {
     const go = gate()
     const crew = speakingCrew(
       speakingModel(() => ['Once ', go.wait, 'upon a time.']),
@@ -121,7 +121,7 @@ describe('the client of the AI SDK', () => {
     ['from the beginning', true],
     ['after the last entry that it has', false],
   ] as const) {
-    test(`is cut off in the middle of a text, and continues ${how}`, async () => {
+    test(`continues ${how} after a cut in the middle of a text`, async () => {
       const go = gate()
       const crew = speakingCrew(
         speakingModel((call) => (call === 2 ? ['Two ', go.wait, 'ends.'] : ['One.'])),
@@ -163,14 +163,14 @@ describe('the client of the AI SDK', () => {
     })
   }
 
-  test('that opens a chat in which nothing was said is told that there is nothing to resume', async () => {
+  test('that opens an empty chat gets the answer that nothing can be resumed', async () => {
     await using server = await loopback(handler(claims()))
     const chat = chatOf(server.url, 'new')
     await chat.resumeStream()
     assert.deepEqual([chat.status, chat.error, chat.messages], ['ready', undefined, []])
   })
 
-  test('that sends a second message to a chat is told that the chat has its run', async () => {
+  test('that sends a second message to a chat gets an error that the chat has its run', async () => {
     await using server = await loopback(handler(claims()))
     const chat = chatOf(server.url, 'c1')
     await chat.sendMessage({ text: 'File it' })
@@ -181,7 +181,7 @@ describe('the client of the AI SDK', () => {
     )
   })
 
-  test('that has everything of a run that has ended is told that there is nothing to resume', async () => {
+  test('that has everything of an ended run gets the answer that nothing can be resumed', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     await crew.kickoff({ id: 'c4' })
     await using server = await loopback(handler(crew))
@@ -198,7 +198,7 @@ test('an older client of the AI SDK refuses the first chunk, which names the ver
     return assert.deepEqual(chunk, { type: 'reset-step', needs: 'ai 7.0.70 or newer in the page' })
 })
 
-test('a response to a run that is not there is refused, but for a GET, and one to a bad option too', async () => {
+test('a response for a missing run is refused, except for a GET, and so is one with an invalid option', async () => {
   const crew = speakingCrew(speakingModel(() => ['Done.']))
   await assert.rejects(toUIMessageResponse(crew.run('none')), { code: 'RUN_NOT_FOUND' })
   const posted = new Request('http://127.0.0.1/', { method: 'POST' })
@@ -232,7 +232,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(setImmediate)
 }
 
-/** When what the client sends by itself next is answered. */
+/** Resolves once the next automatic request of the client is answered. */
 async function settled(chat: Chat<RunUIMessage>): Promise<void> {
   await until(() => chat.status !== 'ready')
   await until(() => chat.status === 'ready' || chat.status === 'error')

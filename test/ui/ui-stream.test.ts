@@ -1,4 +1,4 @@
-// What a front-end that reads UI messages is told of a run: while it happens, and however it ends.
+// The UI messages of a run, while it happens and at its end.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Run } from 'reprise'
@@ -13,8 +13,8 @@ import { entriesOf, newStore } from '../engine/support.ts'
 import { chunksOf, messageOf, shown } from './read-message.ts'
 import { plays } from './told-crews.ts'
 
-describe('while a model speaks', () => {
-  test('its words come as it says them', async () => {
+describe('while a model streams,', () => {
+  test('its text arrives piece by piece', async () => {
     const more = gate()
     const run = await speakingCrew(speakingModel(() => ['Once ', more.wait, 'upon a time.'])).kickoff().started
     const states: string[] = []
@@ -29,7 +29,7 @@ describe('while a model speaks', () => {
     assert.deepEqual(shown(await messageOf(chunks)), ['task note: executed', 'Once upon a time.', '--'])
   })
 
-  test('what it said of a try that failed is taken back', async () => {
+  test('the text of a failed try is retracted', async () => {
     const heard = gate()
     const model = speakingModel((call) => (call === 1 ? ['Wrong', heard.wait, busy()] : ['Right.']))
     const chunks: RunChunk[] = []
@@ -42,7 +42,7 @@ describe('while a model speaks', () => {
     assert.deepEqual(shown(await messageOf(chunks)), ['task note: executed', 'Right.', '--'])
   })
 
-  test('and the run is stopped, the half of a reply is gone when it is continued', async () => {
+  test('half a reply of a stopped run is gone when the run continues', async () => {
     const [store, stop] = [newStore(), new AbortController()]
     const crew = speakingCrew(
       speakingModel(() => ['Half of', new Promise(() => {})]),
@@ -67,7 +67,7 @@ describe('while a model speaks', () => {
     assert.deepEqual(shown(await messageOf(rest, cut)), ['task note: executed', 'A whole reply.', '--'])
   })
 
-  test('tasks that speak at the same time are not mixed up', async () => {
+  test('parallel tasks are not mixed up', async () => {
     const gates = { one: gate(), two: gate() }
     const model = (name: 'one' | 'two') => speakingModel(() => [`${name} begins `, gates[name].wait, 'and ends.'])
     const tasks = (['one', 'two'] as const).map((name) => {
@@ -98,7 +98,7 @@ describe('while a model speaks', () => {
     ])
   })
 
-  test('another process, which cannot hear it, has the same message in the end', async () => {
+  test('another process, which gets no stream, has the same message in the end', async () => {
     const [store, go] = [newStore(), gate()]
     const crew = speakingCrew(
       speakingModel(() => ['Once ', go.wait, 'more.']),
@@ -112,7 +112,7 @@ describe('while a model speaks', () => {
     assert.deepEqual([deltas(await here), deltas(await there)], [2, 1])
   })
 
-  test('whoever listens, and leaves, changes nothing in the journal', async () => {
+  test('a listener who joins and leaves changes nothing in the journal', async () => {
     const bodies = async (listen: (run: Run) => Promise<unknown>) => {
       const store = newStore()
       const crew = speakingCrew(
@@ -135,8 +135,8 @@ describe('while a model speaks', () => {
   })
 })
 
-describe('a message', () => {
-  test('has a tool that waits for approval as the SDK has it, and the question with all that decides it', async () => {
+describe('the message of a run', () => {
+  test('has a tool that needs approval in the form of the SDK, and the question with everything that decides it', async () => {
     const { chunks } = await plays['an open question']!()
     const message = await messageOf(chunks)
     assert.deepEqual(shown(message), [
@@ -165,7 +165,7 @@ describe('a message', () => {
     assert.equal(finish?.type === 'finish' && finish.finishReason, 'tool-calls')
   })
 
-  test('says who was asked what, and what was answered', async () => {
+  test('has each question with the person asked, and the answer', async () => {
     const approved = await lastTool('an approval with another input')
     assert.deepEqual(
       [approved.state, approved.input, approved.output],
@@ -176,7 +176,7 @@ describe('a message', () => {
     assert.equal((await lastTool('a task that a person has fail')).state, 'output-error')
   })
 
-  test('names the answers that were refused, and keeps their texts', async () => {
+  test('names the refused answers, and keeps their texts', async () => {
     const message = await messageOf((await plays['an answer that a guardrail refuses']!()).chunks)
     assert.deepEqual(shown(message), [
       'task note: executed',
@@ -193,7 +193,7 @@ describe('a message', () => {
     )
   })
 
-  test('has what a coworker says and does, and who that is', async () => {
+  test('has the text and the calls of a coworker under its name', async () => {
     const message = await messageOf((await plays['work for a coworker']!()).chunks)
     assert.deepEqual(shown(message), [
       'task who: executed',
@@ -212,7 +212,7 @@ describe('a message', () => {
     assert.deepEqual(agents, ['Lead', 'Expert', 'Expert', 'Lead'])
   })
 
-  test('has no words of a model that judges an answer', async () => {
+  test('has no text of a model that judges an answer', async () => {
     const model = scriptedModel([
       { when: /guardrail|polite/i, after: /Dear Ada/, reply: { verdict: 'accepted', accepted: true, reason: 'fine' } },
       { when: 'Write', reply: 'Dear Ada.' },
@@ -229,7 +229,7 @@ describe('a message', () => {
     )
   })
 
-  test('has the questions of a crew that is a task, and what became of them', async () => {
+  test('has the questions of a nested crew, and their outcomes', async () => {
     const { crew, chunks } = await plays['a crew as a task']!()
     const rest = chunks.findIndex(({ type }) => type === 'finish')
     const waiting = await messageOf(chunks.slice(0, rest + 1))
@@ -245,8 +245,8 @@ describe('a message', () => {
   }
 })
 
-describe('the end', () => {
-  test('of a run that was suspended and resumed is said once', async () => {
+describe('the end of a stream', () => {
+  test('of a run that was suspended and resumed comes once', async () => {
     const crew = speakingCrew(
       speakingModel(() => ['Done.']),
       { tasks: ['one', 'two'] },
@@ -280,7 +280,7 @@ describe('the end', () => {
     assert.ok(!told.includes(key))
   })
 
-  test('of a run that was cancelled says so', async () => {
+  test('of a cancelled run says so', async () => {
     const asked = gate()
     const model = speakingModel(() => (asked.open(), ['Half', new Promise(() => {})]))
     const run = await speakingCrew(model).kickoff({ id: 'r' }).started
@@ -295,7 +295,7 @@ describe('the end', () => {
     )
   })
 
-  test('when the journal cannot be read any further has no address in it, nor anything else of the error', async () => {
+  test('has no address and nothing else of the error if the journal becomes unreadable', async () => {
     const narration = createNarration('r', readExpose(undefined))
     const events = {
       next: () => Promise.reject(new Error('connect postgres://ada:secret@db/runs')),
@@ -309,7 +309,7 @@ describe('the end', () => {
     assert.deepEqual(said.at(-1), { type: 'error', errorText: 'the events of run r cannot be read any further' })
   })
 
-  test('when the store is closed is an interruption, for whoever wants to come back', async () => {
+  test('is an interruption if the store is closed, so that clients reconnect', async () => {
     const [asked, go] = [gate(), gate()]
     const crew = speakingCrew(
       speakingModel(() => (asked.open(), [go.wait, 'Done.'])),
@@ -326,7 +326,7 @@ describe('the end', () => {
   })
 })
 
-test('a message that is not of a run, or says nonsense, is continued from its beginning', () => {
+test('an assistant message that belongs to no run, or is invalid, is continued from its beginning', () => {
   const message = (metadata: unknown): RunUIMessage =>
     ({ id: 'm', role: 'assistant', parts: [{ type: 'step-start' }], metadata }) as RunUIMessage
   for (const metadata of [undefined, null, {}, { entry: '7', steps: 0 }, { entry: -1, steps: 0 }, { entry: 1e99 }])

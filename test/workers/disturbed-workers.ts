@@ -28,8 +28,7 @@ export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurren
   /** What happens to the server; left out, nothing. */
   readonly server?: 'killed' | 'disk full' | undefined
   /**
-   * The workers are called by Restate: a cluster of so many nodes, of which each is killed in turn where there are
-   * several.
+   * Restate calls the workers, from a cluster of this many nodes. If there are several, each is killed in turn.
    */
   readonly restateNodes?: number | undefined
 }

@@ -1,5 +1,5 @@
 // Invariant 5 for workers, with real processes: another worker continues a run, at once if its process is provably
-// gone; and one that slept past its lease cannot write any more.
+// gone, and a process that slept past its lease can no longer write.
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -22,7 +22,7 @@ test('a worker executes queued runs and reports their outcomes', async () => {
   assert.equal(events.at(-1)?.type, 'stopped')
 })
 
-test('runs of higher priority come first, then those that have waited longest', async () => {
+test('runs of higher priority come first, then the longest waiting', async () => {
   const crew = claims(memoryStore())
   for (const [id, priority] of [
     ['low', 'low'],

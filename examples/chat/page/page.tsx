@@ -136,7 +136,7 @@ function Tool({
   )
 }
 
-/** Approvals are shown with their tools. What is left: a call of which nobody knows whether it happened. */
+/** Approvals are shown with their tools. This shows the other question: a call that may or may not have happened. */
 function Question({ question, run }: { readonly question: QuestionData; readonly run: () => void }) {
   if (question.kind === 'call' || question.status !== 'open') return undefined
   return (

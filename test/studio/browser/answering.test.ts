@@ -1,4 +1,4 @@
-// What the page says and does when the last question of a run is answered.
+// The page after the last question of a run is answered.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { memoryStore } from 'reprise/stores'
@@ -13,7 +13,7 @@ const inputs = { notes: 'P-77' }
 describe('an answer on the page', { skip }, () => {
   const browser = browserOf()
 
-  test('continues a run that was started there, before the eyes of whoever answered', async () => {
+  test('continues a run that the studio started, visibly for the person who answered', async () => {
     await using studio = await openStudio({ crews: [claims()] })
     await using window = await browser.open(studio.url)
     const { page } = window
@@ -29,7 +29,7 @@ describe('an answer on the page', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('leaves a run of others to a worker, says so, and offers to continue it here', async () => {
+  test('leaves a run of other processes to a worker, says so, and offers to continue it here', async () => {
     const crew = claims()
     for (const id of ['here', 'there']) await crew.kickoff({ id, inputs })
     await using studio = await openStudio({ crews: [crew] })
@@ -58,7 +58,7 @@ describe('an answer on the page', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('is followed by no offer where the role may only answer, and what is said goes when a worker is there', async () => {
+  test('offers nothing further to a role that may only answer, and its notice goes once a worker is there', async () => {
     const store = memoryStore()
     const crew = claims(store)
     await crew.kickoff({ id: 'r', inputs })

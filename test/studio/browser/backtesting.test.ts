@@ -34,7 +34,7 @@ describe('a backtest', { skip }, () => {
     await page.getByLabel('Number of runs').fill('2')
     await window.until('dialog .plan-sum', /note will be executed 2 times/)
     await window.until('dialog .plan-tasks li', /description changed/)
-    assert.equal(asked, 0, 'nothing is spent before somebody agrees')
+    assert.equal(asked, 0, 'nothing is spent before a person agrees')
 
     await page.getByRole('button', { name: 'Start backtest' }).click()
     await window.until('h1', /Backtest of note/)
@@ -47,7 +47,7 @@ describe('a backtest', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('of a studio that is killed in the middle keeps what is done, and is continued by another one', async () => {
+  test('of a killed studio keeps its finished trials, and is continued by another studio', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'runs.db')}`
     await using before = topicsCrew(store, 'calm')

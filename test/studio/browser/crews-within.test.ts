@@ -42,7 +42,7 @@ function nested(store: Store, wait: Promise<void> = Promise.resolve()): Crew {
 const names = async ({ page }: Window): Promise<string[]> =>
   (await page.locator('.line.is-task strong').allInnerTexts()).map((text) => text.trim())
 
-/** Every run of which the page asks for the timeline. */
+/** The runs whose timelines the page requests. */
 function timelinesOf({ page }: Window): string[] {
   const asked: string[] = []
   page.on('request', (request) => {
@@ -52,7 +52,7 @@ function timelinesOf({ page }: Window): string[] {
   return asked
 }
 
-describe('crews within a crew', { skip }, () => {
+describe('nested crews on the page of a run', { skip }, () => {
   const browser = browserOf()
 
   test('are shown below their tasks while they work, step by step, and stay when they are done', async () => {
@@ -108,7 +108,7 @@ describe('crews within a crew', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('have their steps in the address of the run that they work for', async () => {
+  test('have their steps in the address of the outer run', async () => {
     const store = memoryStore()
     await nested(store).kickoff({ id: 'r' })
     await using studio = await openStudio({ store })

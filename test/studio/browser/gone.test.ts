@@ -43,7 +43,7 @@ async function afterDeaths(effect: 'read' | 'once', isThere: (status: string, de
 describe('the page of a run whose process ended', { skip, timeout: 240_000 }, () => {
   const browser = browserOf()
 
-  test('says of a run that was given up where its processes ended, and how to continue it', async () => {
+  test('names for a given-up run where its processes ended, and how to continue it', async () => {
     const store = await afterDeaths('read', (status) => status === 'suspended')
     await using studio = await openStudio({ crews: [crashing(store, 'read')] })
     await using without = await openStudio({ store })
@@ -62,7 +62,7 @@ describe('the page of a run whose process ended', { skip, timeout: 240_000 }, ()
     await codeless.until('.gone-bar', /npx reprise requeue r --store memory:crashing/)
   })
 
-  test('says of an abandoned run with which command it continues, and of an open call that no end is recorded', async () => {
+  test('names for an abandoned run the command that continues it, and shows an open call as unrecorded', async () => {
     const store = await afterDeaths('once', (_, deaths) => deaths === 1)
     await using studio = await openStudio({ crews: [crashing(store, 'once')] })
     await using window = await browser.open(studio.url)

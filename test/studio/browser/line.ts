@@ -1,4 +1,4 @@
-// The line between a browser and a server, which can be cut and mended: while it is cut, nobody is reached.
+// The connection between a browser and a server, which can be cut and restored.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 

@@ -16,7 +16,7 @@ import { browserOf, builtPage, openStudio } from './support.ts'
 
 const skip = await noChromium()
 
-describe('a run that is seen live', { skip }, () => {
+describe('a live run on the page', { skip }, () => {
   const browser = browserOf()
 
   test('is followed from its start, over a SIGKILL of its process and a resume, to its end on the page that was open', async () => {
@@ -43,7 +43,7 @@ describe('a run that is seen live', { skip }, () => {
     await using second = await studioProcess(store, new URL(first.url).port, 1)
     await page.locator('.lost-bar').waitFor({ state: 'detached' })
     await window.until('.run-title', /abandoned/)
-    // nobody says anything any more
+    // no model streams any more
     await page.locator('.line.is-streaming').waitFor({ state: 'detached' })
 
     // why, where, and what continues it
@@ -120,7 +120,7 @@ describe('a run that is seen live', { skip }, () => {
 interface StudioProcess extends AsyncDisposable {
   readonly process: ChildProcess
   readonly url: string
-  /** Of its model, by their number. */
+  /** Numbers of the model's calls. */
   readonly calls: readonly number[]
 }
 

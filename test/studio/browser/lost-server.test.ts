@@ -7,7 +7,7 @@ import { browserOf, openStudio } from './support.ts'
 
 const skip = await noChromium()
 
-describe('a view that is opened while the server is gone', { skip, timeout: 240_000 }, () => {
+describe('a view opened while the server is gone', { skip, timeout: 240_000 }, () => {
   const browser = browserOf()
 
   test('says that the server cannot be reached, and not which file the browser did not get', async () => {

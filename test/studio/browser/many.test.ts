@@ -43,7 +43,7 @@ describe('a long list', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('of runs is where it was when one comes Back from a run, also after a reload', async () => {
+  test('of runs keeps its position when one comes back from a run, after a reload too', async () => {
     const store = memoryStore()
     await addManyRuns(store, 250)
     await using studio = await openStudio({ store })
@@ -69,7 +69,7 @@ describe('a long list', { skip }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('of runs comes to its end when its beginning is being read again', async () => {
+  test('of runs reaches its end while its beginning is being read again', async () => {
     const store = memoryStore()
     await addManyRuns(store, 150)
     const crew = new Crew({

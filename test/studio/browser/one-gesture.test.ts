@@ -90,7 +90,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.equal(await page.locator('.held').count(), 1)
   })
 
-  test('is sent when the seconds are over in which it can be taken back, and not before', async () => {
+  test('is sent once the seconds to undo it are over, and not before', async () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass, sent, crew } = at
     await approve(page, pass)
@@ -107,7 +107,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.equal((await crew.run('one').view()).status, 'queued')
   })
 
-  test('that is taken back is never sent, and its question is there again as it was left', async () => {
+  test('that is undone is never sent, and its question is back as it was left', async () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass, sent } = at
     await page.getByRole('form', { name: 'Your answer' }).getByLabel('Note').fill('within the limit')
@@ -145,7 +145,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.equal(await queued, true)
   })
 
-  test('is sent at once when the page is hidden, which may be the last that it hears', async () => {
+  test('is sent at once when the page is hidden, which may be its last event', async () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass, sent } = at
     await approve(page, pass)

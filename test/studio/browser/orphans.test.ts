@@ -76,7 +76,7 @@ describe('orphaned tasks on the page of a run', { skip, timeout: 240_000 }, () =
     assert.deepEqual(window.problems, [])
   })
 
-  test('come with a command where the code of the crew is not at hand', async () => {
+  test("have a command if the code of the crew isn't loaded", async () => {
     const store = memoryStore({ url: 'memory:trips' })
     const old = trips(store, ['book', 'mail'])
     await old.kickoff({ id: 'r' })

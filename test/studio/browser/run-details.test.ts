@@ -28,7 +28,7 @@ describe('the page of a run', { skip, timeout: 240_000 }, () => {
     assert.deepEqual(window.problems, [])
   })
 
-  test('counts the time of a run that waits, and offers no resume that would wait as well', async () => {
+  test('counts the time of a waiting run, and offers no resume that would wait as well', async () => {
     const crew = claimsCrew({ store: memoryStore() })
     await crew.kickoff({ id: 'waits', inputs })
     await using studio = await openStudio({ crews: [crew] })

@@ -1,4 +1,4 @@
-// Schedules on the page: those that code declares, and whether a worker keeps them.
+// Schedules on the page: the schedules in code, and whether a worker keeps them.
 import { describe, test } from 'node:test'
 import { noChromium } from '../../support/chromium.ts'
 import { claims } from '../support.ts'
@@ -9,7 +9,7 @@ const skip = await noChromium()
 describe('a schedule', { skip }, () => {
   const browser = browserOf()
 
-  test('without a run in the queue is said to be kept by nobody, until a worker queues its next run', async () => {
+  test('without a queued run is marked as unattended until a worker queues its next run', async () => {
     await using crew = claims()
     await using studio = await openStudio({ crews: [crew] })
     await using window = await browser.open(studio.url)

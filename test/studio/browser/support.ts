@@ -42,7 +42,7 @@ export interface Window extends AsyncDisposable {
   holds(expression: string): Promise<void>
 }
 
-/** Of a file of tests: one browser, in which every window is somebody else's. */
+/** One browser per test file, in which every window has its own session. */
 export function browserOf(): { open(url: string, options?: BrowserContextOptions): Promise<Window> } {
   let browser: Promise<Browser> | undefined
   after(async () => (await browser)?.close())

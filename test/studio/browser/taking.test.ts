@@ -8,7 +8,7 @@ import { browserOf, openStudio, type Window } from './support.ts'
 
 const skip = await noChromium()
 
-describe('a new run from the page of another', { skip }, () => {
+describe('a new run made from the page of another', { skip }, () => {
   const browser = browserOf()
 
   async function withRun(use: (crew: Crew, window: Window) => Promise<void>): Promise<void> {
@@ -36,13 +36,13 @@ describe('a new run from the page of another', { skip }, () => {
       await window.until('dialog .plan-sum', /2 of 2 tasks will be executed/)
       await page.getByLabel('From task').selectOption('settle')
       await window.until('dialog .plan-sum', /1 of 2 tasks will be executed/)
-      assert.equal(model.calls.length, before, 'nothing is spent before somebody agrees')
+      assert.equal(model.calls.length, before, 'nothing is spent before a person agrees')
 
       await page.getByRole('button', { name: 'Start new run' }).click()
       await window.until('.facts', /Forked from\s*r at settle/)
       await window.until('.run-title', /completed/)
       await window.until('.line.is-task', /facts.*inherited/)
-      // the recorded result of the payment is used, so that both turns are all that is asked for
+      // the recorded result of the payment is used, so only the two turns call the model
       assert.equal(model.calls.length, before + 2)
       const [id] = (await crew.run('r').lineage()).run.children.map(({ runId }) => runId)
       assert.equal(await page.locator('h1').innerText(), id)

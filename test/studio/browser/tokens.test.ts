@@ -1,4 +1,4 @@
-// A studio that asks for a token: a wrong one, one that may only look, one that holds no more, and leaving.
+// A studio with tokens: a wrong token, a read-only token, a revoked token, and logging out.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { serveStudio, type ServedStudio } from 'reprise/studio'
@@ -18,7 +18,7 @@ function others(problems: readonly string[]): string[] {
 describe('a studio with tokens', { skip }, () => {
   const browser = browserOf()
 
-  test('says what is wrong with a token at its field, and shows what was asked for with the right one, live', async () => {
+  test('explains a wrong token at its field, and shows the requested page with the right one, live', async () => {
     await using crew = claims()
     await using studio = await openStudio({ crews: [crew], tokens })
     await using window = await browser.open(studio.url)
@@ -45,7 +45,7 @@ describe('a studio with tokens', { skip }, () => {
     assert.deepEqual(others(window.problems), [])
   })
 
-  test('asks again when its tokens were changed, and comes back to where one was', async () => {
+  test('asks again after its tokens were changed, and returns to the same place', async () => {
     await using crew = claims()
     await crew.enqueue({ id: 'r', inputs: { notes } })
     const page = await builtPage()

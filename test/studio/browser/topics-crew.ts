@@ -1,4 +1,4 @@
-// A crew whose one task says what its description tells it to: another way of writing is another code.
+// A crew of one task whose answer follows its description, so that another description is changed code.
 import { Agent, Crew, Task } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 

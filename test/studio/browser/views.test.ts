@@ -18,7 +18,7 @@ const skip = await noChromium()
 const axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const looks = ['light', 'dark'] as const
 const widths = [1280, 360] as const
-/** Words that are cut off when there is no room, of which nothing is left to read. */
+/** Clipped texts of which nothing is left to read. */
 const squeezed = `[...document.querySelectorAll('.clip')]
   .filter((one) => one.checkVisibility() && one.clientWidth < 12 && one.scrollWidth > one.clientWidth)
   .map((one) => one.textContent)`
@@ -39,7 +39,7 @@ describe('every view', { skip }, () => {
 
   // `npm test` has each of them in one look
   for (const [place, [look, width]] of looks.flatMap((each) => widths.map((wide) => [each, wide] as const)).entries())
-    test(`has nothing that axe-core objects to, has room for its words, and asks nobody else for anything: ${look}, ${width} wide`, async () => {
+    test(`has no violation of axe-core, fits its texts, and contacts no other server: ${look}, ${width} wide`, async () => {
       const { url } = await open()
       await using window = await browser.open(url, { colorScheme: look, viewport: { width, height: 800 } })
       const found: string[] = []
@@ -61,7 +61,7 @@ describe('every view', { skip }, () => {
       )
     })
 
-  test('comes within 100 KB, gzipped, at first', async () => {
+  test('loads at most 100 KB, gzipped, at first', async () => {
     const { url } = await open()
     await using window = await browser.open(url)
     const sizes = new Map<string, number>()

@@ -46,7 +46,7 @@ describe('questions on the page', { skip }, () => {
     const form = page.getByRole('form', { name: 'Your answer' })
     const chosen = (kind: RegExp): Promise<string> => window.until('.question-place', kind)
 
-    // all that is needed to decide is in sight
+    // everything needed to decide is visible
     const asked = await chosen(/Approve this call\?/)
     for (const words of ['pay_out', '1290', 'Policy P-77. Water in the cellar.', 'water in the cellar'])
       assert.ok(asked.includes(words), `${words} in ${asked}`)

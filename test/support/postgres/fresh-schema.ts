@@ -6,7 +6,7 @@ import { postgresStore } from 'reprise/stores'
 import { sharedServer } from '../servers/shared-server.ts'
 
 interface Schema {
-  /** Of a store in it. */
+  /** The URL of a store in the schema. */
   readonly url: string
   readonly schema: string
 }
@@ -33,7 +33,7 @@ export async function freshSchema(): Promise<FreshSchema> {
 
 function connect(server: string): pg.Pool {
   const made = new pg.Pool({ connectionString: server, max: 2, allowExitOnIdle: true })
-  // the server may be ended while nobody asks
+  // the server may end between queries
   made.on('error', () => undefined)
   return made
 }

@@ -17,7 +17,7 @@ export const program: ServerProgram = {
     // letters sort as people sort them, so that whatever forgets to compare bytes is noticed
     const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en', '--encoding=UTF8']
     const login = ['--username=reprise', `--pwfile=${join(folder, 'password')}`, '--auth=scram-sha-256']
-    // connections are many, and nobody guesses this password
+    // connections are many, and this password needs no protection
     const quick = ['--no-sync', '--no-instructions', '-c', 'scram_iterations=1']
     await run([programs.initdb, [`--pgdata=${join(folder, 'data')}`, ...login, ...locale, ...quick]])
     await rm(join(folder, 'password'))

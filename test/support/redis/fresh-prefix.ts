@@ -4,9 +4,9 @@ import { RedisClient } from 'redis'
 import { sharedServer } from '../servers/shared-server.ts'
 
 export interface FreshPrefix extends AsyncDisposable {
-  /** Of a store. */
+  /** The URL of a store under the prefix. */
   readonly url: string
-  /** Of all keys of the store that are there. */
+  /** All keys of the store. */
   keys(): Promise<string[]>
 }
 

@@ -10,17 +10,17 @@ import { startServer, type TestServer } from '../servers/server.ts'
 export interface RestateNode {
   readonly ingress: string
   readonly admin: string
-  /** The end of what it has said. */
+  /** The end of its log. */
   log(): Promise<string>
   kill(): Promise<void>
-  /** Kills it, and takes away all that it knows. */
+  /** Kills it, and deletes its data. */
   wipe(): Promise<void>
   /** Again. Resolves when it answers. */
   start(): Promise<void>
 }
 
 export interface RestateCluster extends AsyncDisposable {
-  /** Of all nodes. */
+  /** The addresses of all nodes. */
   readonly ingress: readonly string[]
   readonly admin: readonly string[]
   readonly nodes: readonly RestateNode[]

@@ -1,5 +1,5 @@
-// Restate as the tests start it: the binary that npm installed with @restatedev/restate-server. Everything that it is
-// told is in the file `restate.toml` beside its data.
+// Restate as the tests start it: the binary that npm installed with @restatedev/restate-server. Its configuration is
+// `restate.toml`, beside its data.
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
-// Certificates that are made for a test.
+// Certificates for tests.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** `name.key` and `name.crt` in a folder: of this machine, signed by itself. */
+/** Makes `name.key` and `name.crt` in a folder: a self-signed certificate of this machine. */
 export function makeCertificate(folder: string, name: string): void {
   const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)]
   const who = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1']

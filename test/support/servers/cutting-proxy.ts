@@ -1,5 +1,4 @@
-// A server as one sees it through a bad network: connections to the real one, of which one is cut at a moment that a
-// test names.
+// A server behind a bad network: connections are forwarded to the real server, and a test decides when one is cut.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 

@@ -16,7 +16,7 @@ const { program, parameters, folder, user } = JSON.parse(process.argv[2] ?? '') 
 const child = spawn(program, parameters, { cwd: folder, stdio: 'ignore', ...user })
 const ended = once(child, 'exit').catch(() => undefined)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
-// a channel that nobody listens to keeps no process
+// a channel without a listener keeps no process alive
 process.on('message', () => undefined)
 await once(process, 'disconnect')
 child.kill('SIGKILL')

@@ -1,7 +1,7 @@
-// What the supervisor has to know of a kind of server.
-/** Those that keep runs. */
+// What the supervisor has to know about a kind of server.
+/** Servers that store runs. */
 export type ServerKind = 'postgres' | 'redis'
-/** All that tests start. */
+/** Every program that tests start. */
 export type ProgramKind = ServerKind | 'restate'
 
 export interface User {
@@ -12,7 +12,7 @@ export interface User {
 export interface ServerPlace {
   /** In which everything of it is. */
   readonly folder: string
-  /** Who executes it; undefined: whoever we are. */
+  /** The user that executes it. Default: the current user. */
   readonly user: User | undefined
   readonly password: string
 }

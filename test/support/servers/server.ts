@@ -24,13 +24,13 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number
   /** Its folder, in which `data` is; gone after the end. */
   readonly folder: string
-  /** Its process id, undefined while it is away, and the end of what it has said. */
+  /** Its process id, undefined while it is away, and the end of its log. */
   look(): Promise<{ readonly pid: number | undefined; readonly log: string }>
   /** Hard: everybody is cut off, and what was not in its log is gone. */
   kill(): Promise<void>
   /** As an administrator does: everybody is cut off, and nothing is left to recover. */
   stop(): Promise<void>
-  /** Again, after it was killed or stopped, or has ended by itself; while it runs, it does nothing. */
+  /** Starts it again after it was killed or stopped, or has ended. A no-op while it runs. */
   start(): Promise<void>
 }
 
@@ -86,7 +86,7 @@ export async function startServer(
   const supervisor = fork(join(import.meta.dirname, 'supervisor.ts'), [JSON.stringify(plan)], {
     execArgv: [],
     stdio: 'ignore',
-    // a Ctrl+C ends the tests; the supervisor then ends by itself
+    // Ctrl+C ends the tests, and the supervisor ends after them
     detached: true,
   })
   const gone = once(supervisor, 'exit')

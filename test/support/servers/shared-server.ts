@@ -1,5 +1,5 @@
-// The servers that tests share: those that `npm test` started for all of its processes, those that whoever runs the
-// tests has, or those that this process starts when they are first asked for, and that are gone with it.
+// The servers that tests share: started by `npm test` for all of its processes, named in the environment, or started by
+// this process on first use and gone with it.
 import { isCi } from '../ci.ts'
 import type { ServerKind } from './server-program.ts'
 import { startServer } from './server.ts'

@@ -1,4 +1,4 @@
-// A server that takes connections and answers nothing: one that hangs.
+// A server that hangs: it accepts connections and answers nothing.
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 

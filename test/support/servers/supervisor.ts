@@ -58,7 +58,7 @@ const does: { readonly [command in Command | 'prepare']: () => Promise<void> } =
 
 process.on('message', (command: Command) => void answer(command))
 process.once('disconnect', () => void leave())
-// who started the tests is told by a Ctrl+C, and the channel tells this process
+// Ctrl+C reaches the runner of the tests, whose end closes the channel to this process
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 await answer('prepare')
 
