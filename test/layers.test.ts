@@ -54,6 +54,20 @@ test('only base/environment.ts reads the environment, and only the command line 
   )
 })
 
+/** Where the real clock is the default of a function that users or tests call by themselves. */
+const realClockUsers = ['src/crew/queue/dispatcher.ts', 'src/engine/history/export-run.ts', 'src/models/call-model.ts']
+
+test('below the surfaces only engine/world.ts reads clocks, chance and ids; drivers of stores have their own', () => {
+  const below = /^src\/(engine|crew|models|workers|stores\/patient)\//
+  const real =
+    /\b(setTimeout|setInterval|setImmediate|Date\.now|Math\.random|randomUUID|performance\.now)\b|new Date\(\)|timers\/promises/
+  const inCode = (file: string): string => readFileSync(file, 'utf8').replaceAll(/^\s*(\/\/|\/?\*).*$/gm, '')
+  const read = files.filter((file) => below.test(file) && real.test(inCode(file)))
+  assert.deepEqual(read, ['src/engine/world.ts'])
+  const used = files.filter((file) => below.test(file) && /\brealClock\b/.test(inCode(file)))
+  assert.deepEqual(used.toSorted(), [...realClockUsers, 'src/engine/world.ts'].toSorted())
+})
+
 test('no source file has grown past 400 lines', () => {
   const long = globSync('src/**/*.{ts,sql,lua}').filter((file) => readFileSync(file, 'utf8').split('\n').length > 400)
   assert.deepEqual(long, [])

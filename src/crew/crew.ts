@@ -21,7 +21,7 @@ import { stableId } from './define/identity.ts'
 import { resolveManager } from './define/manager.ts'
 import { checkStandIns, readStandIns, withStandIns } from './define/stand-ins.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
-import { crewTable, type CrewOptions, type TypedCrewOptions } from './options/crew-options.ts'
+import { crewTable, type CrewOptions, type TypedCrewOptions, type HiddenCrewOptions } from './options/crew-options.ts'
 import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
 import { type Enqueue, type EnqueueOptions, enqueue, readEnqueue } from './verbs/enqueue.ts'
 import {
@@ -76,7 +76,8 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * by the first call that needs it.
    */
   constructor(options: TypedCrewOptions<T, Inputs>) {
-    const kept = readOptions(crewTable, options)
+    const { '~world': world, ...listed } = { ...options } as typeof options & HiddenCrewOptions
+    const kept = readOptions(crewTable, world ? listed : options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
@@ -171,7 +172,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING or INPUT_INVALID.
    */
   async schedule(options: ScheduleOptions<InputsWith<T, Inputs>>): Promise<Schedule> {
-    const schedule = readSchedule(this.#definition, options, this.#schedules.names)
+    const schedule = readSchedule(this.#definition, options, this.#schedules.names, this.#open.world.now)
     this.#schedules.list.push(schedule)
     return schedule
   }

@@ -1,12 +1,12 @@
 // A crew with its store, which is opened when first needed. All verbs work with it.
-import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import type { CrewDefinition, Engine, World } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
 import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
 import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
 import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Store } from '../stores/store.ts'
-import type { CrewOptions } from './options/crew-options.ts'
+import type { CrewOptions, HiddenCrewOptions } from './options/crew-options.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
 import { logEntry } from './result/log.ts'
 import { openTracing } from './telemetry/telemetry.ts'
@@ -22,6 +22,7 @@ export interface OpenCrew {
   /** Runs that this crew executes now, by id; their handles also stream model output. */
   readonly underWay: Map<string, RunHere>
   readonly dispatcher: Dispatcher | undefined
+  readonly world: World
   /** The module in which the command line found the crew, recorded with its runs. */
   module?: CrewModule | undefined
   engine(): Promise<Engine>
@@ -30,7 +31,13 @@ export interface OpenCrew {
 
 export function openCrew(
   definition: CrewDefinition,
-  { store: place, telemetry, name, dispatcher }: Pick<CrewOptions, 'store' | 'telemetry' | 'name' | 'dispatcher'>,
+  {
+    store: place,
+    telemetry,
+    name,
+    dispatcher,
+    '~world': world = realWorld(),
+  }: Pick<CrewOptions, 'store' | 'telemetry' | 'name' | 'dispatcher'> & HiddenCrewOptions,
 ): OpenCrew {
   let opening: Promise<Engine> | undefined
 
@@ -38,8 +45,7 @@ export function openCrew(
     // first: if this failed, an open store would have to be closed again
     const tracing = telemetry && (await openTracing(telemetry))
     const opened = await openCrewStore(place)
-    warnOnce(opened, definition)
-    const world = realWorld()
+    warnOnce(opened, definition, world)
     const tell = (told: string): void => definition.logger.warn(told)
     const store = patientStore(opened, { limitMs: shortWaitMs, onOutage: tell, clock: world })
     return { store, world, leases: leaseKeeper(opened, world), appended: logEntries(definition), tracing }
@@ -50,6 +56,7 @@ export function openCrew(
     hasStore: place !== undefined,
     named: name !== undefined,
     dispatcher,
+    world,
     underWay: new Map(),
 
     engine() {
@@ -66,12 +73,10 @@ export function openCrew(
   }
 }
 
-const warnedStores = new Set<string>()
-
 /** Logs the store's caution about its durability, once per process and store. */
-function warnOnce({ url, caution }: Store, { logger }: CrewDefinition): void {
-  if (caution === undefined || warnedStores.has(url)) return
-  warnedStores.add(url)
+function warnOnce({ url, caution }: Store, { logger }: CrewDefinition, { process: { cautioned } }: World): void {
+  if (caution === undefined || cautioned.has(url)) return
+  cautioned.add(url)
   logger.warn(`the store ${url}: ${caution}`)
 }
 

@@ -14,6 +14,7 @@ import type { Listeners } from './follow/listeners.ts'
 import type { LeaseKeeper } from './lease/lease-keeper.ts'
 import type { Until } from './limits/slice.ts'
 import type { Tracing } from './tracing.ts'
+import type { ProcessState } from './process-state.ts'
 
 export interface AgentDefinition {
   readonly role: string
@@ -332,9 +333,17 @@ export interface Engine {
 /** Everything outside that the engine uses, so that tests can replace it. */
 export interface World extends Clock {
   now(): Date
+  /** Resolves in the next turn of the event loop, after everything that can settle without waiting. */
+  turn(): Promise<void>
+  uuid(): string
   newRunId(): string
   /** For a run that is created: random, and never the same twice. */
   newIncarnation(): string
+  /** This process. */
   readonly owner: Owner
+  /** Whether the process of an owner provably no longer runs. */
+  isGone(owner: Owner): boolean
   readonly leaseMs: number
+  /** What the runs of this process share. */
+  readonly process: ProcessState
 }

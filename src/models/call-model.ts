@@ -1,6 +1,5 @@
 // Makes one model call, with retries. The AI SDK's own retries are off, so that each failed try is recorded, the clock
 // is a parameter, and long waits that a server asks for can be refused.
-import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '../base/defined.ts'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
@@ -19,6 +18,7 @@ import { backoff, maxWaitMs, retryAfter } from './retry-after.ts'
 import type { OnDelta } from './read-streamed-reply.ts'
 import { imagesFor, showsImages } from './tool-output.ts'
 import { tryOnce } from './try-once.ts'
+import { realClock } from '../base/clock.ts'
 
 export interface ModelRequest {
   readonly model: LanguageModel | string | undefined
@@ -40,10 +40,8 @@ export interface ModelRequest {
   /** The timeout of one try. Default: `settings.timeoutSeconds`, or else ten minutes. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** Waits, or rejects when the signal aborts. */
-  readonly sleep?: ((milliseconds: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined
-  readonly now?: (() => number) | undefined
-  readonly random?: (() => number) | undefined
+  /** Default: the real clock. */
+  readonly clock?: ModelClock | undefined
   /** Called when the provider doesn't support a part of the request, such as a setting. */
   readonly warn?: ((warning: string) => void) | undefined
   /** Gets the reply while it is produced. The result is the same with and without a listener. */
@@ -51,6 +49,11 @@ export interface ModelRequest {
   /** The call already has a span. Then the AI SDK's own telemetry is off, or its tokens would be counted twice. */
   readonly traced?: boolean | undefined
 }
+
+/** Time and randomness of the tries. */
+export type ModelClock = Pick<typeof realClock, 'now' | 'sleep' | 'timer' | 'random'>
+
+const never = new AbortController().signal
 
 export interface ModelListener {
   /** Called right before each try. If false, the reply is requested in one piece. */
@@ -81,7 +84,8 @@ const defaultTimeoutMs = 10 * 60 * 1000
  * signal's reason as soon as it aborts.
  */
 export async function callModel(request: ModelRequest): Promise<ModelReply> {
-  const { signal, listener, maxRetries = 2, now = Date.now, random = Math.random, sleep = defaultSleep } = request
+  const { signal, listener, maxRetries = 2, clock = realClock } = request
+  const now = (): number => clock.now().getTime()
   signal?.throwIfAborted()
   const model = await resolveModel(request.model)
   const startedAt = isoTime(now())
@@ -99,7 +103,7 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
   for (;;) {
     streamed = false
     try {
-      return { ...(await tryOnce(request, model, timeoutMs, { startStreaming, images })), startedAt, tries }
+      return { ...(await tryOnce(request, model, timeoutMs, { startStreaming, images, clock })), startedAt, tries }
     } catch (error) {
       listener?.reset()
       signal?.throwIfAborted()
@@ -128,19 +132,9 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
       if (tries.length - lost > maxRetries || !isTemporary(error) || (asked ?? 0) > maxWaitMs) {
         throw failure({ error, model, startedAt, tries, asked: (asked ?? 0) > maxWaitMs ? asked : undefined })
       }
-      await sleep(asked ?? backoff(tries.length - lost, random()), signal)
+      await clock.sleep(asked ?? backoff(tries.length - lost, clock.random()), signal ?? never)
       signal?.throwIfAborted()
     }
-  }
-}
-
-async function defaultSleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await wait(milliseconds, undefined, signal === undefined ? {} : { signal })
-  } catch (error) {
-    // instead of its own AbortError, reject with the caller's reason
-    signal?.throwIfAborted()
-    throw error
   }
 }
 

@@ -13,11 +13,13 @@ import { modelSettings, providerOptions } from './resolve/settings.ts'
 import { readStreamedReply, type OnDelta } from './read-streamed-reply.ts'
 import type { Images } from './tool-output.ts'
 import { refuseFiles } from './user-content.ts'
+import type { Clock } from '../base/clock.ts'
 
 export interface TryOptions {
   /** Called right before the request is sent. If it returns a listener, the reply is streamed. */
   readonly startStreaming: () => OnDelta | undefined
   readonly images: Images
+  readonly clock: Pick<Clock, 'timer'>
 }
 
 let sdk: Promise<typeof import('ai')> | undefined
@@ -27,7 +29,7 @@ export async function tryOnce(
   request: ModelRequest,
   resolved: ResolvedModel,
   timeoutMs: number,
-  { startStreaming, images }: TryOptions,
+  { startStreaming, images, clock }: TryOptions,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   // loaded with the first call and kept, since another dynamic import takes longer than most of this function
   const { generateText, jsonSchema, wrapLanguageModel } = await (sdk ??= import('ai'))
@@ -40,7 +42,7 @@ export async function tryOnce(
   }
   let content: readonly Content[] = []
   const keep = (whole: readonly Content[]): void => void (content = whole)
-  const result = await withDeadline(request.signal, timeoutMs, (abortSignal) =>
+  const result = await withDeadline(clock, request.signal, timeoutMs, (abortSignal) =>
     generateText({
       ...modelSettings(settings),
       model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, startStreaming, keep) }),
@@ -74,12 +76,13 @@ function toSdkTool({ description, provider, options }: ToolDefinition, inputSche
 
 /** Settles as soon as the signal aborts or the time is up, even when the model object ignores both. */
 async function withDeadline<T>(
+  clock: Pick<Clock, 'timer'>,
   signal: AbortSignal | undefined,
   timeoutMs: number,
   work: (signal: AbortSignal) => PromiseLike<T>,
 ): Promise<T> {
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs)), timeoutMs)
+  const timer = clock.timer(timeoutMs, () => controller.abort(timeoutError(timeoutMs)), true)
   const onAbort = (): void => controller.abort(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
   if (signal?.aborted === true) onAbort()
@@ -92,7 +95,7 @@ async function withDeadline<T>(
     // the race also handles the rejection of the loser, so it isn't unhandled
     return await Promise.race([work(controller.signal), aborted])
   } finally {
-    clearTimeout(timer)
+    timer[Symbol.dispose]()
     signal?.removeEventListener('abort', onAbort)
   }
 }

@@ -126,7 +126,8 @@ function withStore(crew: Crew, store: Store): Crew {
 }
 
 function createEngine(opened: Store): Engine {
-  return { store: patientStore(opened, { limitMs: shortWaitMs, onOutage: () => {} }), world: realWorld() }
+  const world = realWorld()
+  return { store: patientStore(opened, { limitMs: shortWaitMs, onOutage: () => {}, clock: world }), world }
 }
 
 /** The engine of the first crew, since all crews share one store. */

@@ -8,7 +8,7 @@ import type { ServedStore } from './served.ts'
 
 export interface AskWork {
   readonly progress: InProgress
-  readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
+  readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep' | 'random'>
   readonly report: OnWorkerEvent
   /** Ends the polling. */
   readonly stopping: AbortSignal
@@ -40,7 +40,7 @@ export async function askStore(
   try {
     for (let turn = 0; !stopping.aborted; turn++) {
       if ((await askOnce(turn)) && once) return
-      await waitFor(hints, jittered(away ? Math.min(1_000 * 2 ** away.tries, maxPauseMs) : pollMs), clock)
+      await waitFor(hints, jittered(clock, away ? Math.min(1_000 * 2 ** away.tries, maxPauseMs) : pollMs), clock)
     }
   } finally {
     over.abort()
@@ -96,8 +96,8 @@ function onTimeout({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposabl
 }
 
 /** Spreads the polls of workers that were started together. */
-function jittered(ms: number): number {
-  return ms * (0.75 + Math.random() / 2)
+function jittered({ random }: Pick<World, 'random'>, ms: number): number {
+  return ms * (0.75 + random() / 2)
 }
 
 /** Waits for a notification, at most for `ms`; not at all if there was one since the last wait. */

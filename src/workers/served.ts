@@ -12,6 +12,8 @@ import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './time.ts'
 import type { WorkerSettings } from './worker-options.ts'
 import { defined } from '../base/defined.ts'
+import type { World } from '../engine/definition.ts'
+import { realWorld } from '../engine/world.ts'
 
 export interface ServedCrew {
   readonly name: string
@@ -68,6 +70,11 @@ export async function serve(
 /** Stores with the same URL are one store, except unnamed ones in memory. */
 function storePlace(store: Store): unknown {
   return store.url === 'memory:' ? store : store.url
+}
+
+/** Time and randomness of a worker are those of its crews. */
+export function worldOf(crews: readonly Crew[]): World {
+  return crews[0]?.['~open'].world ?? realWorld()
 }
 
 export function crewOf({ crews }: ServedStore, row: RunRow): ServedCrew | undefined {

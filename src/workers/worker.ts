@@ -3,7 +3,6 @@
 import type { AdvanceWork } from './advance-run.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
-import { realWorld } from '../engine/world.ts'
 import { defined } from '../base/defined.ts'
 import type { WorkerPartEvent } from './report/events.ts'
 import { createHealth, type WorkerHealth } from './report/health.ts'
@@ -15,7 +14,7 @@ import { createMetrics } from './report/metrics.ts'
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
 import { serveHttp } from './report/serve-http.ts'
 import { serveStore } from './serve-store.ts'
-import { serve, type ServedCrew, type ServedStore } from './served.ts'
+import { serve, type ServedCrew, type ServedStore, worldOf } from './served.ts'
 import { startTime } from './time.ts'
 
 export interface Worker extends AsyncDisposable {
@@ -42,11 +41,11 @@ export interface Worker extends AsyncDisposable {
  */
 export async function startWorker(crews: readonly Crew[], options: WorkerOptions = {}): Promise<Worker> {
   const settings = readWorkerOptions(crews, options)
-  return workOn(await serve(crews, settings), settings, realWorld())
+  return workOn(await serve(crews, settings), settings, worldOf(crews))
 }
 
 type Settings = ReturnType<typeof readWorkerOptions>
-type Clock = Pick<World, 'now' | 'monotonic' | 'sleep' | 'timer'>
+type Clock = Pick<World, 'now' | 'monotonic' | 'sleep' | 'timer' | 'random'>
 
 /** How long to wait after a hard stop for tools that ignore their signal and for stores that do not answer. */
 const ignoreAfterMs = 5_000

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { realClock } from '../../src/base/clock.ts'
 import { RepriseError } from '../../src/base/errors.ts'
 import { callModel } from '../../src/models/call-model.ts'
 import { isModelFailure } from '../../src/models/model-failure.ts'
@@ -125,7 +126,10 @@ test('an aborted signal stops the wait for the next try', async () => {
     setImmediate(() => controller.abort(reason))
     return 1
   }
-  assert.equal(await rejection(callModel(requestOf({ signal: controller.signal, sleep: undefined, random }))), reason)
+  assert.equal(
+    await rejection(callModel(requestOf({ signal: controller.signal, clock: { ...realClock, random } }))),
+    reason,
+  )
   assert.equal(server.received.length, 1)
 })
 

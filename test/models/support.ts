@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { LLMock } from '@copilotkit/aimock'
+import { realClock } from '../../src/base/clock.ts'
 import type { ModelRequest } from '../../src/models/call-model.ts'
 import { providers } from '../../src/models/resolve/providers.ts'
 
@@ -103,9 +104,12 @@ export function requestOf(fields: Partial<ModelRequest> = {}): ModelRequest & { 
     instructions: 'You are brief.',
     messages: [{ role: 'user', text: 'hello' }],
     tools: [],
-    sleep: async (milliseconds) => void waits.push(milliseconds),
-    now: () => Date.UTC(2030, 0, 1),
-    random: () => 1,
+    clock: {
+      ...realClock,
+      sleep: async (milliseconds) => void waits.push(milliseconds),
+      now: () => new Date(Date.UTC(2030, 0, 1)),
+      random: () => 1,
+    },
     waits,
     ...fields,
   }

@@ -31,7 +31,7 @@ interface Scene {
 const owner = currentOwner()
 
 /** Time passes only during waits. */
-function scene(faults?: Faults, { limitMs, signal }: Patience = {}, inner: Store = memoryStore()): Scene {
+function scene(faults?: Faults, { limitMs, signal }: Partial<Patience> = {}, inner: Store = memoryStore()): Scene {
   const faulty = faultyStore(inner, faults)
   const told: string[] = []
   const waits: number[] = []
@@ -212,7 +212,7 @@ test('acknowledged entries that are gone stop an append, which names them', asyn
     // an older copy of the store, with the same lease
     const older = memoryStore()
     await older.create(row('r'), batch(1, kept), { owner, ttlMs })
-    await refused(patientStore(older).append(lease, 12, batch(13)), 'JOURNAL_DAMAGED', words)
+    await refused(patientStore(older, { clock: realClock }).append(lease, 12, batch(13)), 'JOURNAL_DAMAGED', words)
     assert.equal((await seqsOf(older, 'r')).length, kept)
   }
 })

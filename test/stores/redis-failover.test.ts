@@ -7,6 +7,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as passes } from 'node:timers/promises'
 import { createClient } from 'redis'
 import { redisStore } from 'reprise/stores'
+import { realClock } from '../../src/base/clock.ts'
 import { patientStore } from '../../src/stores/patient/patient-store.ts'
 import { batch, elsewhere, message, refused, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
 import { startSentinel } from '../support/redis/sentinel.ts'
@@ -22,7 +23,7 @@ describe('a promoted Redis replica', { skip: await without('redis') }, () => {
     await follow(replica, server)
     await using network = await turningNetwork(server.port)
     const url = server.url.replace(`:${server.port}`, `:${network.port}`)
-    const store = patientStore(await redisStore(url), { limitMs: 10_000 })
+    const store = patientStore(await redisStore(url), { limitMs: 10_000, clock: realClock })
     const [r, s] = [await started(store, 'r'), await started(store, 's', elsewhere('one'))]
     await store.append(r, 1, batch(2))
     await store.release(s)
@@ -65,7 +66,7 @@ describe('a promoted Redis replica', { skip: await without('redis') }, () => {
     await refused(redisStore(unknown), 'STORE_INVALID', /^(?!.*of-the-sentinel).*knows no server "notes"/)
     const opened = await redisStore(url.href)
     assert.doesNotMatch(opened.url, new RegExp(`${sentinel.password}|${url.password}`))
-    const store = patientStore(opened, { limitMs: 30_000 })
+    const store = patientStore(opened, { limitMs: 30_000, clock: realClock })
     const lease = await started(store, 'r')
     await ask(server, ['WAIT', '1', '5000'])
     const stop = new AbortController()

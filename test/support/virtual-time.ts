@@ -28,6 +28,7 @@ export function virtualTime(start: number = Date.parse('2026-03-01T09:00:00Z')):
   return {
     now: () => now,
     monotonic: () => now - start,
+    random: Math.random,
     timer,
     sleep(ms, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -76,8 +76,10 @@ async function commandStore({ options, commands }: StoreCall): Promise<string | 
 
 async function openEngine(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
   const tell = (told: string): void => terminal?.err.line(`warning: ${told}`)
-  const opened = patientStore(await openCrewStore(place), { limitMs: terminal ? shortWaitMs : 0, onOutage: tell })
-  return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
+  const world = realWorld()
+  const patience = { limitMs: terminal ? shortWaitMs : 0, onOutage: tell, clock: world }
+  const opened = patientStore(await openCrewStore(place), patience)
+  return { store: opened, world, [Symbol.asyncDispose]: () => opened.close() }
 }
 
 export function noRunsYet(place: string): RepriseError {

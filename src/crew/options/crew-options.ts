@@ -6,6 +6,7 @@ import {
   type FailurePolicy,
   type Logger,
   type Retries,
+  type World,
 } from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
@@ -32,6 +33,11 @@ export const limitCheck: Check<Limit> = {
     if (problem !== undefined) throw new RepriseError('OPTION_INVALID', `${what} ${problem}`)
     return value as Limit
   },
+}
+
+/** For tests: the time, randomness, ids and process of the crew's runs. */
+export interface HiddenCrewOptions {
+  readonly '~world'?: World
 }
 
 export interface CrewOptions<T extends Tasks = Tasks, Given extends object = object> extends CrewCallbacks<T> {

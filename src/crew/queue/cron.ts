@@ -16,7 +16,7 @@ const fields = 'five fields for minute, hour, day, month and weekday, such as 0 
  * `whose` is used in messages: `schedule "nightly"`. OPTION_INVALID for an invalid expression, or one that never
  * matches.
  */
-export async function readCron(whose: string, cron: unknown, timezone: string): Promise<CronTimes> {
+export async function readCron(whose: string, cron: unknown, timezone: string, now: Date): Promise<CronTimes> {
   const refuse = (why: string, cause?: unknown): RepriseError => {
     const words = `cron of ${whose} is ${describe(cron)}${why}; give ${fields}`
     return new RepriseError('OPTION_INVALID', words, { cause })
@@ -26,7 +26,7 @@ export async function readCron(whose: string, cron: unknown, timezone: string): 
   if (!isCron) throw refuse('')
   const pattern = await parseCron(cron, timezone, refuse)
   const after = (moment: Date): Date | undefined => pattern.nextRun(moment) ?? undefined
-  if (!after(new Date())) throw refuse(', which never matches')
+  if (!after(now)) throw refuse(', which never matches')
   return { after }
 }
 

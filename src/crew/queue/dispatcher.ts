@@ -5,6 +5,7 @@ import { check, type Check } from '../../base/checks.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
 import type { AdvanceOutcome } from '../verbs/advance.ts'
+import { realClock } from '../../base/clock.ts'
 
 /** A run to advance; its lane says which workers can. */
 export interface Wake extends Lane {
@@ -57,7 +58,7 @@ export interface DispatchedOptions {
 }
 
 /** When an advanced run should be advanced again, in ms since 1970. Undefined if other events decide. */
-export function nextWakeAt(advanced: AdvanceOutcome, now: number = Date.now()): number | undefined {
+export function nextWakeAt(advanced: AdvanceOutcome, now: number = realClock.now().getTime()): number | undefined {
   switch (advanced.status) {
     case 'more':
       return now

@@ -56,6 +56,7 @@ export async function readSchedule(
   crew: CrewDefinition,
   options: ScheduleOptions<InputsBy>,
   taken: ScheduleRegistry['names'],
+  now: () => Date,
 ): Promise<DeclaredSchedule> {
   checkKeys('schedule', options, ['name', 'cron', 'timezone', 'inputs', 'priority'], 'inputs')
   const name = optional('name of a schedule', options.name, text) ?? crew.name
@@ -66,7 +67,7 @@ export async function readSchedule(
   }
   taken.add(name)
   const timezone = readTimezone(whose, options.timezone ?? 'UTC')
-  const times = await readCron(whose, options.cron, timezone)
+  const times = await readCron(whose, options.cron, timezone, now())
   const priority = optional(`priority of ${whose}`, options.priority, oneOf(priorities)) ?? 'normal'
   const given: unknown = options.inputs
   const schedule: DeclaredSchedule = {
@@ -74,7 +75,7 @@ export async function readSchedule(
     cron: options.cron.trim(),
     timezone,
     priority,
-    next: (after = new Date()) => times.after(after),
+    next: (after = now()) => times.after(after),
     // in UTC: in autumn, a local time occurs twice
     runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
     inputs: (time) => (typeof given === 'function' ? (given as (time: Date) => unknown)(time) : (given ?? {})),

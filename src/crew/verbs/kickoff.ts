@@ -15,7 +15,6 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { seriallyByName } from '../../base/serially.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
 import { type StartedRun, executeHere } from '../started-run.ts'
 import {
@@ -176,11 +175,9 @@ async function whyNotChild(open: OpenCrew, call: FunctionCall, id: string | unde
   return mayBeThere && (await engine.store.row(id)) ? 'a run with this id already exists' : undefined
 }
 
-const creating = seriallyByName()
-
 /** Of concurrent calls with the same id, one creates the run; the others get undefined, once it exists. */
 function createOnce(engine: Engine, crew: CrewDefinition, created: NewRun): Promise<Hold | undefined> {
-  return creating(localRunKey(engine, created.run), () =>
+  return engine.world.process.creating(localRunKey(engine, created.run), () =>
     createRun(engine, crew, created).catch((error: unknown) => {
       if (RepriseError.isInstance(error) && error.code === 'RUN_HELD') return undefined
       throw error

@@ -1,6 +1,5 @@
 // Makes one call. The call is journaled before the tool runs, and its result or error afterwards; a call that was given
 // up before it ended is journaled as abandoned.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../base/defined.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, Question } from '../../journal/entries.ts'
@@ -99,7 +98,7 @@ async function runTool(
   threw: (error: unknown) => void,
 ): Promise<ToolOutcome | AbandonedCall> {
   const { life, call, tool, parsed } = item
-  using time = deadline(tool.maxSeconds, context.signal)
+  using time = deadline(life.engine.world, tool.maxSeconds, context.signal)
   const { signal } = time
   // Promise.try turns a synchronous throw into a rejection
   const running = runCode(code, () => Promise.try(() => tool.run(parsed as never, { ...context, signal }))).then(
@@ -115,11 +114,11 @@ async function runTool(
   if (ended && 'returned' in ended) return withResultForModel(item, ended.returned, { ...context, signal })
   if (ended && !signal.aborted) return ended
   // a tool that listens to its signal ends now; others keep running, and cannot be stopped
-  const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
+  const over = await Promise.race([running.then(() => true), life.engine.world.turn().then(() => false)])
   const late = running.then((end) => ('returned' in end ? outcomeFromResult(end.returned, tool.name) : undefined))
   const isOnce = call.effect === 'once'
   if (isOnce) life.unwritten.set(call.path, late)
-  if (isOnce && !over) trackStillRunning(localCallKey(life, call.path), running)
+  if (isOnce && !over) trackStillRunning(life, call.path, running)
   const stopped =
     signal.reason instanceof Interruption ? 'it waits for a run that it kicked off' : 'it was stopped while it ran'
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : stopped }
@@ -207,16 +206,16 @@ async function recordAbandoned(
   throw why
 }
 
-/** Abandoned calls whose tools still run in this process: they may finish even after a resume of the run. */
-const stillRunning = new Set<string>()
-
-function trackStillRunning(call: string, over: Promise<unknown>): void {
-  stillRunning.add(call)
-  void over.finally(() => stillRunning.delete(call))
+function trackStillRunning(life: Life, path: string, over: Promise<unknown>): void {
+  const { abandonedCalls } = life.engine.world.process
+  const key = localCallKey(life, path)
+  abandonedCalls.add(key)
+  void over.finally(() => abandonedCalls.delete(key))
 }
 
+/** Whether a call that was given up in this process has not ended: it may still do its work. */
 export function isStillRunning(life: Life, path: string): boolean {
-  return stillRunning.has(localCallKey(life, path))
+  return life.engine.world.process.abandonedCalls.has(localCallKey(life, path))
 }
 
 function localCallKey({ state }: Life, path: string): string {

@@ -5,7 +5,7 @@
 import { createNotifier, type Notifier } from '../../base/notifier.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { statusAfter } from '../../journal/table/entry-table.ts'
-import type { Engine } from '../definition.ts'
+import type { Engine, World } from '../definition.ts'
 import type { CaughtUpEvent, Listener, RunEvent } from './listeners.ts'
 import { readEntries } from '../read/read-run.ts'
 
@@ -103,7 +103,7 @@ async function* followEvents(
       do {
         if (listener) yield* listener.deltas(seq)
         if (ended) throw ended.error
-        if (!news.isPending()) await waitKeepingAlive(changes)
+        if (!news.isPending()) await waitKeepingAlive(engine.world, changes)
       } while (!news.isPending())
     }
   } finally {
@@ -111,11 +111,13 @@ async function* followEvents(
   }
 }
 
+/** About 24 days. */
+const longestTimerMs = 2 ** 31 - 1
+
 /** A timer keeps the process alive, since hints don't. */
-async function waitKeepingAlive(changes: Notifier): Promise<void> {
-  const timer = setInterval(() => {}, 60_000)
+async function waitKeepingAlive({ timer }: Pick<World, 'timer'>, changes: Notifier): Promise<void> {
+  using _ = timer(longestTimerMs, () => {}, true)
   await changes.wait()
-  clearInterval(timer)
   changes.consume()
 }
 

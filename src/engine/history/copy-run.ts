@@ -49,10 +49,10 @@ export interface CopyEngines {
 export function copyEngines(from: Store, to: Store): CopyEngines {
   const world = realWorld()
   // an owner of its own: a process may take over its own leases, and this process may be executing runs
-  const owner = { ...world.owner, instance: crypto.randomUUID(), label: 'a copy' }
+  const owner = { ...world.owner, instance: world.uuid(), label: 'a copy' }
   // patient, so that a short outage does not end a copy that has taken an hour
   const engineOn = (store: Store): Engine => ({
-    store: patientStore(store, { limitMs: 60_000 }),
+    store: patientStore(store, { limitMs: 60_000, clock: world }),
     world: { ...world, owner },
   })
   return { from: engineOn(from), to: engineOn(to) }

@@ -20,6 +20,7 @@ import {
 } from './export-format.ts'
 import { checkFormat } from '../read/check-format.ts'
 import { runNotFoundError } from '../read/run-not-found.ts'
+import { realClock } from '../../base/clock.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536
@@ -34,7 +35,7 @@ const advice = 'replay the run, and export the new run'
 export async function* exportRun(
   store: Store,
   run: string,
-  at: Date = new Date(),
+  at: Date = realClock.now(),
   last: number = Infinity,
 ): AsyncGenerator<string> {
   const hash = createHash('sha256')

@@ -125,7 +125,7 @@ export function openHold(
   /** Resolves when all that is numbered so far is on disk. */
   let numbered: Promise<unknown> = Promise.resolve()
   let writing: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
+  let timer: Disposable | undefined
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
   const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
@@ -160,12 +160,12 @@ export function openHold(
     }
     numbered = fresh.promise
     if (!fresh.isLazy) return write()
-    timer ??= setTimeout(write, lazyMs)
+    timer ??= world.timer(lazyMs, write, true)
   }
 
   /** A microtask later, so that what parallel calls hand in at once is one append. */
   const write = (): void => {
-    clearTimeout(timer)
+    timer?.[Symbol.dispose]()
     timer = undefined
     writing ??= Promise.resolve().then(flush)
   }

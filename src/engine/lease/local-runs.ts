@@ -2,27 +2,25 @@
 // process would both advance a run: here the second one is refused.
 import { RepriseError } from '../../base/errors.ts'
 import type { Owner } from '../../journal/entries.ts'
-import { seriallyByName } from '../../base/serially.ts'
 import { sameOwner } from '../../stores/owner.ts'
 import { impatientStore } from '../../stores/patient/patient-store.ts'
 import type { Engine } from '../definition.ts'
-
-const localRuns = new Set<string>()
 
 /**
  * RUN_HELD when this process executes the run already. Call it before the lease is taken; call the result when the work
  * is over, as often as is convenient: by then somebody else may have reserved the run.
  */
 export function reserveRun(engine: Engine, run: string): () => void {
+  const { runs } = engine.world.process
   const name = localRunKey(engine, run)
-  if (localRuns.has(name)) {
+  if (runs.has(name)) {
     const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
     throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
   }
-  localRuns.add(name)
+  runs.add(name)
   let mine = true
   return () => {
-    if (mine) localRuns.delete(name)
+    if (mine) runs.delete(name)
     mine = false
   }
 }
@@ -31,33 +29,20 @@ export function reserveRun(engine: Engine, run: string): () => void {
 export async function runExecutor(engine: Engine, run: string): Promise<Owner | undefined> {
   const owner = await engine.store.holder(run)
   const ours = owner && sameOwner(owner, engine.world.owner)
-  return ours && !localRuns.has(localRunKey(engine, run)) ? undefined : owner
+  return ours && !engine.world.process.runs.has(localRunKey(engine, run)) ? undefined : owner
 }
-
-const briefWork = seriallyByName()
 
 /** Short work on a run: one piece after another, and whoever reserves the run in its turn waits for it. */
 export function runBriefWork(engine: Engine, run: string, work: () => Promise<void>): Promise<void> {
-  return briefWork(localRunKey(engine, run), work)
+  return engine.world.process.briefWork(localRunKey(engine, run), work)
 }
 
 /** As `reserve`, but waits for short work, such as an answer that is being recorded, instead of being refused. */
 export function reserveRunInTurn(engine: Engine, run: string): Promise<() => void> {
-  return briefWork(localRunKey(engine, run), async () => reserveRun(engine, run))
+  return engine.world.process.briefWork(localRunKey(engine, run), async () => reserveRun(engine, run))
 }
 
 /** A name for a run that no run of another store has. */
-export function localRunKey({ store }: Pick<Engine, 'store'>, run: string): string {
-  return `${storeId(store)} ${run}`
+export function localRunKey({ store, world }: Pick<Engine, 'store' | 'world'>, run: string): string {
+  return `${world.process.storeKey(impatientStore(store))} ${run}`
 }
-
-/** Handles of one place share its URL; stores in memory without a name are distinguished by identity. */
-function storeId(given: Engine['store']): string {
-  const store = impatientStore(given)
-  if (store.url !== 'memory:') return store.url
-  let id = unnamed.get(store)
-  if (id === undefined) unnamed.set(store, (id = `memory:${++unnamedCount}`))
-  return id
-}
-const unnamed = new WeakMap<Engine['store'], string>()
-let unnamedCount = 0

@@ -1,5 +1,6 @@
 // Timeouts. Unlike AbortSignal.timeout, a deadline keeps the process alive until it ends, because the promise that it
 // guards may be the only thing left to wait for.
+import type { Clock } from '../../base/clock.ts'
 
 export interface Deadline extends Disposable {
   /** Aborts with `outer`, or when the time is up. */
@@ -10,7 +11,12 @@ export interface Deadline extends Disposable {
 /**
  * Without `seconds`, only `outer` counts. `lostMs` returns the time so far that doesn't count: outages of the store.
  */
-export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs: () => number = () => 0): Deadline {
+export function deadline(
+  clock: Pick<Clock, 'timer'>,
+  seconds: number | undefined,
+  outer: AbortSignal,
+  lostMs: () => number = () => 0,
+): Deadline {
   if (seconds === undefined) return { signal: outer, over: false, [Symbol.dispose]: () => {} }
   const controller = new AbortController()
   let lost = lostMs()
@@ -18,16 +24,16 @@ export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs
     const more = lostMs() - lost
     lost += more
     // at least 100 ms, since the lost time keeps growing during an outage
-    if (more > 0) timer = setTimeout(ring, Math.max(more, 100))
+    if (more > 0) timer = clock.timer(Math.max(more, 100), ring, true)
     else controller.abort(new Error(`the time of ${seconds} s is up`))
   }
-  let timer = setTimeout(ring, seconds * 1000)
+  let timer = clock.timer(seconds * 1000, ring, true)
   return {
     signal: AbortSignal.any([outer, controller.signal]),
     get over() {
       return controller.signal.aborted
     },
-    [Symbol.dispose]: () => clearTimeout(timer),
+    [Symbol.dispose]: () => timer[Symbol.dispose](),
   }
 }
 

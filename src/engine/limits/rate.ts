@@ -3,8 +3,6 @@ import type { TaskDefinition, World } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { isTimeUp, TimeUp } from './slice.ts'
 
-const requests = new WeakMap<object, number[]>()
-
 /**
  * Waits until the agent, the crew and the crews of its parent runs may make another request. Rejects with TimeUp when
  * the wait would outlast the slice.
@@ -24,10 +22,11 @@ export async function waitForTurn(
 export async function takeSlot(
   owner: object,
   perMinute: number,
-  world: Pick<World, 'monotonic' | 'sleep'>,
+  world: Pick<World, 'monotonic' | 'sleep' | 'process'>,
   signal: AbortSignal,
   isTooLong: (ms: number) => boolean = () => false,
 ): Promise<void> {
+  const { requests } = world.process
   const taken = requests.get(owner) ?? []
   requests.set(owner, taken)
   for (;;) {

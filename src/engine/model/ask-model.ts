@@ -77,8 +77,7 @@ async function requestOf(
     signal,
     listener,
     traced: life.tracing !== undefined,
-    now: () => world.now().getTime(),
-    sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
+    clock: world,
     warn: (warning) => warnOnce(work, warning),
   }
 }

@@ -30,7 +30,7 @@ export function delegateWith(converse: Converse): Delegate {
     const delegation = readDelegation(work.task, tool, input)
     const { life, task } = work
     const { role, maxSeconds } = delegation.coworker.agent
-    using time = deadline(maxSeconds, work.signal, () => totalOutageMs(life.engine.store))
+    using time = deadline(life.engine.world, maxSeconds, work.signal, () => totalOutageMs(life.engine.store))
     try {
       return await workAsCoworker({ ...work, signal: time.signal }, call, delegation, converse)
     } catch (error) {

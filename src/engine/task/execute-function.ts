@@ -71,7 +71,7 @@ async function functionResult(
   const { inputs, outputs, missing } = await contextFor(life, task)
   const feedback = attempt.carries?.message
   let thrown: unknown
-  using time = deadline(code.maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
+  using time = deadline(life.engine.world, code.maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
   const call = openFunctionCall(life, task, attempt, time.signal)
   const tool = functionTool(code, attempt, async (context) => {
     const outer = runningCode() as RunningCode

@@ -84,7 +84,7 @@ async function tryAttempt(
   attempt: AttemptState,
 ): Promise<AttemptOutcome | undefined> {
   const { role, maxSeconds } = task.agent
-  using time = deadline(maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
+  using time = deadline(life.engine.world, maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
   const work: ActiveAttempt = { life, task, attempt, signal: time.signal, delegate: delegateWith(converse) }
   try {
     const answer = await converse(work)

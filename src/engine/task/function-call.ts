@@ -108,7 +108,8 @@ export function openFunctionCall(
     if (entered > 0) return
     if (ending) ending.resolve()
     // a turn later, since the function's next step with a result may be another kickoff
-    else if (waiting > 0) setImmediate(() => entered === 0 && !ending && interrupted.abort(new Interruption()))
+    else if (waiting > 0)
+      void life.engine.world.turn().then(() => entered === 0 && !ending && interrupted.abort(new Interruption()))
   }
   return {
     life,

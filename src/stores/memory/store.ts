@@ -23,6 +23,10 @@ export interface MemoryStoreOptions {
   /** The clock that leases expire by. Default: Date.now. */
   readonly now?: () => number
   readonly url?: string
+  /** Ids of leases. Default: crypto.randomUUID. */
+  readonly uuid?: () => string
+  /** Whether the process of an owner provably no longer runs. Default: as the operating system knows. */
+  readonly isGone?: (owner: Owner) => boolean
 }
 
 interface StoredRun {
@@ -57,8 +61,7 @@ interface StoredOutput {
 }
 
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  const now = options.now ?? Date.now
-  const url = options.url ?? 'memory:'
+  const { now = Date.now, url = 'memory:', uuid = () => crypto.randomUUID(), isGone = isOwnerDead } = options
   const runs = new Map<RunId, StoredRun>()
   /** By id of the root. */
   const trees = new Map<RunId, StoredTree>()
@@ -110,14 +113,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return taken.length
   }
   function grantLease(tree: StoredTree, owner: Owner, ttlMs: number, tries: number): Lease {
-    const id = crypto.randomUUID()
+    const id = uuid()
     const died = tree.holding && !sameOwner(owner, tree.holding.owner) ? afterDeath(tree) : {}
     change(tree, { ...died, token: tree.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
     return { run: tree.root.row.run, token: tree.token, id, owner }
   }
   function acquire(run: RunId, owner: Owner, ttlMs: number): Lease {
     const tree = existingTree(run)
-    checkFree(run, tree.holding, now(), owner)
+    checkFree(run, tree.holding, now(), owner, isGone)
     return grantLease(tree, owner, ttlMs, Math.max(1, tree.tries))
   }
   function checkLease(lease: Lease, run: RunId): void {
@@ -245,17 +248,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     claim: (owner, ttlMs, lanes, limits) =>
       step(() => {
         for (const tree of trees.values()) {
-          if (tree.holding && isOwnerDead(tree.holding.owner)) change(tree, { ...afterDeath(tree), holding: undefined })
+          if (tree.holding && isGone(tree.holding.owner)) change(tree, { ...afterDeath(tree), holding: undefined })
         }
         const { exclude = new Set(), runId } = limits
         const crews = laneCrews(lanes)
         const isHeld = ({ root: { row }, holding }: StoredTree): boolean =>
-          crews.has(row.crew) && (exclude.has(row.run) || isLive(holding, now()))
+          crews.has(row.crew) && (exclude.has(row.run) || isLive(holding, now(), isGone))
         const count = claimableCount(limits, () => [...trees.values()].filter(isHeld).length)
         const candidates =
           runId === undefined ? trees.values() : [trees.get(runId)].filter((tree) => tree !== undefined)
         let suspects = [...trees.values()].filter(
-          ({ deaths, holding }) => deaths > 0 && holding && isLive(holding, now()) && sameOwner(holding.owner, owner),
+          ({ deaths, holding }) =>
+            deaths > 0 && holding && isLive(holding, now(), isGone) && sameOwner(holding.owner, owner),
         ).length
         return listReady(lanes, candidates)
           .filter(({ run }) => !exclude.has(run))
@@ -300,7 +304,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     holder: (run) =>
       step(() => {
         const holding = trees.get(rootRunId(run))?.holding
-        return isLive(holding, now()) ? holding?.owner : undefined
+        return isLive(holding, now(), isGone) ? holding?.owner : undefined
       }),
 
     post: (run, message) =>
@@ -326,7 +330,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     delete: (run) =>
       step(() => {
         const tree = trees.get(rootRunId(run))
-        checkFree(run, tree?.holding, now())
+        checkFree(run, tree?.holding, now(), undefined, isGone)
         for (const [id, found] of [...runs].filter(([each]) => isInTreeOf(each, run))) {
           runs.delete(id)
           outputs = outputs.filter((output) => output.run !== id)

@@ -1,6 +1,6 @@
 // Retries calls to a store during an outage, at growing intervals with jitter, so that clients don't all reach a
 // recovering server at once.
-import { realClock, type Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../store.ts'
@@ -12,8 +12,7 @@ export interface Patience {
   readonly signal?: AbortSignal | undefined
   /** Called once when an outage begins, and once when it ends. */
   readonly onOutage?: ((message: string) => void) | undefined
-  /** Default: the real clock. */
-  readonly clock?: Clock | undefined
+  readonly clock: Clock
 }
 
 export interface OpenPatience {
@@ -32,10 +31,7 @@ export interface OpenPatience {
 const lastMomentMs = 2_000
 const longestWaitMs = 2_000
 
-export function openPatience(
-  store: Store,
-  { limitMs = Infinity, signal, onOutage, clock = realClock }: Patience,
-): OpenPatience {
+export function openPatience(store: Store, { limitMs = Infinity, signal, onOutage, clock }: Patience): OpenPatience {
   /** Start of the current outage. */
   let outageStart: number | undefined
   let lastReply = clock.monotonic()
@@ -65,7 +61,7 @@ export function openPatience(
     const left = end - clock.monotonic()
     if (left <= 0) throw gaveUpError(store, outageReason(error), clock.monotonic() - since, error)
     const signals = [signal, until].filter((each) => each !== undefined && !each.aborted) as AbortSignal[]
-    await pause(clock, Math.min(backoff(tries), left), signals)
+    await pause(clock, Math.min(backoff(tries, clock), left), signals)
   }
 
   /**
@@ -149,8 +145,8 @@ function pause(clock: Clock, ms: number, signals: readonly AbortSignal[]): Promi
   return clock.sleep(ms, AbortSignal.any([...signals])).catch(() => undefined)
 }
 
-function backoff(tries: number): number {
-  return Math.min(longestWaitMs, 20 * 2 ** tries) * (0.5 + Math.random() / 2)
+function backoff(tries: number, { random }: Clock): number {
+  return Math.min(longestWaitMs, 20 * 2 ** tries) * (0.5 + random() / 2)
 }
 
 /** The message of the system or server, if known: the driver's message would name the store a second time. */

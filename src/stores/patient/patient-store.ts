@@ -16,7 +16,7 @@ const patientStores = new WeakMap<Store, { readonly store: Store; outageMs(): nu
  * aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost. A patient store is unwrapped first: the
  * new patience replaces the old.
  */
-export function patientStore(given: Store, options: Patience = {}): Store {
+export function patientStore(given: Store, options: Patience): Store {
   const store = impatientStore(given)
   const { retry, retryStream, outageMs } = openPatience(store, options)
 

@@ -44,13 +44,19 @@ export interface Holding {
 }
 
 /** Whether a lease still excludes other owners. */
-export function isLive(holding: Holding | undefined, now: number): boolean {
-  return holding !== undefined && holding.expiresAt > now && !isOwnerDead(holding.owner)
+export function isLive(holding: Holding | undefined, now: number, isGone = isOwnerDead): boolean {
+  return holding !== undefined && holding.expiresAt > now && !isGone(holding.owner)
 }
 
 /** RUN_HELD unless `owner` may take the lease now. */
-export function checkFree(run: RunId, holding: Holding | undefined, now: number, owner?: Owner): void {
-  if (holding === undefined || !isLive(holding, now)) return
+export function checkFree(
+  run: RunId,
+  holding: Holding | undefined,
+  now: number,
+  owner?: Owner,
+  isGone = isOwnerDead,
+): void {
+  if (holding === undefined || !isLive(holding, now, isGone)) return
   if (owner !== undefined && sameOwner(owner, holding.owner)) return
   const until = new Date(holding.expiresAt).toISOString()
   throw new RepriseError(

@@ -3,14 +3,13 @@
 // again after `Retry-After`; anything else needs attention.
 import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
 import { nextWakeAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
-import { realWorld } from '../../engine/world.ts'
 import { asRepriseError, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Lane } from '../../stores/store.ts'
 import { locateRun } from '../dispatch/advance-one.ts'
 import { dispatchedWork } from '../dispatch/dispatched-work.ts'
 import { newInProgress } from '../in-progress.ts'
-import { serve, type ServedStore } from '../served.ts'
+import { serve, type ServedStore, worldOf } from '../served.ts'
 import { startTime } from '../time.ts'
 import { readHandlerOptions, type AdvanceHandlerOptions } from './handler-options.ts'
 import type { AdvanceCall } from './http-dispatcher.ts'
@@ -20,6 +19,7 @@ import { checkSignature, signatureHeader, type SignedCall } from './signature.ts
 export function advanceHandler(options: AdvanceHandlerOptions): (request: Request) => Promise<Response> {
   const settings = readHandlerOptions(options)
   const { crews, secrets, maxAgeMs, sliceSeconds, dispatcher, waitUntil } = settings
+  const world = worldOf(crews)
   const spent = spentCalls()
   let opening: Promise<HandlerState> | undefined
 
@@ -55,7 +55,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     if (method !== 'POST') return refusedCall(405, `the method is ${method}; use POST`, { allow: 'POST' })
     const body = await readBody(request)
     if (body === undefined) return refusedCall(413, `the body is larger than ${bodyLimit} bytes; send { "runId": "…" }`)
-    const now = Date.now()
+    const now = world.now().getTime()
     const signed = await checkSignature(secrets, body, headers.get(signatureHeader), { now, maxAgeMs })
     if (spent.has(signed.id, now)) return refusedCall(409, `call ${signed.id} was answered before; sign a new one`)
     const { runId } = (parseJson(body) ?? {}) as { readonly runId?: unknown }
@@ -85,7 +85,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
 
   /** If there is a dispatcher, it schedules the next slice, and this call is done. */
   async function answer(run: Lane & AdvanceCall, advanced: AdvanceOutcome): Promise<Response> {
-    const now = Date.now()
+    const now = world.now().getTime()
     const at = advanced.status === 'held' ? advanced.until : nextWakeAt(advanced, now)
     const body = { runId: run.runId, ...outcomeJson(advanced) }
     if (at === undefined) return jsonResponse(200, body)
@@ -105,7 +105,7 @@ interface HandlerState {
 async function openServed({ crews, changed, dispatcher, name, onEvent }: Settings): Promise<HandlerState> {
   const stores = await serve(crews, { name, changed, once: false })
   const never = new AbortController().signal
-  const clock = realWorld()
+  const clock = worldOf(crews)
   const work = dispatchedWork(dispatcher ?? { name: 'http' }, stores, {
     progress: newInProgress(Infinity),
     clock,

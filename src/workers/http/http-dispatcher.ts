@@ -8,6 +8,7 @@ import { remember, secretsInAddress } from '../../secrets/known.ts'
 import { rootCause, wasUnanswered } from './call-failure.ts'
 import { readUrl } from './read-address.ts'
 import { secretCheck, sign, signatureHeader } from './signature.ts'
+import { realWorld } from '../../engine/world.ts'
 
 export interface HttpDispatcherOptions {
   /** URL of the handler. */
@@ -33,12 +34,14 @@ export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
   const secret = secretCheck.read('secret of httpDispatcher', options.secret)
   remember([secret, ...secretsInAddress(url)])
   const timeoutMs = Math.ceil((optional('timeoutSeconds', options.timeoutSeconds, number(0.001, 300)) ?? 300) * 1_000)
+  const world = realWorld()
   return {
     name: 'http',
     async wake({ runId }: Wake, at?: number) {
-      if (at !== undefined && at > Date.now()) return
+      const now = world.now().getTime()
+      if (at !== undefined && at > now) return
       const body = JSON.stringify({ runId } satisfies AdvanceCall)
-      const signature = await sign(secret, body, { id: crypto.randomUUID(), at: Date.now() })
+      const signature = await sign(secret, body, { id: world.uuid(), at: now })
       await postCall(url, body, signature, timeoutMs)
     },
   }

@@ -3,7 +3,6 @@
 import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { RestateEndpoint } from '@restatedev/restate-sdk'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
@@ -13,11 +12,14 @@ import { readRestateOptions, type RestateOptions } from './restate-options.ts'
 import { runObject, type AdvanceMessage, type Sdk } from './run-object.ts'
 import { queueName } from '../dispatch/queue-name.ts'
 import { rootCause } from '../http/call-failure.ts'
+import { realWorld } from '../../engine/world.ts'
+import type { World } from '../../engine/definition.ts'
 
 /** OPTION_INVALID, OPTION_UNKNOWN. Only a worker that serves needs the package @restatedev/restate-sdk. */
 export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
   const { ingress, admin, token, host, port, url, identityKeys, ...times } = readRestateOptions(options)
 
+  const world = realWorld()
   /** Resolves when the worker of this process is registered. Earlier, Restate could not push a run to it. */
   let registered: Promise<void> | undefined
   /** Registers again after Restate has lost its registrations. */
@@ -25,7 +27,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
 
   async function wake(run: Wake, at?: number): Promise<void> {
     await registered
-    const delay = at === undefined ? 0 : Math.max(0, Math.ceil(at - Date.now()))
+    const delay = at === undefined ? 0 : Math.max(0, Math.ceil(at - world.now().getTime()))
     const service = queueName(run)
     const path = `/${service}/${encodeURIComponent(run.runId)}/advance/send`
     await callRestate(ingress, {
@@ -47,7 +49,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
       // warnings about unsigned requests only repeat the options
       if ((level as string) === 'error') tell([message, ...more].map(String).join(' '))
     })
-    for (const name of services) endpoint.bind(runObject(sdk, work, { name, ...times }))
+    for (const name of services) endpoint.bind(runObject(sdk, work, { name, ...times, now: world.now }))
     if (identityKeys.length > 0) endpoint.withIdentityV1(...identityKeys)
     const served = await serveEndpoint(endpoint, host, port)
     const { promise: stopped, resolve } = Promise.withResolvers<void>()
@@ -56,7 +58,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     const register = async (): Promise<void> => {
       registerAgain = undefined
       if (admin.length > 0)
-        await registerDeployment({ admin, token, url: url ?? served.url, services, signal, log: tell })
+        await registerDeployment({ admin, token, url: url ?? served.url, services, signal, log: tell, world })
       registerAgain = (service) => services.includes(service) && (registered = register())
     }
     await register()
@@ -119,6 +121,7 @@ interface Registration {
   readonly url: string
   readonly services: readonly string[]
   readonly signal: AbortSignal
+  readonly world: World
   log(message: string): void
 }
 
@@ -128,7 +131,7 @@ const maxPauseMs = 30_000
  * Registers the virtual objects of this worker with Restate. Retries until it succeeds or the signal aborts, and logs
  * each new problem once.
  */
-async function registerDeployment({ admin, token, url, services, signal, log }: Registration): Promise<void> {
+async function registerDeployment({ admin, token, url, services, signal, log, world }: Registration): Promise<void> {
   let logged = ''
   for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, maxPauseMs)) {
     const problem = await register().catch((error: unknown) => redact(messageOf(error)))
@@ -138,7 +141,7 @@ async function registerDeployment({ admin, token, url, services, signal, log }: 
     }
     if (problem !== logged) log(`not registered yet, retrying: ${problem}`)
     logged = problem
-    await wait(pause, undefined, { signal }).catch(() => undefined)
+    await world.sleep(pause, signal).catch(() => undefined)
   }
 
   async function register(): Promise<string | undefined> {

@@ -38,6 +38,7 @@ export interface RunObjectOptions {
   readonly name: string
   readonly sliceSeconds: number
   readonly abortSeconds: number
+  readonly now: () => Date
 }
 
 /** For calls whose worker is gone. Gives up soon, since the sweep of the next worker wakes the run again. */
@@ -53,7 +54,7 @@ const retryPolicy = {
 export function runObject(
   sdk: Sdk,
   work: DispatchedWork,
-  { name, sliceSeconds, abortSeconds }: RunObjectOptions,
+  { name, sliceSeconds, abortSeconds, now }: RunObjectOptions,
 ): VirtualObjectDefinition<string, RunHandlers> {
   const abortMs = Math.ceil(abortSeconds * 1_000)
   const options = {
@@ -97,12 +98,12 @@ export function runObject(
   async function takeSlice(runId: string, given: DispatchedOptions, known: number | undefined): Promise<Slice> {
     try {
       const advanced = await work.advance(runId, given)
-      const now = Date.now()
-      const at = nextWakeAt(advanced, now)
-      const isKnown = at !== undefined && at > now && at === known
+      const moment = now().getTime()
+      const at = nextWakeAt(advanced, moment)
+      const isKnown = at !== undefined && at > moment && at === known
       return {
         outcome: advanced.status,
-        ...(at !== undefined && !isKnown && { again: { at, delay: Math.max(0, at - now) } }),
+        ...(at !== undefined && !isKnown && { again: { at, delay: Math.max(0, at - moment) } }),
       }
     } catch (error) {
       // the run stays ready or is gone; the worker's log has the details

@@ -6,6 +6,7 @@ import { Agent, Crew, RepriseError, Task, tool } from 'reprise'
 import { memoryStore, type Store } from 'reprise/stores'
 import { faultyStore, jumpingClock, scriptedModel, type FaultyStore } from 'reprise/testing'
 import { z } from 'zod'
+import { realClock } from '../../../src/base/clock.ts'
 import { deadline } from '../../../src/engine/limits/deadline.ts'
 import { batch, elsewhere } from '../../../src/testing/store-contract/harness.ts'
 import { entriesOf, newStore } from '../../engine/support.ts'
@@ -228,7 +229,7 @@ test('a store that comes back as an older copy stops the run, which names the lo
 test('an outage of the store does not count towards a deadline', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   let awayMs = 1_000
-  using time = deadline(2, new AbortController().signal, () => awayMs)
+  using time = deadline(realClock, 2, new AbortController().signal, () => awayMs)
   context.mock.timers.tick(1_999)
   awayMs += 500
   context.mock.timers.tick(1)

@@ -5,6 +5,7 @@ import { Agent, Crew, Task, type CrewOptions, type Question } from 'reprise'
 import type { World } from '../../../src/engine/definition.ts'
 import { executeRun } from '../../../src/engine/run/execute-run.ts'
 import { createRun } from '../../../src/engine/run/create-run.ts'
+import { createProcessState } from '../../../src/engine/process-state.ts'
 import { takeSlot } from '../../../src/engine/limits/rate.ts'
 import { realWorld } from '../../../src/engine/world.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
@@ -421,6 +422,7 @@ test('requests per minute are limited, and the wait for one ends with the signal
   const world = {
     now: () => new Date(now),
     monotonic: () => now,
+    process: createProcessState(),
     async sleep(ms: number, signal: AbortSignal) {
       signal.throwIfAborted()
       waits.push(ms)

@@ -54,6 +54,7 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
   const clock = {
     now: () => new Date(second * 1_000),
     monotonic: () => second * 1_000,
+    random: Math.random,
     async sleep(ms: number, signal: AbortSignal) {
       // only the pause between two looks takes time; a second, whatever its jitter
       if (ms >= pollMs * 2) return new Promise<never>((_, reject) => signal.addEventListener('abort', reject))
