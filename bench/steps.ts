@@ -2,6 +2,7 @@
 // the model.
 import { createRun } from '../src/engine/run/create-run.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../src/engine/definition.ts'
+import { openEngine } from '../src/engine/open-engine.ts'
 import { realWorld } from '../src/engine/world.ts'
 import { encodeEntry } from '../src/journal/codec.ts'
 import type { NewEntry } from '../src/journal/entries.ts'
@@ -18,7 +19,7 @@ export interface Stepper {
 }
 
 export function engineOn(store: Store): Engine {
-  return { store, world: realWorld() }
+  return openEngine(store, realWorld())
 }
 
 /** A run whose one task has begun. */

@@ -1,10 +1,8 @@
 // A crew with its store, which is opened when first needed. All verbs work with it.
 import type { CrewDefinition, Engine, World } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
-import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
 import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
-import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { CrewOptions, HiddenCrewOptions } from './options/crew-options.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
@@ -12,6 +10,7 @@ import { logEntry } from './result/log.ts'
 import { openTracing } from './telemetry/telemetry.ts'
 import { openCrewStore } from './default-store.ts'
 import type { RunHere } from './started-run.ts'
+import { openEngine } from '../engine/open-engine.ts'
 
 export interface OpenCrew {
   readonly definition: CrewDefinition
@@ -47,8 +46,7 @@ export function openCrew(
     const opened = await openCrewStore(place)
     warnOnce(opened, definition, world)
     const tell = (told: string): void => definition.logger.warn(told)
-    const store = patientStore(opened, { limitMs: shortWaitMs, onOutage: tell, clock: world })
-    return { store, world, leases: leaseKeeper(opened, world), appended: logEntries(definition), tracing }
+    return { ...openEngine(opened, world, { onOutage: tell }), appended: logEntries(definition), tracing }
   }
 
   return {

@@ -8,13 +8,13 @@ import type { Answers, AskedQuestion, Entry, Fingerprint, Json, Owner, Question 
 import type { RunState } from '../journal/state/state.ts'
 import type { NextStep } from '../base/next.ts'
 import type { AnswerSchema, ValueSchema } from '../schema/answer-schema.ts'
-import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './follow/listeners.ts'
 import type { LeaseKeeper } from './lease/lease-keeper.ts'
 import type { Until } from './limits/slice.ts'
 import type { Tracing } from './tracing.ts'
 import type { ProcessState } from './process-state.ts'
+import type { PatientStore } from '../stores/patient/patient-store.ts'
 
 export interface AgentDefinition {
   readonly role: string
@@ -314,10 +314,11 @@ export const changedPolicies = ['restart', 'continue', 'refuse'] as const
 export type ChangedPolicy = (typeof changedPolicies)[number]
 
 export interface Engine {
-  readonly store: Store
+  /** Waits out short outages. */
+  readonly store: PatientStore
   readonly world: World
   /** Keeps the leases of all runs of this process in this store. */
-  readonly leases?: LeaseKeeper | undefined
+  readonly leases: LeaseKeeper
   /** Called with entries when they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
   /** The listeners to the models of the one run that is executed with this engine. */

@@ -1,6 +1,5 @@
 // Lists runs, newest first.
 import { defined } from '../base/defined.ts'
-import type { Engine } from '../engine/definition.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import type { Prices } from '../models/prices.ts'
 import { encodeCursor, type Position } from '../stores/rules/listing.ts'
@@ -23,7 +22,8 @@ export interface Page {
   readonly before?: RunPosition | undefined
 }
 
-export interface ListOptions extends Pick<Engine, 'store'> {
+export interface ListOptions {
+  readonly store: Store
   /** Prices of the crew, if its code is loaded. */
   readonly prices?: Prices | undefined
   /** Leaves every `cost` undefined: loading prices takes longer than listing runs. */

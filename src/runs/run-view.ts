@@ -1,5 +1,5 @@
 // The view of one run, as library, command line and page show it: plain data.
-import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import type { CrewDefinition } from '../engine/definition.ts'
 import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
@@ -17,6 +17,7 @@ import type { RunSummary } from './summary.ts'
 import { isDone, lastOutput, currentTasks, taskViews, type TaskView } from './task-view.ts'
 import { readRunTree, type RunTree } from './run-tree.ts'
 import { describeWhy } from './why.ts'
+import type { Store } from '../stores/store.ts'
 
 export interface RunView extends RunSummary {
   /** The dispatcher's call that last continued the run, such as an invocation of Restate. */
@@ -41,7 +42,7 @@ export interface RunView extends RunSummary {
 
 /** Without `crew`, outputs are plain JSON and nothing is compared. RUN_NOT_FOUND. */
 export async function viewRun(
-  { store }: Pick<Engine, 'store'>,
+  { store }: { readonly store: Store },
   runId: string,
   crew?: CrewDefinition,
 ): Promise<RunView> {

@@ -7,12 +7,12 @@ import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { Prices } from '../models/prices.ts'
-import { shortWaitMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { StudioProblem } from './api/problem.ts'
 import { ownRuns, type OwnRuns } from './own-runs.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
+import { openEngine } from '../engine/open-engine.ts'
 
 export interface StudioContext {
   readonly engine: Engine
@@ -126,8 +126,7 @@ function withStore(crew: Crew, store: Store): Crew {
 }
 
 function createEngine(opened: Store): Engine {
-  const world = realWorld()
-  return { store: patientStore(opened, { limitMs: shortWaitMs, onOutage: () => {}, clock: world }), world }
+  return openEngine(opened, realWorld(), { onOutage: () => {} })
 }
 
 /** The engine of the first crew, since all crews share one store. */

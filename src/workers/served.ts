@@ -6,7 +6,6 @@ import type { Schedule } from '../crew/queue/read-schedule.ts'
 import { requestLeases, type TimedLease } from '../engine/lease/lease-keeper.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
-import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claims.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './time.ts'
@@ -54,9 +53,9 @@ export async function serve(
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }
     const owner = { ...world.owner, ...defined({ label: name }) }
-    const place = storePlace(impatientStore(store))
+    const place = storePlace(store.direct)
     // a long-running worker handles outages itself
-    const claimed = once ? store : impatientStore(store)
+    const claimed = once ? store : store.direct
     const claim: ServedStore['claim'] = (crewLanes, limits) =>
       requestLeases(world, () => claimed.claim(owner, world.leaseMs, crewLanes, limits))
     const known = places.get(place) ?? { place: { store: claimed, claim }, crews: [] }

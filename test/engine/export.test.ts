@@ -8,6 +8,7 @@ import { journalVersion } from '../../src/journal/entries.ts'
 import type { Engine } from '../../src/engine/definition.ts'
 import { exportRun, exportRunToFile } from '../../src/engine/history/export-run.ts'
 import { importRun, importRunFromFile } from '../../src/engine/history/import-run.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Line, Store } from '../../src/stores/store.ts'
@@ -17,7 +18,7 @@ import { inDoubt, payment } from './payments.ts'
 import { dyingStore, entriesOf, longTexts, newStore, oneTask, stateOf } from './support.ts'
 
 const kinds = ['memory', 'sqlite', 'file'] as const
-const engineOn = (store: Store): Engine => ({ store, world: realWorld() })
+const engineOn = (store: Store): Engine => openEngine(store, realWorld())
 const at = new Date('2026-05-05T12:00:00.000Z')
 
 async function textOf(store: Store, run: string): Promise<string> {

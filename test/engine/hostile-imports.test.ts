@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { exportRun } from '../../src/engine/history/export-run.ts'
 import { importRun } from '../../src/engine/history/import-run.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { hashBytes } from '../../src/journal/hash.ts'
 import { newStore, oneTask, refusal } from './support.ts'
@@ -36,7 +37,7 @@ async function forged(change: (entries: Members[], blobs: string[]) => void): Pr
 
 async function refusedImport(text: string): Promise<string> {
   const store = newStore()
-  const error = await refusal(() => importRun({ store, world: realWorld() }, [text]))
+  const error = await refusal(() => importRun(openEngine(store, realWorld()), [text]))
   assert.equal(error.code, 'JOURNAL_DAMAGED')
   assert.deepEqual((await store.list({}, { limit: 1 })).rows, [])
   return error.message
@@ -44,7 +45,7 @@ async function refusedImport(text: string): Promise<string> {
 
 test('a forged run without a change is imported', async () => {
   const store = newStore()
-  const { status } = await importRun({ store, world: realWorld() }, [await forged(() => {})])
+  const { status } = await importRun(openEngine(store, realWorld()), [await forged(() => {})])
   assert.equal(status, 'completed')
 })
 

@@ -6,6 +6,7 @@ import type { CrewDefinition } from '../../src/engine/definition.ts'
 import { executeRun } from '../../src/engine/run/execute-run.ts'
 import { createRun } from '../../src/engine/run/create-run.ts'
 import { continueRun, openRun } from '../../src/engine/run/resume-run.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { Hold } from '../../src/engine/lease/hold.ts'
 import { newStore } from './support.ts'
@@ -59,7 +60,7 @@ async function looks(count: number, process: CrewDefinition['process'], context:
     },
   })
   const counted: CrewDefinition = { ...crew, tasks }
-  const engine = { store: newStore(), world: realWorld() }
+  const engine = openEngine(newStore(), realWorld())
   const executed = async (hold: Hold): Promise<number> => {
     const map = new CountingMap(hold.state.tasks)
     hold.state.tasks = map

@@ -2,6 +2,7 @@
 // after the start, so that kills hit before, inside and after the deletion.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { prune } from '../../src/runs/prune.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 
@@ -20,4 +21,4 @@ const store = {
     await deleted
   },
 }
-await prune({ store, world: realWorld() }, {}, { keep: 0 })
+await prune(openEngine(store, realWorld()), {}, { keep: 0 })

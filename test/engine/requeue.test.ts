@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, type Store } from 'reprise/stores'
 import { requeue } from '../../src/engine/inbox/requeue.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { claimed, claims, workOnce } from '../workers/worker-crews.ts'
 import { entriesOf } from './support.ts'
@@ -18,7 +19,7 @@ test('a request whose sender is killed before recording it is recorded by the wo
     ...store,
     acquire: () => Promise.reject(new Error('killed')),
   }
-  await assert.rejects(requeue({ store: killed, world: realWorld() }, 'r', { by: 'Ada' }), /killed/)
+  await assert.rejects(requeue(openEngine(killed, realWorld()), 'r', { by: 'Ada' }), /killed/)
   assert.equal((await store.inbox('r')).length, 1)
   assert.ok(claimed(await workOnce([crew])).length > 0)
   assert.equal((await crew.run('r').view()).status, 'completed')
@@ -30,7 +31,7 @@ test('two requests continue a run once, and the second reports why it had no eff
   const store = memoryStore()
   const crew = claims(store)
   await crew.kickoff({ id: 'r', inputs, through: 'one' })
-  const engine = { store, world: realWorld() }
+  const engine = openEngine(store, realWorld())
   await requeue(engine, 'r', { by: 'Grace' })
   const at = new Date().toISOString()
   await store.post('r', { id: 'requeue:1', at, body: '{"type":"requeue","by":"Ada"}' })
@@ -47,7 +48,7 @@ test('a run that is queued, ended or missing is not put into the queue again', a
   const crew = claims(store)
   await crew.enqueue({ id: 'queued', inputs })
   await crew.kickoff({ id: 'done', inputs })
-  const engine = { store, world: realWorld() }
+  const engine = openEngine(store, realWorld())
   await assert.rejects(requeue(engine, 'queued', {}), { code: 'RUN_HELD' })
   await assert.rejects(requeue(engine, 'done', {}), { code: 'RUN_ENDED' })
   await assert.rejects(requeue(engine, 'none', {}), { code: 'RUN_NOT_FOUND' })

@@ -9,6 +9,7 @@ import type { Engine } from '../../src/engine/definition.ts'
 import { readLineage } from '../../src/runs/lineage.ts'
 import { deleteRun } from '../../src/engine/history/delete-run.ts'
 import { prune } from '../../src/runs/prune.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import { currentOwner } from '../../src/stores/owner.ts'
@@ -17,7 +18,7 @@ import { batch, elsewhere, refused, row, seqsOf } from '../../src/testing/store-
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { longTexts, newStore, oneTask } from './support.ts'
 
-const engineOn = (store: Store): Engine => ({ store, world: realWorld() })
+const engineOn = (store: Store): Engine => openEngine(store, realWorld())
 const day = (number: number): string => `2026-01-${String(number).padStart(2, '0')}T00:00:00.000Z`
 
 /** Runs of one line each; the day is when it was created and last touched. */

@@ -6,6 +6,7 @@ import { openLeasedTree } from '../../src/engine/lease/leased-tree.ts'
 import { openHold } from '../../src/engine/lease/hold.ts'
 import { requestLease } from '../../src/engine/lease/lease-keeper.ts'
 import { readRun } from '../../src/engine/read/read-run.ts'
+import { openEngine } from '../../src/engine/open-engine.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { Entry } from '../../src/journal/entries.ts'
 import type { RunState } from '../../src/journal/state/state.ts'
@@ -46,7 +47,7 @@ export function ofGoneProcess(inner: Store): Store {
 
 /** Puts a run aside, as a process does that finds that the run has ended five processes. */
 export async function giveUp(store: Store, run: string): Promise<void> {
-  const engine = { store, world: realWorld() }
+  const engine = openEngine(store, realWorld())
   const { owner, leaseMs } = engine.world
   const unit = openLeasedTree(engine, await requestLease(engine.world, () => store.acquire(run, owner, leaseMs)))
   const hold = openHold(engine, unit, await readRun(store, run))

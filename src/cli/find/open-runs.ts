@@ -8,12 +8,13 @@ import { environment } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { missingStore as missingStoreAt } from '../../stores/missing-store.ts'
 import { storePath } from '../../stores/open-store.ts'
-import { shortWaitMs, patientStore } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Commands, StoreLocation } from '../write-command.ts'
 import { anotherNamesStore, crewStore } from './crew-store.ts'
+import { openEngine } from '../../engine/open-engine.ts'
 
 export type OpenEngine = Engine & AsyncDisposable
 
@@ -34,18 +35,18 @@ interface StoreCall {
 export async function openRuns(call: StoreCall): Promise<OpenEngine> {
   const place = await commandStore(call)
   await checkRuns(place)
-  return openEngine(place, call)
+  return openPlace(place, call)
 }
 
 /** Undefined if the store does not exist: listing must not leave an empty store in every folder. */
 export async function openExistingRuns(call: StoreCall): Promise<OpenEngine | undefined> {
   const place = await commandStore(call)
-  return (await missingStore(place)) === undefined ? openEngine(place, call) : undefined
+  return (await missingStore(place)) === undefined ? openPlace(place, call) : undefined
 }
 
 /** For commands that add runs: the store is created if missing. */
 export async function openOrCreateStore(call: StoreCall): Promise<OpenEngine> {
-  return openEngine(await commandStore(call), call)
+  return openPlace(await commandStore(call), call)
 }
 
 /** The URL of the store, which is not opened. A usage error if the crew's store is an object. */
@@ -74,12 +75,11 @@ async function commandStore({ options, commands }: StoreCall): Promise<string | 
   return found
 }
 
-async function openEngine(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
+async function openPlace(place: string | Store | undefined, { terminal }: StoreCall): Promise<OpenEngine> {
   const tell = (told: string): void => terminal?.err.line(`warning: ${told}`)
-  const world = realWorld()
-  const patience = { limitMs: terminal ? shortWaitMs : 0, onOutage: tell, clock: world }
-  const opened = patientStore(await openCrewStore(place), patience)
-  return { store: opened, world, [Symbol.asyncDispose]: () => opened.close() }
+  const store = await openCrewStore(place)
+  const engine = openEngine(store, realWorld(), { limitMs: terminal ? shortWaitMs : 0, onOutage: tell })
+  return { ...engine, [Symbol.asyncDispose]: () => store.close() }
 }
 
 export function noRunsYet(place: string): RepriseError {

@@ -1,13 +1,14 @@
 // What a worker needs from a crew.
 import type { World } from '../../engine/definition.ts'
 import { crewLanes } from '../../engine/read/lanes.ts'
-import type { Lane, Store } from '../../stores/store.ts'
+import type { Lane } from '../../stores/store.ts'
 import { checkModels } from '../arguments/check-executable.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
+import type { PatientStore } from '../../stores/patient/patient-store.ts'
 
 export interface ServingOptions {
-  readonly store: Store
+  readonly store: PatientStore
   readonly world: World
   /** Lanes of the runs that this code serves. */
   readonly lanes: readonly Lane[]

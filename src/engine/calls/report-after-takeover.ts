@@ -3,7 +3,7 @@
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState, type ToolOutcome } from '../../journal/state/state.ts'
 import { describeOwner, sameOwner } from '../../stores/owner.ts'
-import { shortWaitMs, patientStore } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient/patient-store.ts'
 import type { Engine } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { answerQuestion } from '../inbox/send-message.ts'
@@ -18,7 +18,7 @@ const pollIntervalMs = 500
  * usually asked by then; continues in the background for the rest.
  */
 export async function reportAfterTakeover({ engine: own, state, unwritten }: Life): Promise<void> {
-  const engine = { ...own, store: patientStore(own.store, { limitMs: shortWaitMs, clock: own.world }) }
+  const engine = { ...own, store: own.store.withPatience({ limitMs: shortWaitMs }) }
   for (const [path, known] of unwritten) {
     // undefined while the call still runs
     const ended = await Promise.race([known, Promise.resolve(undefined)])

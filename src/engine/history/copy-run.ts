@@ -12,7 +12,6 @@
 import { RepriseError } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { patientStore } from '../../stores/patient/patient-store.ts'
 import type { RunId, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { openHold } from '../lease/hold.ts'
@@ -25,6 +24,7 @@ import { runNotFoundError } from '../read/run-not-found.ts'
 import { realWorld } from '../world.ts'
 import { exportRun } from './export-run.ts'
 import { compareImport, prepareImport, writeImport, type PreparedTree } from './import-run.ts'
+import { openEngine } from '../open-engine.ts'
 
 /** `present`: the target has it, or it was moved there before. `held`: a process is executing it in the source. */
 export type CopyOutcome = 'copied' | 'present' | 'held'
@@ -51,10 +51,7 @@ export function copyEngines(from: Store, to: Store): CopyEngines {
   // an owner of its own: a process may take over its own leases, and this process may be executing runs
   const owner = { ...world.owner, instance: world.uuid(), label: 'a copy' }
   // patient, so that a short outage does not end a copy that has taken an hour
-  const engineOn = (store: Store): Engine => ({
-    store: patientStore(store, { limitMs: 60_000, clock: world }),
-    world: { ...world, owner },
-  })
+  const engineOn = (store: Store): Engine => openEngine(store, { ...world, owner }, { limitMs: 60_000 })
   return { from: engineOn(from), to: engineOn(to) }
 }
 

@@ -13,7 +13,6 @@ import { redact } from '../../secrets/redact.ts'
 import { createNotifier, type Notifier } from '../../base/notifier.ts'
 import { serially, type SerialQueue } from '../../base/serially.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
-import { patientStore } from '../../stores/patient/patient-store.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { jumpBetween, currentMoment, type Moment } from '../moment.ts'
@@ -93,7 +92,7 @@ export function openHold(
   const { state } = read
   const { run } = state
   const controller = new AbortController()
-  const store = patientStore(given.store, { ...patience, signal: controller.signal, clock: given.world })
+  const store = given.store.withPatience({ ...patience, signal: controller.signal })
   const engine = { ...given, store }
   const { world } = engine
   const letGo = (reason: unknown): void => {

@@ -5,9 +5,10 @@
 // started, and when it is back a lease that nobody took is renewed, even past its expiry.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { isOutage } from '../../stores/patient/patience.ts'
-import type { Lease, Store } from '../../stores/store.ts'
+import type { Lease } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
 import { currentMoment, type Moment } from '../moment.ts'
+import type { DirectStore } from '../../stores/patient/patient-store.ts'
 
 export interface LeaseKeeper {
   keep(lease: TimedLease, hear: LeaseListener): KeptLease
@@ -64,7 +65,7 @@ interface LeaseRecord extends LeaseListener {
   gone?: RepriseError
 }
 
-export function leaseKeeper(store: Store, world: World): LeaseKeeper {
+export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
   const third = world.leaseMs / 3
   const all = new Set<LeaseRecord>()
   let timer: Disposable | undefined

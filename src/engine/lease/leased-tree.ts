@@ -2,10 +2,9 @@
 // their inboxes is known from what the store answers to every write and every renewal, so that none of them has to ask.
 import type { RepriseError } from '../../base/errors.ts'
 import { serially, type SerialQueue } from '../../base/serially.ts'
-import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Lease } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { leaseKeeper, type TimedLease } from './lease-keeper.ts'
+import type { TimedLease } from './lease-keeper.ts'
 
 export interface LeasedTree {
   readonly lease: Lease
@@ -35,14 +34,13 @@ export interface TreeMember {
 
 export function openLeasedTree(engine: Engine, lease: TimedLease): LeasedTree {
   const members = new Set<TreeMember>()
-  const keeper = engine.leases ?? leaseKeeper(impatientStore(engine.store), engine.world)
   const fail = (error: RepriseError): void => {
     for (const member of members) member.fail(error)
   }
   const waiting = (messages: number): void => {
     if (messages > 0) for (const member of members) member.mail()
   }
-  const kept = keeper.keep(lease, { lost: fail, waiting })
+  const kept = engine.leases.keep(lease, { lost: fail, waiting })
   return {
     lease,
     ready: (signal) => kept.ready(signal),
@@ -58,7 +56,7 @@ export function openLeasedTree(engine: Engine, lease: TimedLease): LeasedTree {
       kept.stop()
       // what there is of the run is on disk; a lease that cannot be released soon expires. One that is lost is released
       // too, which says that this process did not die
-      const store = patientStore(engine.store, { signal: AbortSignal.abort(), clock: engine.world })
+      const store = engine.store.withPatience({ signal: AbortSignal.abort() })
       return store.release(lease).catch(() => 0)
     },
   }

@@ -3,7 +3,6 @@
 import { RepriseError } from '../../base/errors.ts'
 import type { Owner } from '../../journal/entries.ts'
 import { sameOwner } from '../../stores/owner.ts'
-import { impatientStore } from '../../stores/patient/patient-store.ts'
 import type { Engine } from '../definition.ts'
 
 /**
@@ -44,5 +43,5 @@ export function reserveRunInTurn(engine: Engine, run: string): Promise<() => voi
 
 /** A name for a run that no run of another store has. */
 export function localRunKey({ store, world }: Pick<Engine, 'store' | 'world'>, run: string): string {
-  return `${world.process.storeKey(impatientStore(store))} ${run}`
+  return `${world.process.storeKey(store.direct)} ${run}`
 }

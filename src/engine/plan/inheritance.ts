@@ -13,6 +13,7 @@ import { conversationFor } from '../model/conversation.ts'
 import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { outputChange, schemaMismatch } from './stale-tasks.ts'
+import type { Store } from '../../stores/store.ts'
 
 /** The entry that completes the task without executing it, if any. A started task continues instead. */
 export async function inheritanceEntry(
@@ -68,7 +69,7 @@ export interface TaskInputs {
 
 /** The newest output of the task in any run of the crew, with an equal fingerprint and not older than allowed. */
 export async function findReusable(
-  { store }: Pick<Engine, 'store'>,
+  { store }: { readonly store: Store },
   crew: string,
   task: TaskDefinition,
   given: TaskInputs,

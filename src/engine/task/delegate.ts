@@ -8,7 +8,6 @@ import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
-import { totalOutageMs } from '../../stores/patient/patient-store.ts'
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../definition.ts'
 import { judgeOutput } from '../guardrails/judge-output.ts'
 import type { Verdict } from '../guardrails/verdict.ts'
@@ -30,7 +29,7 @@ export function delegateWith(converse: Converse): Delegate {
     const delegation = readDelegation(work.task, tool, input)
     const { life, task } = work
     const { role, maxSeconds } = delegation.coworker.agent
-    using time = deadline(life.engine.world, maxSeconds, work.signal, () => totalOutageMs(life.engine.store))
+    using time = deadline(life.engine.world, maxSeconds, work.signal, () => life.engine.store.outageMs())
     try {
       return await workAsCoworker({ ...work, signal: time.signal }, call, delegation, converse)
     } catch (error) {

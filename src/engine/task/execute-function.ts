@@ -7,7 +7,6 @@ import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { parseValue } from '../../schema/parse-value.ts'
-import { totalOutageMs } from '../../stores/patient/patient-store.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { FailedByAnswer, completeCalls } from '../calls/complete-calls.ts'
 import type { FunctionDefinition, TaskDefinition } from '../definition.ts'
@@ -71,7 +70,7 @@ async function functionResult(
   const { inputs, outputs, missing } = await contextFor(life, task)
   const feedback = attempt.carries?.message
   let thrown: unknown
-  using time = deadline(life.engine.world, code.maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
+  using time = deadline(life.engine.world, code.maxSeconds, life.signal, () => life.engine.store.outageMs())
   const call = openFunctionCall(life, task, attempt, time.signal)
   const tool = functionTool(code, attempt, async (context) => {
     const outer = runningCode() as RunningCode

@@ -7,7 +7,6 @@ import { defined } from '../../base/defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { replyText, type AttemptState } from '../../journal/state/state.ts'
-import { totalOutageMs } from '../../stores/patient/patient-store.ts'
 import { FailedByAnswer, completeCalls } from '../calls/complete-calls.ts'
 import type { TaskDefinition } from '../definition.ts'
 import { judgeOutput } from '../guardrails/judge-output.ts'
@@ -84,7 +83,7 @@ async function tryAttempt(
   attempt: AttemptState,
 ): Promise<AttemptOutcome | undefined> {
   const { role, maxSeconds } = task.agent
-  using time = deadline(life.engine.world, maxSeconds, life.signal, () => totalOutageMs(life.engine.store))
+  using time = deadline(life.engine.world, maxSeconds, life.signal, () => life.engine.store.outageMs())
   const work: ActiveAttempt = { life, task, attempt, signal: time.signal, delegate: delegateWith(converse) }
   try {
     const answer = await converse(work)

@@ -9,19 +9,31 @@ import { retryAppend, retryCreate, retryPost } from './retry-writes.ts'
 /** How long a call waits outside of an execution, since a person may be waiting for it. */
 export const shortWaitMs = 10_000
 
-const patientStores = new WeakMap<Store, { readonly store: Store; outageMs(): number }>()
+/** A store as its driver opened it: calls fail during an outage. */
+export type DirectStore = Store & { readonly direct?: never }
+
+/** A store whose calls wait out an outage. */
+export interface PatientStore extends Store {
+  /** The same store, for callers that handle outages themselves. */
+  readonly direct: DirectStore
+  /** The same store with other patience. */
+  withPatience(options: Omit<Patience, 'clock'>): PatientStore
+  /** Total duration of the outages that were waited out so far. */
+  outageMs(): number
+}
 
 /**
  * Every call rejects with STORE_UNAVAILABLE if the store is still unreachable after `limitMs`, or soon after `signal`
- * aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost. A patient store is unwrapped first: the
- * new patience replaces the old.
+ * aborts, and `append` with JOURNAL_DAMAGED if acknowledged entries are lost.
  */
-export function patientStore(given: Store, options: Patience): Store {
-  const store = impatientStore(given)
+export function patientStore(store: DirectStore, options: Patience): PatientStore {
   const { retry, retryStream, outageMs } = openPatience(store, options)
 
-  const patient: Store = {
+  return {
     url: store.url,
+    direct: store,
+    withPatience: (other) => patientStore(store, { clock: options.clock, ...other }),
+    outageMs,
     ...defined({ caution: store.caution }),
     create: (...args) => retry((doubt) => retryCreate(store, args, doubt)),
     append: (...args) => retry((doubt) => retryAppend(store, args, doubt)),
@@ -63,18 +75,6 @@ export function patientStore(given: Store, options: Patience): Store {
     delete: (...args) => retry(() => store.delete(...args)),
     close: () => store.close(),
   }
-  patientStores.set(patient, { store, outageMs })
-  return patient
-}
-
-/** The store that a patient store wraps. Returns any other store unchanged. */
-export function impatientStore(store: Store): Store {
-  return patientStores.get(store)?.store ?? store
-}
-
-/** Total duration of the outages that a patient store has waited out. */
-export function totalOutageMs(store: Store): number {
-  return patientStores.get(store)?.outageMs() ?? 0
 }
 
 /** Begins with a hint, since changes during the outage went unnoticed. */

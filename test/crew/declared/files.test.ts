@@ -13,6 +13,7 @@ import { Agent, Crew, file, RepriseError, Task, tool } from 'reprise'
 import { z } from 'zod'
 import { exportRun } from '../../../src/engine/history/export-run.ts'
 import { importRun } from '../../../src/engine/history/import-run.ts'
+import { openEngine } from '../../../src/engine/open-engine.ts'
 import { realWorld } from '../../../src/engine/world.ts'
 import { hashBytes } from '../../../src/journal/hash.ts'
 import { openStore } from '../../../src/stores/open-store.ts'
@@ -416,7 +417,7 @@ test('an exported run includes its files, whatever their bytes, and has all of t
   await crew.kickoff({ id: 'r', inputs: { claim }, through: 'read' })
   const text = (await Array.fromAsync(exportRun(store, 'r'))).join('')
   const elsewhere = newStore()
-  await importRun({ store: elsewhere, world: realWorld() }, [text])
+  await importRun(openEngine(elsewhere, realWorld()), [text])
   const { crew: there, seen } = fileCrew(elsewhere)
   await there.replay('read', { runId: 'r' })
   assert.deepEqual(seen[0], [seenPdf])

@@ -7,6 +7,7 @@ import { executeRun } from '../../../src/engine/run/execute-run.ts'
 import { createRun } from '../../../src/engine/run/create-run.ts'
 import { createProcessState } from '../../../src/engine/process-state.ts'
 import { takeSlot } from '../../../src/engine/limits/rate.ts'
+import { openEngine } from '../../../src/engine/open-engine.ts'
 import { realWorld } from '../../../src/engine/world.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
@@ -454,7 +455,7 @@ test('requests per minute of a crew include those of a nested crew', async () =>
   }
   const { crew, model, store } = within({ maxRpm: 2 })
   const definition = crew['~definition']({})
-  const hold = await createRun({ store, world }, definition, { run: 'r', inputs: {} })
+  const hold = await createRun(openEngine(store, world), definition, { run: 'r', inputs: {} })
   assert.ok(hold)
   assert.equal((await executeRun(hold, definition, {})).status, 'completed')
   assert.equal(model.calls.length, 5)
