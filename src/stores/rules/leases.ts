@@ -44,7 +44,11 @@ export interface Holding {
 }
 
 /** Whether a lease still excludes other owners. */
-export function isLive(holding: Holding | undefined, now: number, isGone = isOwnerDead): boolean {
+export function isLive(
+  holding: Holding | undefined,
+  now: number,
+  isGone: (owner: Owner) => boolean = isOwnerDead,
+): boolean {
   return holding !== undefined && holding.expiresAt > now && !isGone(holding.owner)
 }
 
@@ -54,7 +58,7 @@ export function checkFree(
   holding: Holding | undefined,
   now: number,
   owner?: Owner,
-  isGone = isOwnerDead,
+  isGone: (owner: Owner) => boolean = isOwnerDead,
 ): void {
   if (holding === undefined || !isLive(holding, now, isGone)) return
   if (owner !== undefined && sameOwner(owner, holding.owner)) return
