@@ -8,7 +8,6 @@ import { earlierCalls, type EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'
 import type { RunTracing } from './tracing.ts'
-import { newSlice, noteSteps, type Slice } from './limits/slice.ts'
 
 export interface Life extends Hold {
   readonly crew: CrewDefinition
@@ -20,8 +19,6 @@ export interface Life extends Hold {
   readonly executeRun: ExecuteRun
   /** Of the first task that failed: no other is started, and those in progress end after their current step. */
   failure: { readonly error: unknown } | undefined
-  /** The time that there is for it, shared with the runs that work for it. */
-  readonly slice: Slice
   /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Notifier
   /** Questions that were put to the caller, by id. */
@@ -58,7 +55,6 @@ export interface ParentContext {
   /** The crew of the task, and those that it works for. */
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['childRuns']
-  readonly slice: Slice
   readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'>
   /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
   checkBudget(): Promise<void>
@@ -89,20 +85,11 @@ export type Delegate = (work: ActiveAttempt, call: string, tool: string, input: 
 type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'executeRun'>
 
 export function newLife(hold: Hold, given: LifeOptions): Life {
-  const slice = given.parent?.slice ?? newSlice(given.options.until)
+  if (!given.parent) hold.tree.slice.until = given.options.until
   const kickedOff = new Map<string, CrewDefinition>()
   return {
     ...hold,
     ...given,
-    slice,
-    append(entries, ...more) {
-      noteSteps(slice, entries)
-      return hold.append(entries, ...more)
-    },
-    note(entries) {
-      noteSteps(slice, entries)
-      hold.note(entries)
-    },
     failure: undefined,
     waker: createNotifier(),
     asked: new Map(),

@@ -21,6 +21,7 @@ import { dueAt } from '../read/due.ts'
 import type { LoadedRun } from '../read/read-run.ts'
 import { outputKeys, listingRow } from '../read/row.ts'
 import type { LeasedTree } from './leased-tree.ts'
+import { noteSteps } from '../limits/slice.ts'
 
 /** How long a lazy entry may wait for an append that takes it along. */
 const lazyMs = 20
@@ -80,13 +81,15 @@ export interface Hold {
 interface HoldOptions extends Pick<Patience, 'limitMs' | 'onOutage'> {
   /** When its first entries were made, of a run that is new: it has no messages yet. */
   readonly made?: Moment
+  /** Releasing the hold releases the tree, too. */
+  readonly ownsTree?: boolean
 }
 
 export function openHold(
   given: Engine,
   unit: LeasedTree,
   read: LoadedRun,
-  { made, ...patience }: HoldOptions = {},
+  { made, ownsTree = false, ...patience }: HoldOptions = {},
 ): Hold {
   const { lease } = unit
   const { state } = read
@@ -222,6 +225,7 @@ export function openHold(
   }
 
   const handIn = (fresh: PendingAppend): void => {
+    noteSteps(unit.slice, fresh.entries)
     if (ending) after.push(fresh)
     else admit(fresh)
   }
@@ -281,13 +285,18 @@ export function openHold(
     questionId: () => `q${++questions}`,
     stop: letGo,
     async release() {
-      if (unwritten.length > 0) write()
-      for (let pending = writing; pending; pending = writing) await pending
-      // from here on nothing is put into the state that would not be on disk
-      released = new RepriseError('RUN_ENDED', `run ${run} is no longer executed here`, { runId: run })
-      letGo(released)
-      leave()
-      return 0
+      let left = 0
+      try {
+        if (unwritten.length > 0) write()
+        for (let pending = writing; pending; pending = writing) await pending
+        // from here on nothing is put into the state that would not be on disk
+        released = new RepriseError('RUN_ENDED', `run ${run} is no longer executed here`, { runId: run })
+        letGo(released)
+        leave()
+      } finally {
+        left = ownsTree ? await unit.release() : 0
+      }
+      return left
     },
   }
 }

@@ -5,9 +5,12 @@ import { serially, type SerialQueue } from '../../base/serially.ts'
 import type { Lease } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import type { TimedLease } from './lease-keeper.ts'
+import { type Slice, newSlice } from '../limits/slice.ts'
 
 export interface LeasedTree {
   readonly lease: Lease
+  /** The time for the work on its runs. */
+  readonly slice: Slice
   /** Resolves when enough of the lease is left to start an effect; LEASE_LOST. */
   ready(signal: AbortSignal): Promise<void>
   /** Joins in; the result leaves again. */
@@ -20,7 +23,7 @@ export interface LeasedTree {
   noteMessages(messages: number): void
   /** Ends the work on all of its runs. */
   fail(error: RepriseError): void
-  /** Gives the lease back, and says how many messages wait. */
+  /** Gives the lease and the reservation in this process back, and says how many messages wait. */
   release(): Promise<number>
 }
 
@@ -32,7 +35,8 @@ export interface TreeMember {
   mail(): void
 }
 
-export function openLeasedTree(engine: Engine, lease: TimedLease): LeasedTree {
+/** `free` ends the reservation of the root in this process. */
+export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => void = () => {}): LeasedTree {
   const members = new Set<TreeMember>()
   const fail = (error: RepriseError): void => {
     for (const member of members) member.fail(error)
@@ -43,6 +47,7 @@ export function openLeasedTree(engine: Engine, lease: TimedLease): LeasedTree {
   const kept = engine.leases.keep(lease, { lost: fail, waiting })
   return {
     lease,
+    slice: newSlice(),
     ready: (signal) => kept.ready(signal),
     join(member) {
       members.add(member)
@@ -57,7 +62,10 @@ export function openLeasedTree(engine: Engine, lease: TimedLease): LeasedTree {
       // what there is of the run is on disk; a lease that cannot be released soon expires. One that is lost is released
       // too, which says that this process did not die
       const store = engine.store.withPatience({ signal: AbortSignal.abort() })
-      return store.release(lease).catch(() => 0)
+      return store
+        .release(lease)
+        .catch(() => 0)
+        .finally(free)
     },
   }
 }

@@ -9,7 +9,7 @@ import { isTimeUp, TimeUp } from './slice.ts'
  */
 export async function waitForTurn(
   { agent }: TaskDefinition,
-  { crew, parent: outer, slice, engine: { world } }: Life,
+  { crew, parent: outer, tree: { slice }, engine: { world } }: Life,
   signal: AbortSignal,
 ): Promise<void> {
   const isTooLong = (ms: number): boolean => isTimeUp(slice, world, ms)

@@ -9,7 +9,7 @@ export type Until = number | AbortSignal
 
 /** Shared by a run and its child runs. */
 export interface Slice {
-  readonly until: Until | undefined
+  until: Until | undefined
   /** A step was recorded in this slice. */
   stepped: boolean
   /** The time is up: no further step starts. */
@@ -19,8 +19,8 @@ export interface Slice {
 /** Thrown between two steps. The run is then queued for a worker. */
 export class TimeUp extends Error {}
 
-export function newSlice(until: Until | undefined): Slice {
-  return { until, stepped: false, over: false }
+export function newSlice(): Slice {
+  return { until: undefined, stepped: false, over: false }
 }
 
 /** Call it with all recorded entries. */
@@ -36,13 +36,13 @@ export function isTimeUp(slice: Slice, world: Pick<World, 'now'>, ms = 0): boole
 
 /** Rejects with TimeUp. Call it before every step. */
 export function checkTime({
-  slice,
+  tree,
   engine,
 }: {
-  readonly slice: Slice
+  readonly tree: { readonly slice: Slice }
   readonly engine: { readonly world: World }
 }): void {
-  if (isTimeUp(slice, engine.world)) throw new TimeUp('the time is up')
+  if (isTimeUp(tree.slice, engine.world)) throw new TimeUp('the time is up')
 }
 
 function isPast(until: Until, world: Pick<World, 'now'>, ms: number): boolean {

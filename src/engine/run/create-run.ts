@@ -60,9 +60,8 @@ export async function createRun(
     const lease = await requestLease(world, async () => (await store.create(listingRow(state), batch, asked)).lease)
     if (lease) {
       engine.appended?.(fresh.run, encodedEntries(encoded))
-      const unit = within ?? openLeasedTree(engine, lease)
-      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made })
-      return within ? hold : withLeaseRelease(hold, free)
+      const unit = within ?? openLeasedTree(engine, lease, free)
+      return openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made, ownsTree: !within })
     }
   } catch (error) {
     free()
@@ -159,19 +158,4 @@ type Declarable = { readonly [K in keyof DeclaredTask]: DeclaredTask[K] | undefi
 /** In a life, for as long as it takes. */
 export function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'onOutage'> {
   return { onOutage: (message) => logger.warn(`run ${run}: ${message}`) }
-}
-
-/** The hold of a run at the top, which gives back the lease and the place in this process. */
-export function withLeaseRelease(hold: Hold, free: () => void): Hold {
-  return {
-    ...hold,
-    async release() {
-      try {
-        await hold.release()
-        return await hold.tree.release()
-      } finally {
-        free()
-      }
-    },
-  }
 }

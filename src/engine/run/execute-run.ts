@@ -97,7 +97,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       await unlessAborted(callTaskCallbacks(life, turned), signal)
       for (const task of await childrenToContinue(life, schedule.waiting())) schedule.continue(task)
       const ready = life.failure || inbox.editsWait || running.size >= crew.concurrency ? undefined : schedule.next()
-      const over = life.slice.over || (ready !== undefined && isTimeUp(life.slice, life.engine.world))
+      const over = life.tree.slice.over || (ready !== undefined && isTimeUp(life.tree.slice, life.engine.world))
       if (over && running.size === 0) return { type: 'run.yielded' }
       if (ready && !over) {
         let done: NewEntry | undefined

@@ -28,7 +28,7 @@ import { otherCrewError, runNotFoundError } from '../read/run-not-found.ts'
 import { compareTasks, refuseChanges, tasksChangedError } from './compare-tasks.ts'
 import { deathLimit } from '../../stores/rules/ready.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'
-import { withLeaseRelease, patienceOf, taskDeclarations, taskDeclaration } from './create-run.ts'
+import { patienceOf, taskDeclarations, taskDeclaration } from './create-run.ts'
 
 /** A run as this process opened it. */
 export interface OpenedRun {
@@ -60,12 +60,12 @@ export async function openRun(
   const free = await reserveRunInTurn(engine, run)
   try {
     const acquire = (): Promise<Lease> => store.acquire(run, world.owner, world.leaseMs)
-    const tree = openLeasedTree(engine, claimed.lease ?? (await requestLease(world, acquire)))
+    const tree = openLeasedTree(engine, claimed.lease ?? (await requestLease(world, acquire)), free)
     try {
       // read after the lease was taken: from here on only this process can append
       const read = await readRun(store, run)
       checkResumable(crew, read.state)
-      const hold = withLeaseRelease(openHold(engine, tree, read, patienceOf(crew, run)), free)
+      const hold = openHold(engine, tree, read, { ...patienceOf(crew, run), ownsTree: true })
       return { state: hold.state, hold }
     } catch (error) {
       await tree.release()

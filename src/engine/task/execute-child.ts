@@ -223,7 +223,6 @@ export async function withinBudget(
     const state = await work({
       crews: [life.crew, ...(life.parent?.crews ?? [])],
       within: life.childRuns,
-      slice: life.slice,
       earlier: { load: life.earlier.load, unclaimed: () => life.earlier.unclaimed(task.name) },
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
