@@ -6,8 +6,8 @@ import { sameOwner } from '../../stores/owner.ts'
 import type { Engine } from '../definition.ts'
 
 /**
- * RUN_HELD when this process executes the run already. Call it before the lease is taken; call the result when the work
- * is over, as often as is convenient: by then somebody else may have reserved the run.
+ * Reserves a run in this process, before its lease is taken. RUN_HELD if the process executes the run already. Calling
+ * the result ends the reservation; further calls do nothing.
  */
 export function reserveRun(engine: Engine, run: string): () => void {
   const { runs } = engine.world.process
@@ -31,12 +31,12 @@ export async function runExecutor(engine: Engine, run: string): Promise<Owner | 
   return ours && !engine.world.process.runs.has(localRunKey(engine, run)) ? undefined : owner
 }
 
-/** Short work on a run: one piece after another, and whoever reserves the run in its turn waits for it. */
+/** Does short work on a run: one piece at a time, and `reserveRunInTurn` waits for it. */
 export function runBriefWork(engine: Engine, run: string, work: () => Promise<void>): Promise<void> {
   return engine.world.process.briefWork(localRunKey(engine, run), work)
 }
 
-/** As `reserve`, but waits for short work, such as an answer that is being recorded, instead of being refused. */
+/** Like `reserveRun`, but waits for short work, such as an answer that is being recorded, instead of being refused. */
 export function reserveRunInTurn(engine: Engine, run: string): Promise<() => void> {
   return engine.world.process.briefWork(localRunKey(engine, run), async () => reserveRun(engine, run))
 }

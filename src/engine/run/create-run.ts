@@ -1,4 +1,4 @@
-// How a run comes into being: created under a lease, to be executed here, or queued for a worker.
+// Creates runs: under a lease, to be executed by this process, or queued for a worker.
 import { defined } from '../../base/defined.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type { DeclaredTask, Entry, EntryBodies, NewEntry, Priority } from '../../journal/entries.ts'
@@ -18,20 +18,20 @@ import { currentAddress } from './compare-tasks.ts'
 
 export interface NewRun {
   readonly run: string
-  /** That of a child run. Left out: a new one. */
+  /** Set for child runs. Default: a new one. */
   readonly incarnation?: string | undefined
   readonly inputs: Inputs
-  /** As the caller gave them, where `beforeKickoff` changed them. */
+  /** The caller's inputs, if `beforeKickoff` or the schema changed them. */
   readonly given?: Inputs | undefined
-  /** The bytes of files that were just read; those of others come from the run that this one is made from. */
+  /** Contents of files that were read for this call. Those of other files are copied from the parent run. */
   readonly files?: Files | undefined
   readonly by?: string | undefined
-  /** The task after which it stops. */
+  /** The run stops after this task. */
   readonly through?: string | undefined
   readonly priority?: Priority | undefined
-  /** What else `run.created` says about a run that is made from another, or reuses outputs of others. */
+  /** More fields of `run.created`, for forks, child runs and reused outputs. */
   readonly origin?: RunOrigin
-  /** Entries that follow it in the same append. */
+  /** Appended together with `run.created`. */
   readonly entries?: readonly NewEntry[]
 }
 
@@ -41,8 +41,8 @@ export type RunOrigin = Pick<
 >
 
 /**
- * Undefined when a run with that id exists already: then nothing was written. `within`: what the run works for, whose
- * lease it is created under.
+ * Returns undefined, and writes nothing, if the run exists. RUN_HELD if this process executes a run with this id.
+ * `within`: for a child run, the tree whose lease it is created under.
  */
 export async function createRun(
   engine: Engine,
@@ -72,22 +72,22 @@ export async function createRun(
 }
 
 export interface QueuedRun extends NewRun {
-  /** A worker does not begin it before. */
+  /** No worker starts the run before. */
   readonly notBefore?: Date | undefined
 }
 
-/** Creates a run that waits for a worker. False when one with that id exists already: then nothing was written. */
+/** Creates a run for a worker. Returns false, and writes nothing, if the run exists. */
 export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: QueuedRun): Promise<boolean> {
   const { notBefore } = fresh
   const queued = { queued: true as const, ...defined({ notBefore: notBefore?.toISOString() }) }
-  // nobody has held it yet
+  // token 0: the run has never been held
   const { state, encoded, batch } = await firstBatch(engine, crew, fresh, 0, queued)
   const { created } = await engine.store.create(listingRow(state), batch)
   if (created) engine.appended?.(fresh.run, encodedEntries(encoded))
   return created
 }
 
-/** `run.created`, what follows it in the same append, and what they come to. */
+/** Encodes `run.created` and the entries appended with it, and folds them into a state. */
 async function firstBatch(
   { store, world }: Engine,
   crew: CrewDefinition,
@@ -141,7 +141,7 @@ function encodedEntries(encoded: readonly EncodedEntry[]): Entry[] {
 }
 
 export function taskDeclarations(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
-  // a function and a crew have no agent
+  // function tasks and nested crews have no agent
   return crew.tasks.map((task) => taskDeclaration({ ...task, agent: task.agent.title(inputs) || undefined }))
 }
 
@@ -155,7 +155,7 @@ type Declarable = { readonly [K in keyof DeclaredTask]: DeclaredTask[K] | undefi
   'name' | 'id' | 'description'
 >
 
-/** In a life, for as long as it takes. */
+/** While a run is executed, calls wait as long as an outage lasts. */
 export function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'onOutage'> {
   return { onOutage: (message) => logger.warn(`run ${run}: ${message}`) }
 }
