@@ -106,7 +106,7 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
   }
 }
 
-/** Undefined if the call of a result is missing: somebody removed it from the journal by hand. */
+/** Undefined if the result has no call, which happens only in a journal edited by hand. */
 function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
   const { path = '' } = entry
   const call = entry.type === 'tool.returned' ? callAt(state, path) : undefined

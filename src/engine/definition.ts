@@ -18,18 +18,18 @@ import type { PatientStore } from '../stores/patient/patient-store.ts'
 
 export interface AgentDefinition {
   readonly role: string
-  /** The role as people and models read it: with its inputs filled in, where they are given. */
+  /** The role as people and models read it: with its placeholders filled in. */
   title(inputs: Inputs): string
   readonly model: LanguageModel | string | undefined
   readonly settings: { readonly [name: string]: Json }
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
-  /** A conversation that is longer than this is summarised. */
+  /** A longer conversation is summarised. */
   readonly contextTokens?: number | undefined
   /** Requests per minute, over all tasks of the agent in this process. */
   readonly maxRpm: number | undefined
-  /** What is said of the date after its instructions, where it is told. */
+  /** The sentence about the date that follows the instructions, if the agent gets one. */
   readonly dateWords?: ((now: Date) => string) | undefined
   /** The same for all tasks of one agent. */
   readonly identity: object
@@ -37,32 +37,29 @@ export interface AgentDefinition {
 
 export interface TaskDefinition {
   readonly name: string
-  /** Whether the name was given; one that was derived changes with the texts. */
+  /** False: the name is derived from the texts and changes with them. */
   readonly named: boolean
-  /** Earlier names: a record under one of them is the record of this task. */
+  /** Earlier names: the record of a run under such a name belongs to this task. */
   readonly was: readonly string[]
   readonly id: string
   readonly description: string
   readonly expectedOutput: string | undefined
   readonly agent: AgentDefinition
-  /** Names of the tasks whose outputs it is given. */
+  /** Names of the tasks whose outputs it receives. */
   readonly context: readonly string[]
-  /** The context was left out: the task does without outputs that are missing. Otherwise it is skipped then. */
+  /** The context was left out: missing outputs are ignored. Otherwise a missing output skips the task. */
   readonly anyContext: boolean
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
-  /**
-   * How code that is given its output parses it: the schema, and a version for what the schema does that cannot be
-   * seen.
-   */
+  /** How code that receives the output parses it: the schema, and a version for the parts of it that are functions. */
   readonly reading?: Json | undefined
   readonly tools: readonly Tool[]
-  /** Agents that the task's own agent may hand work to, or ask. */
+  /** Agents that the task's own agent may delegate to or ask. */
   readonly coworkers: readonly CoworkerDefinition[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
-  /** The task is a crew. */
+  /** The task is a nested crew. */
   readonly child: ChildDefinition | undefined
   /** The task is a function and asks no model. */
   readonly code: FunctionDefinition | undefined
@@ -70,30 +67,30 @@ export interface TaskDefinition {
   readonly guardrails: readonly GuardrailDefinition[]
   /** A person approves the result. */
   readonly humanInput: boolean
-  /** In a sequential crew: later tasks do not wait for it, unless they have it in their context. */
+  /** In a sequential crew: only tasks with this one in their context wait for it. */
   readonly async: boolean
-  /** Whether the task is executed at all; otherwise it is skipped. */
+  /** False skips the task. */
   readonly when: Condition | undefined
   /** Where its output is written, after its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
   /** The texts for the model, made from the original ones each time. */
   render(inputs: Inputs, outputs: Outputs): RenderedTask
-  /** How many turns each agent that works on it has, by title. */
+  /** The turn limit of each agent that works on the task, by title. */
   turns(inputs: Inputs): ReadonlyMap<string, number>
-  /** Digests of everything declared, the inputs that it can see, and the outputs that it is given. */
+  /** Digests of everything declared, of the inputs that the task can see, and of the outputs that it receives. */
   fingerprint(inputs: Inputs, outputs: Outputs): Fingerprint
 }
 
-/** What the tasks of a run gave, by name, including those that a task is not given. A skipped one gives nothing. */
+/** The outputs of all tasks of a run, by name. A skipped task has none. */
 export interface Outputs {
   get(task: string): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined
-  /** Whether there is none because the task failed, or was skipped because another one did. */
+  /** Whether the output is missing because the task failed, or was skipped after a failure. */
   lacks?(task: string): boolean
 }
 
 export interface RenderedTask {
   readonly instructions: string
-  /** In pieces: the output of a task goes where its name is. */
+  /** In pieces: `output` names the task whose output is filled in there. */
   readonly message: readonly (string | { readonly output: string })[]
   readonly files?: readonly StoredFile[]
 }
@@ -106,15 +103,15 @@ export interface OutputFileDefinition {
 }
 
 /**
- * What a condition sees of the tasks that its task waits for, and what the inputs of a crew are made from, of the tasks
- * in its context: their outputs by name, as their schemas parse them. A skipped task has none.
+ * What a condition sees of the tasks that its task waits for, and what the inputs function of a nested crew sees of the
+ * tasks in its context: their outputs by name, as their schemas parse them. A skipped task has none.
  */
 export interface ConditionContext<Of = AnyOutputs, Given = Inputs> {
   readonly inputs: Given
   readonly outputs: Of
-  /** The output of the last of these tasks in the crew's order; undefined when that was skipped. */
+  /** The output of the last of these tasks in the crew's order; undefined if it was skipped. */
   readonly previous: unknown
-  /** Those of these tasks that failed, or were skipped because another one did, in a crew that continues then. */
+  /** With `onTaskFailure: 'continue'`: which of these tasks failed, or were skipped after a failure. */
   readonly missing: readonly string[]
   readonly readFile: ReadFile
 }
@@ -123,7 +120,7 @@ export type Condition<Of = AnyOutputs, Given = Inputs> = (
   context: ConditionContext<Of, Given>,
 ) => boolean | Promise<boolean>
 
-/** By task. */
+/** By task name. */
 export type AnyOutputs = { readonly [task: string]: unknown }
 
 export interface CoworkerDefinition {
@@ -131,22 +128,22 @@ export interface CoworkerDefinition {
   /** INPUT_MISSING. */
   goal(inputs: Inputs): string
   readonly tools: readonly Tool[]
-  /** Those of the agent itself. */
+  /** The agent's own. */
   readonly guardrails: readonly GuardrailDefinition[]
-  /** Whom it may delegate to. */
+  /** Agents that it may delegate to in turn. */
   readonly coworkers: readonly CoworkerDefinition[]
   instructions(inputs: Inputs): string
 }
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
-  /** The task has an output schema of its own, which reads what the crew gives. */
+  /** The task has its own output schema, which parses the crew's output. */
   readonly ownSchema: boolean
   /**
-   * Those of the child run, as far as they are known before its turn comes. Files may be given by name. INPUT_INVALID.
+   * Inputs of the child run that are known before its task starts. Files may be given by name. INPUT_INVALID.
    */
   known(own: Inputs): Inputs | undefined
-  /** Those of the child run; `own` are those of the run that it works for. */
+  /** Inputs of the child run; `own` are the inputs of its parent. */
   inputs(
     context: ConditionContext,
     own: Inputs,
@@ -155,21 +152,21 @@ export interface ChildDefinition {
 
 export interface FunctionDefinition {
   readonly effect: Effect
-  /** Whether its task has a version; without one, a change of the function is not noticed. */
+  /** Whether the task has a version; without one, changes to the function go unnoticed. */
   readonly versioned: boolean
   readonly maxSeconds: number | undefined
   run(context: CodeContext): unknown
   readonly settle: ((idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>) | undefined
 }
 
-/** What the function of a task is given. `Given` are its inputs, as the schema of the crew parses them. */
+/** The argument of a task's function. `Given` is the type of the inputs, as the schema of the crew parses them. */
 export interface CodeContext<Of = AnyOutputs, Given = Inputs> extends ToolContext {
   readonly inputs: Given
-  /** Of the tasks in its context, by name, as their schemas parse them. Without a `context`, all earlier ones. */
+  /** Outputs of the tasks in the `context` (default: all earlier tasks), by name, as their schemas parse them. */
   readonly outputs: Of
-  /** With `humanInput`: what a person wants changed in the result of the call before. */
+  /** With `humanInput`: what a person wants changed in the previous result. */
   readonly feedback?: string
-  /** Those of these tasks that failed, or were skipped because another one did, in a crew that continues then. */
+  /** With `onTaskFailure: 'continue'`: which of these tasks failed, or were skipped after a failure. */
   readonly missing: readonly string[]
 }
 
@@ -202,18 +199,18 @@ export type GuardrailDefinition = { readonly name: string } & (
 export interface CrewDefinition {
   readonly name: string
   readonly version: string
-  /** Versions besides its own whose runs this code may take up without being asked. */
+  /** Other versions whose runs this code may continue without being asked. */
   readonly accepts?: readonly string[] | undefined
-  /** How workers try a run again that failed. */
+  /** How workers retry a failed run. */
   readonly retries?: Retries | undefined
-  /** What becomes of a run in which a task fails. Default: `stop`. */
+  /** What happens to a run when a task fails. Default: `stop`. */
   readonly onTaskFailure?: FailurePolicy | undefined
   readonly tasks: readonly TaskDefinition[]
-  /** What the inputs of its runs must fit. */
+  /** Validates the inputs of its runs. */
   readonly inputs?: ValueSchema | undefined
   /**
-   * sequential: one after another, except async tasks; hierarchical likewise. parallel: each as soon as its context is
-   * ready.
+   * sequential and hierarchical: one task after another, except async tasks. parallel: each task as soon as its context
+   * is ready.
    */
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
   /** How many tasks may be in progress at once. */
@@ -222,40 +219,37 @@ export interface CrewDefinition {
   /** Requests per minute, over all runs of the crew in this process. */
   readonly maxRpm?: number | undefined
   readonly logger: CrewLogger
-  /** Override the built-in ones. */
+  /** Override the built-in prices. */
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
 }
 
-/** stop: the run fails. continue: it goes on without the task and those that need it. */
+/** stop: the run fails. continue: the run continues without the task and its dependents. */
 export const failurePolicies = ['stop', 'continue'] as const
 export type FailurePolicy = (typeof failurePolicies)[number]
 
 export interface Retries {
   readonly times: number
-  /** In seconds, before the first; doubled for each further one, up to the longest. */
+  /** Seconds before the first retry; doubled for each further retry, up to `maxBackoffSeconds`. */
   readonly backoff: number
 }
 
-/** An hour: nobody wants to wait longer for a run that may succeed by now. */
+/** An hour: after that, the cause of the failure has probably gone or needs a person. */
 export const maxBackoffSeconds = 3_600
 
-/**
- * The user's code that is told about a run. What it throws fails the run, which can be resumed; then it is called
- * again.
- */
+/** The user's callbacks. An error in one fails the run; a resume calls it again. */
 export interface Callbacks {
-  /** Before a run is created: the inputs that it is made with. */
+  /** Before a run is created: may replace its inputs. */
   readonly before?: ((inputs: Inputs) => Promise<{ readonly inputs: Inputs; readonly files: Files }>) | undefined
-  /** After the completion of a task that was executed here; at least once. */
+  /** After a task that this process executed is completed; at least once. */
   readonly task?: ((state: RunState, task: TaskDefinition, readFile: ReadFile) => Promise<void>) | undefined
-  /** After a step of this run, `entry`; at least once. */
+  /** After each step of this run; at least once. */
   readonly step?: ((state: RunState, entry: StepEntry, readFile: ReadFile) => Promise<void>) | undefined
   /** When all tasks are done, before the run is completed; at least once. */
   readonly after?: ((state: RunState) => Promise<void>) | undefined
 }
 
-/** What records a step: a model call, or a tool call. */
+/** The entries that record steps: model calls and tool calls. */
 export type StepEntry = EntryOf<'model.replied' | 'tool.returned'>
 
 export type Inputs = { readonly [name: string]: Json }
@@ -266,9 +260,11 @@ export interface Logger {
   warn(message: string): void
 }
 
-/** Our own loggers also get the next step of a warning as data. Others do not: `console` would print it. */
+/**
+ * The built-in loggers also get the next step of a warning as data. Users' loggers do not: `console` would print it.
+ */
 export interface CrewLogger extends Logger {
-  warn(message: string, told?: LogDetail): void
+  warn(message: string, detail?: LogDetail): void
 }
 
 export interface LogDetail {
@@ -281,29 +277,28 @@ export type OnQuestion = (
 ) => Answers[Question['kind']] | undefined | Promise<Answers[Question['kind']] | undefined>
 
 export interface ExecuteOptions {
-  /** Stop after this task. The journal says it to whoever executes the run. */
+  /** Stop after this task. Recorded in the journal, so that other processes stop there too. */
   readonly through?: string | undefined
-  /** What a resume does about a started task whose code has changed. Default: `continue`. */
+  /** How a resume treats a started task whose code has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy | undefined
-  /** What becomes of recorded work that the crew has no task for. */
+  /** What to do with recorded work of tasks that the crew no longer has. */
   readonly decisions?: TaskDecisions | undefined
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
-  /** The signal leaves the run to a worker instead. */
+  /** The signal hands the run back to the workers instead of suspending it. */
   readonly handsBack?: boolean | undefined
-  /** When to leave the run to a worker, between two steps and after at least one. */
+  /** When to hand the run back to the workers: between two steps, after at least one. */
   readonly until?: Until | undefined
-  /** Of a resume: replaces the budget that the run had. */
+  /** On a resume: replaces the budget of the run. */
   readonly budget?: Limit | undefined
   /**
-   * What its error says to do next when the run fails, unless that is to resume it. Null: the run that it works for
-   * says so.
+   * The next step in the error of a failed run. Default: resume it. Null: the error of its parent names the next step.
    */
   readonly next?: NextStep | null | undefined
 }
 
-/** By the names that the run knows. A task of a nested crew is `settle/payout`. */
+/** By the task names in the record of the run. A task of a nested crew is `settle/payout`. */
 export interface TaskDecisions {
   /** The new name of a task by its old one. */
   readonly renamed?: { readonly [task: string]: string } | undefined
@@ -319,26 +314,23 @@ export interface Engine {
   readonly world: World
   /** Keeps the leases of all runs of this process in this store. */
   readonly leases: LeaseKeeper
-  /** Called with entries when they are on disk. */
+  /** Called with entries once they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
-  /** The listeners to the models of the one run that is executed with this engine. */
+  /** Listeners to the models of the run that this engine executes, if it is for one run. */
   readonly listeners?: Listeners | undefined
-  /**
-   * The runs that work for the one run that is executed with this engine, as far as they are known: nobody reads them
-   * again.
-   */
+  /** Child runs of that run that were already read, so that they aren't read again. */
   readonly within?: Map<string, RunState> | undefined
   readonly tracing?: Tracing | undefined
 }
 
-/** Everything outside that the engine uses, so that tests can replace it. */
+/** The engine's access to time, chance and the process, so that tests can replace it. */
 export interface World extends Clock {
   now(): Date
   /** Resolves in the next turn of the event loop, after everything that can settle without waiting. */
   turn(): Promise<void>
   uuid(): string
   newRunId(): string
-  /** For a run that is created: random, and never the same twice. */
+  /** Identifies the creation of a run: random, never the same twice. */
   newIncarnation(): string
   /** This process. */
   readonly owner: Owner

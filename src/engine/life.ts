@@ -1,5 +1,5 @@
 // A life is one process's work on a run: the right to append to it, the crew as the code defines it now, the caller's
-// options, and all that is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
+// options, and everything kept in memory meanwhile.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import { createNotifier, type Notifier } from '../base/notifier.ts'
@@ -13,54 +13,51 @@ export interface Life extends Hold {
   readonly crew: CrewDefinition
   readonly options: ExecuteOptions
   readonly tracing: RunTracing | undefined
-  /** What the run works for, when it is the run of a task that is a crew. */
+  /** Child runs: the parent. */
   readonly parent: ParentContext | undefined
-  /** Executes the run of a task that is a crew. */
+  /** Executes the child run of a nested crew. */
   readonly executeRun: ExecuteRun
-  /** Of the first task that failed: no other is started, and those in progress end after their current step. */
+  /** Set by the first task that fails: no other task starts, and tasks in progress end after their current step. */
   failure: { readonly error: unknown } | undefined
   /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Notifier
-  /** Questions that were put to the caller, by id. */
+  /** Questions passed to the caller, by id. */
   readonly asked: Map<string, Question>
-  /**
-   * Idempotency keys that were given out and are not recorded yet, by the path of the call: two calls may be made at
-   * once.
-   */
+  /** Idempotency keys in use but not recorded yet, by call path: parallel calls must not share a key. */
   readonly keys: Map<string, { readonly attempt: string; readonly key: string }>
-  /** Outcomes of `once` calls that were made here and are not on record yet, by the path of the call. */
+  /** Outcomes of `once` calls not recorded yet, by call path. */
   readonly unwritten: Map<string, Promise<ToolOutcome | undefined>>
-  /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
+  /** Child runs at every depth, by id: the live state if executed here, otherwise the state as read. */
   readonly childRuns: Map<string, RunState>
-  /** The crews that its functions have kicked off in this life, by address: `chapters/intro`. */
+  /** Crews kicked off by functions in this life, by address: `chapters/intro`. */
   readonly kickedOff: Map<string, CrewDefinition>
-  /** Calls that other code made before. */
+  /** Calls made by earlier versions of the code. */
   readonly earlier: EarlierCalls
-  /** Warnings of models that were already logged. */
+  /** Model warnings already logged. */
   readonly warned: Set<string>
-  /** The last step that the caller was told about. After one that threw, no more follow: the run fails. */
+  /** The last step passed to the step callback. After an error of the callback, the run fails and no more follow. */
   readonly told: { seq: number; failed?: { readonly error: unknown } }
   readonly queue: {
-    /** Telling the caller about steps. */
+    /** Calls of the step callback. */
     readonly steps: SerialQueue
-    /** Asking for a higher budget: several branches may get there at once, and one question is enough. */
+    /** Requests for a higher budget: several branches may hit the limit at once, and one question is enough. */
     readonly budget: SerialQueue
-    /** Equal calls of tools whose results are kept. */
+    /** Equal calls of tools with a cache. */
     readonly equalCalls: SerialQueues
   }
 }
 
-/** The run that another one works for, as the other sees it. */
+/** A run as its child runs see it. */
 export interface ParentContext {
-  /** The crew of the task, and those that it works for. */
+  /** The crew of the run, and the crews above it. */
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['childRuns']
   readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'>
-  /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
+  /** Rejects with LimitReached when the budget of the run, or of a run above it, is used up. */
   checkBudget(): Promise<void>
 }
 
-/** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
+/** Resolves with the state of a completed or suspended run; rejects if it failed, was cancelled or lost its lease. */
 export type ExecuteRun = (
   hold: Hold,
   crew: CrewDefinition,
@@ -73,13 +70,13 @@ export interface ActiveAttempt {
   readonly life: Life
   readonly task: TaskDefinition
   readonly attempt: AttemptState
-  /** Aborts with the life, or when the time for the attempt is up. */
+  /** Aborts with the life, or when the attempt times out. */
   readonly signal: AbortSignal
-  /** Does what the agent hands to another one. */
+  /** Executes the delegations of the agent. */
   readonly delegate?: Delegate
 }
 
-/** The work of another agent within a call of this one; undefined while a question is open there. */
+/** Executes the work of a coworker within a tool call of the agent; undefined while a question is open there. */
 export type Delegate = (work: ActiveAttempt, call: string, tool: string, input: unknown) => Promise<string | undefined>
 
 type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'executeRun'>

@@ -1,22 +1,22 @@
-// What the runs of one process share. It is an object of the world, not of a module: two worlds with a state of their
-// own know as little of each other as two processes do.
+// State shared by the runs of a process. It belongs to the world, not to a module, so that two worlds are as separate
+// as two processes.
 import { seriallyByName, type SerialQueues } from '../base/serially.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface ProcessState {
-  /** Keys of the runs that are being executed. */
+  /** Keys of the runs in progress. */
   readonly runs: Set<string>
   /** Short work on runs, such as recording an answer, by the key of the run. */
   readonly briefWork: SerialQueues
-  /** Of concurrent calls that create the same run, one does; by the key of the run. */
+  /** Serialises concurrent creations of a run, by the key of the run. */
   readonly creating: SerialQueues
-  /** Tool calls that were given up and have not ended: they may still do their work, even in the run's next life. */
+  /** Abandoned tool calls that are still running: their effects may come as late as the run's next life. */
   readonly abandonedCalls: Set<string>
   /** Times of requests in the last minute, by agent or crew. */
   readonly requests: WeakMap<object, number[]>
-  /** Places whose caution was logged. */
+  /** Stores whose caution was already logged. */
   readonly cautioned: Set<string>
-  /** Tells stores apart. Handles of one place share its URL; unnamed stores in memory are told apart by identity. */
+  /** Identifies a store: by URL, or by object identity for memory stores, which share one. */
   storeKey(store: Store): string
 }
 

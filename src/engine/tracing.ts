@@ -1,7 +1,6 @@
-// How a run is traced from outside while it is executed: its life in this process, its attempts, its model calls and
-// its tool calls. Only work that is done is traced, not what is read back from the journal. An implementation returns
-// and throws what the work returns and throws, and sees from the paths what belongs to what. Without one, the only cost
-// is an undefined check.
+// The tracing interface: an implementation wraps the life of a run in this process, its attempts, model calls and tool
+// calls. Only executed work is traced, not results from the journal. An implementation returns and throws what the work
+// returns and throws; paths show how the work nests. Without tracing, the only cost is an undefined check.
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'
@@ -10,18 +9,18 @@ import type { TaskDefinition } from './definition.ts'
 import type { Verdict } from './guardrails/verdict.ts'
 
 export interface Tracing {
-  /** One life of a run. The work is given what its steps are traced with; several runs may be in progress at once. */
+  /** One life of a run; `work` receives the tracing of its steps. Several runs may be in progress at once. */
   run(state: RunState, work: (tracing: RunTracing) => Promise<RunState>): Promise<RunState>
 }
 
 export interface RunTracing {
-  /** The part of an attempt in this life. Undefined for one that waits, or was stopped. */
+  /** The part of an attempt in this life. `work` returns undefined if the attempt waits or was stopped. */
   attempt<Ended extends { readonly judged: Verdict } | undefined>(
     attempt: AttemptState,
     task: TaskDefinition,
     work: () => Promise<Ended>,
   ): Promise<Ended>
-  /** One model call, with all its tries. */
+  /** One model call, including retries. */
   model(
     path: string,
     attempt: AttemptState,
@@ -32,7 +31,7 @@ export interface RunTracing {
     call: TracedCall,
     work: () => Promise<Ended>,
   ): Promise<Ended>
-  /** A call that got its outcome without the tool being called: from the record, from a person, or a refusal. */
+  /** A tool call answered without calling the tool: from the record, by a person, or with a refusal. */
   notCalled(call: TracedCall, outcome: ToolOutcome, source: CallState['source']): void
 }
 
@@ -40,6 +39,6 @@ export interface TracedCall {
   readonly attempt: AttemptState
   readonly call: CallState
   readonly input: Json
-  /** Undefined where there is no such tool. */
+  /** Undefined if the tool doesn't exist. */
   readonly tool?: { readonly effect: Effect }
 }

@@ -1,4 +1,4 @@
-// Checks that an existing run is the one that a call means: same inputs, and for a fork, same origin.
+// Checks that an existing run matches the call: same inputs, and for a fork, same origin.
 import type { Inputs } from '../../engine/definition.ts'
 import { isRowOfRun } from '../../engine/read/incarnation.ts'
 import { RepriseError } from '../../base/errors.ts'

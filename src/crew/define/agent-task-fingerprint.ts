@@ -22,7 +22,7 @@ export interface AgentTask {
   readonly tools: readonly Tool[]
   /** Agents to which the agent may delegate. */
   readonly coworkers: readonly CoworkerDefinition[]
-  /** All coworkers, including those that coworkers may delegate to. */
+  /** All coworkers, including coworkers of coworkers. */
   readonly helpers: readonly CoworkerDefinition[]
   /** The task's guardrails, then the agent's. */
   readonly guardrails: readonly Guardrail<never>[]

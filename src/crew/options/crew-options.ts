@@ -50,8 +50,8 @@ export interface CrewOptions<T extends Tasks = Tasks, Given extends object = obj
   readonly tasks: T
   /**
    * A Standard Schema for the inputs. It parses the inputs of every new run before anything is queued or spent; tasks
-   * receive the parsed values. Inputs that don't fit are refused with INPUT_INVALID. Default: inputs are not parsed;
-   * those that texts use are required.
+   * receive the parsed values. Inputs that don't fit are refused with INPUT_INVALID. Default: inputs are not
+   * parsed, and every input named in a text is required.
    */
   readonly inputs?: ObjectSchema<Given> | AiSchema
   /** All agents. Default: the agents of the tasks. Required for agents used only by delegation. */

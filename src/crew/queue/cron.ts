@@ -12,10 +12,7 @@ export interface CronTimes {
 
 const fields = 'five fields for minute, hour, day, month and weekday, such as 0 2 * * *, or @daily'
 
-/**
- * `whose` is used in messages: `schedule "nightly"`. OPTION_INVALID for an invalid expression, or one that never
- * matches.
- */
+/** `whose` is used in messages: `schedule "nightly"`. OPTION_INVALID if the expression is invalid or never matches. */
 export async function readCron(whose: string, cron: unknown, timezone: string, now: Date): Promise<CronTimes> {
   const refuse = (why: string, cause?: unknown): RepriseError => {
     const words = `cron of ${whose} is ${describe(cron)}${why}; give ${fields}`

@@ -1,4 +1,4 @@
-// What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
+// What a crew logs: only warnings, unless it is verbose or has a logger.
 import type { CrewDefinition, CrewLogger, Logger, LogDetail } from '../../engine/definition.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -6,22 +6,19 @@ import { describeEntry } from '../../journal/table/entry-table.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'
 import { redact } from '../../secrets/redact.ts'
 
-// what a model or a tool said must not steer the terminal
+// texts of models and tools must not send control sequences to the terminal
 const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
 
 let advice: (next: NextStep) => string = nextWords
 
-/**
- * The command line names its commands where the library names methods, also in what crews without a logger of their own
- * print.
- */
+/** Lets the command line name its commands where the library names methods, also in the output of built-in loggers. */
 export function setAdvice(words: (next: NextStep) => string): void {
   advice = words
 }
 
 let stepsAreShown = false
 
-/** For as long as the command line prints each step itself: a crew that is verbose would print them once more. */
+/** Used while the command line prints each step itself, which a verbose crew would print again. */
 export function muteStepLog(): Disposable {
   stepsAreShown = true
   return {
@@ -31,13 +28,13 @@ export function muteStepLog(): Disposable {
   }
 }
 
-const warn = (message: string, told?: LogDetail): void =>
-  print(`warning: ${told ? `${told.facts}; ${advice(told.next)}` : message}`)
+const warn = (message: string, detail?: LogDetail): void =>
+  print(`warning: ${detail ? `${detail.facts}; ${advice(detail.next)}` : message}`)
 
 export const verboseLogger: CrewLogger = { info: print, warn }
 export const quietLogger: CrewLogger = { info: () => {}, warn: verboseLogger.warn }
 
-/** A logger of somebody else: one that throws must not be taken for a store or a run that fails. */
+/** Guards against a user's logger that throws: the error must not look like a failure of the store or the run. */
 export function safeLogger(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
@@ -51,7 +48,7 @@ export function safeLogger(logger: Logger): Logger {
   return { info: guard('info'), warn: guard('warn') }
 }
 
-/** Logged before the first append, so that a run can be traced to wherever it stopped. */
+/** Logged before the first append, so that the log names every run, however early it stops. */
 export function logStart(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)

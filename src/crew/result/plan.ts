@@ -14,7 +14,7 @@ export interface Plan {
   readonly inputs: Inputs
   /** In crew order. */
   readonly tasks: readonly PlannedTask[]
-  /** Names of the tasks to execute, including those that may turn out unchanged. */
+  /** Names of the tasks to execute, including tasks that may turn out unchanged. */
   readonly execute: readonly string[]
   /** Estimated usage of all of them. */
   readonly estimate: PlanEstimate

@@ -39,7 +39,7 @@ export function readSuspension(state: RunState, questions: readonly Question[]):
   }
 }
 
-/** In terms of the library: one call for each open question, and one that continues the run. */
+/** In terms of the library: a call for each open question, then a call that resumes the run. */
 export function describeSuspension(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
   if (next.type === 'resume' || next.type === 'requeue') return `${facts}; ${nextWords(next)}`
   const answers = questions.map((question) => nextWords(answerStep(runId, question)))

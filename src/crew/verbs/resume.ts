@@ -1,4 +1,4 @@
-// resume: continues the given run, the latest unfinished one, or the one that an identical call created.
+// resume: continues the given run, the latest unfinished run, or the run that an identical call created.
 import {
   type Engine,
   type ExecuteOptions,

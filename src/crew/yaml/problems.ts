@@ -13,7 +13,7 @@ export interface Problems {
   try<T>(read: () => T): T | undefined
   /** Adds a warning. The same warning is reported once, with its first place. */
   note(place: string, what: string, words: string): void
-  /** The only error, or one that combines all. */
+  /** The only error, or an error that combines all of them. */
   readonly error: RepriseError | undefined
   /** One sentence per warning. */
   readonly notes: readonly string[]

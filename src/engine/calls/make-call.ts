@@ -110,7 +110,7 @@ async function runTool(
     },
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
-  // an error after an abort is no outcome: the tool may have done its work before
+  // an error after an abort doesn't count as the outcome: the tool may have done its work before
   if (ended && 'returned' in ended) return withResultForModel(item, ended.returned, { ...context, signal })
   if (ended && !signal.aborted) return ended
   // a tool that listens to its signal ends now; others keep running, and cannot be stopped

@@ -117,7 +117,7 @@ export function recordChildMessages({ engine, tree }: Hold): Promise<void> {
   })
 }
 
-/** Records the messages of a root and its child runs, none of which is being executed. */
+/** Records the messages of a run tree that isn't being executed. */
 export async function recordTree(engine: Engine, tree: LeasedTree): Promise<void> {
   for (const run of await runsWithMessages(engine.store, tree.lease.run)) await recordInbox(engine, tree, run)
 }

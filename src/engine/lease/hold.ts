@@ -1,7 +1,7 @@
-// A hold is this process's right to advance one run, and the only way to append to it. An entry gets its number and is
-// folded into the state when it is handed in; those that are handed in while an append is in progress go together in
-// the next one. A lazy entry waits for the next append, at most a moment, since nobody has to be sure of it yet. When
-// an append fails, the hold ends: every signal aborts, nothing more is written, and the error says so.
+// A hold is this process's right to advance one run, and the only way to append to it. An entry is numbered and folded
+// into the state at once; entries that arrive during an append are batched into the next one. A lazy entry waits up to
+// `lazyMs` for an append to join, since no effect depends on it yet. When an append fails, the hold ends: its signal
+// aborts, nothing more is written, and every later call throws that error.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -23,65 +23,63 @@ import { outputKeys, listingRow } from '../read/row.ts'
 import type { LeasedTree } from './leased-tree.ts'
 import { noteSteps } from '../limits/slice.ts'
 
-/** How long a lazy entry may wait for an append that takes it along. */
+/** How long a lazy entry may wait for another append to join. */
 const lazyMs = 20
 
 export interface Hold {
   readonly engine: Engine
   readonly state: RunState
-  /** The run at the top, with all that work for it: they have one lease. */
+  /** The run tree, which has one lease. */
   readonly tree: LeasedTree
-  /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
+  /** Aborts when the hold ends; the reason is a RepriseError or `stopped`. */
   readonly signal: AbortSignal
-  /** Only one at a time reads the inbox, or two would record the same message. */
+  /** Serialises reads of the inbox: two at once would record the same message twice. */
   readonly inbox: SerialQueue
-  /** Whether there may be something in it. */
+  /** Set when the inbox may have messages. */
   readonly mail: Notifier
-  /** Whether there may be something in the inbox of a run that works for this one and isn't in progress. */
+  /** Set when the inbox of a child run that isn't in progress may have messages. */
   readonly mailBelow: Notifier
-  /** A message may have come. */
+  /** Sets `mail` and `mailBelow`. */
   hint(): void
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
   /**
-   * The state says so at once; it is on disk with the next append, or in a moment. Only for what nobody's code depends
-   * on yet: a model may be asked before it is there, and what gets lost is made again. Throws when the hold has ended.
+   * Applies lazy entries: in the state at once, on disk with the next append or after `lazyMs`. Only for entries that
+   * no user code depends on yet: a model may be called before they are on disk, and lost entries are made again. Throws
+   * when the hold has ended.
    */
   note(entries: readonly NewEntry[]): void
   /**
-   * Appends the entry that ends this process's work. False when the run was about to be completed and a message came
-   * first: then it is not written.
+   * Appends the entry that ends this process's work. False, with nothing written, if a message arrived before a run
+   * could be completed.
    */
   end(entry: NewEntry): Promise<boolean>
-  /**
-   * An entry to put before the next append, whoever makes that; a newer one replaces it. It costs no append of its own.
-   */
+  /** Puts the entry before the next append, without one of its own. A newer mark replaces it. */
   mark(entry: NewEntry): void
   /**
-   * Await it before user code is called: resolves when everything that the state says now is on disk. Rejects when the
-   * lease is lost.
+   * Await it before calling user code: resolves when everything now in the state is on disk. Rejects when the lease is
+   * lost.
    */
   ready(): Promise<void>
-  /** Await it before a model is asked: resolves when the lease lasts. Rejects when it is lost. */
+  /** Await it before calling a model: resolves when enough of the lease is left. Rejects when it is lost. */
   held(): Promise<void>
-  /** The time in ms since the last entry of the state, as far as this process has been there. */
+  /** Milliseconds since the last entry of the state, or since this process opened the hold. */
   elapsedMs(): number
   /** The next free question id of the run. */
   questionId(): string
   /** Ends the work in this process without touching the journal. */
   stop(reason: unknown): void
   /**
-   * Waits for what is being written. Where the lease is given back with it, how many messages wait for the run and
-   * those that work for it; otherwise 0.
+   * Waits for pending writes. Returns how many messages wait for the run tree if this also releases its lease, else 0.
    */
   release(): Promise<number>
 }
 
-/** While the hold lasts, a store that is away is waited for: for how long, and who is told. */
+/** How long to wait out an outage of the store, and a callback for outages. */
 interface HoldOptions extends Pick<Patience, 'limitMs' | 'onOutage'> {
-  /** When its first entries were made, of a run that is new: it has no messages yet. */
+  /** For a new run, which has no messages yet: when its first entries were made. */
   readonly made?: Moment
-  /** Releasing the hold releases the tree, too. */
+  /** Releasing the hold also releases the tree. */
   readonly ownsTree?: boolean
 }
 
@@ -118,13 +116,13 @@ export function openHold(
   let prev = read.hash
   /** When the last entry was made. */
   let last = made ?? currentMoment(world)
-  /** Numbered and in the state, not on disk. */
+  /** Numbered and in the state, not yet on disk. */
   let unwritten: EncodedAppend[] = []
-  /** The entry that ends the work, and what was handed in after it: that waits until it is known whether it counts. */
+  /** The entry that ends the work. Entries after it wait in `after` until the outcome of the end is known. */
   let ending: { readonly entry: NewEntry; resolve(isWritten: boolean): void; reject(error: unknown): void } | undefined
   let after: PendingAppend[] = []
   let marked: NewEntry | undefined
-  /** Resolves when all that is numbered so far is on disk. */
+  /** Resolves when everything numbered so far is on disk. */
   let numbered: Promise<unknown> = Promise.resolve()
   let writing: Promise<void> | undefined
   let timer: Disposable | undefined
@@ -165,7 +163,7 @@ export function openHold(
     timer ??= world.timer(lazyMs, write, true)
   }
 
-  /** A microtask later, so that what parallel calls hand in at once is one append. */
+  /** Waits a microtask, so that entries of parallel calls share an append. */
   const write = (): void => {
     timer?.[Symbol.dispose]()
     timer = undefined
@@ -213,11 +211,11 @@ export function openHold(
         if (end) settle(() => end.reject(failure))
       }
     }
-    // at once, or what is handed in before the next turn would wait for nobody
+    // synchronously: an entry that arrives before the next turn must start another flush
     writing = undefined
   }
 
-  /** The end is decided: what waited for that follows. */
+  /** The outcome of the end is known: admits the entries that waited for it. */
   const settle = (tell: () => void): void => {
     ending = undefined
     tell()
@@ -248,7 +246,7 @@ export function openHold(
       const refusal = refusalOf()
       if (refusal) throw refusal
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      // when it cannot be written the hold ends, which tells everybody
+      // a failed write ends the hold, so its error reaches every caller
       promise.catch(() => undefined)
       handIn({ entries, taken: [], isLazy: true, promise, resolve, reject })
       if (broken) throw broken
@@ -289,7 +287,7 @@ export function openHold(
       try {
         if (unwritten.length > 0) write()
         for (let pending = writing; pending; pending = writing) await pending
-        // from here on nothing is put into the state that would not be on disk
+        // from here on no entry enters the state without reaching the disk
         released = new RepriseError('RUN_ENDED', `run ${run} is no longer executed here`, { runId: run })
         letGo(released)
         leave()
@@ -303,7 +301,7 @@ export function openHold(
 
 interface PendingAppend {
   readonly entries: readonly NewEntry[]
-  /** Ids of the inbox messages that they record. */
+  /** Ids of the inbox messages that the entries record. */
   readonly taken: readonly string[]
   readonly isLazy: boolean
   readonly promise: Promise<void>
@@ -317,13 +315,13 @@ interface EncodedAppend extends PendingAppend {
 
 let lastTime = { ms: Number.NaN, text: '' }
 
-/** The entries of many runs share a millisecond, and formatting it takes longer than most of the work with it. */
+/** Cached: entries of many runs share a millisecond, and formatting it is most of the cost of an entry. */
 function isoTime(ms: number): string {
   if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() }
   return lastTime.text
 }
 
-/** An end, and a mark before it, only change members of the state itself. */
+/** A shallow copy is enough: an end, and a mark before it, only change top-level members of the state. */
 function restoreState(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)
@@ -347,7 +345,7 @@ function storeFailed(run: string, cause: unknown): RepriseError {
   })
 }
 
-/** Lines, and everything that changes with them. */
+/** The lines of an append, and everything that changes with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
   const lines = encoded.map(({ entry, bytes, hash }) => ({ seq: entry.seq, bytes, hash }))
   const blobs = encoded.flatMap((item) => item.blobs)
@@ -357,10 +355,10 @@ export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken
     lines,
     blobs,
     taken,
-    // what people leave gets a run further too
+    // messages count as progress too
     ...(taken.length > 0 || entries.some(isProgress) ? { progress: true } : {}),
   }
-  // a step, which is most of what is written, does not show in a listing
+  // most entries are steps, which do not change the listing
   if (!entries.some(changesRow)) return batch
   const due = dueAt(state)
   return {

@@ -1,8 +1,8 @@
-// Keeps the leases of a process alive, all of them in one call, and knows how long each still lasts. The store's clock
-// judges expiry for others; the holder counts for itself, monotonically, from before each request, so that it never
-// believes in a lease longer than the store does. A monotonic clock may stop while a machine sleeps, so the time of day
-// counts too when it says that more time has passed. Time alone loses no lease: while the store is away nothing new is
-// started, and when it is back a lease that nobody took is renewed, even past its expiry.
+// Renews all leases of a process in one call, and knows how long each still lasts. Other processes see expiry by the
+// store's clock. The holder measures from before each request, so it never trusts a lease longer than the store does.
+// It takes the larger of monotonic time and time of day, since a monotonic clock may stop while the machine sleeps.
+// Time alone loses no lease: during an outage nothing new is started, and afterwards a lease that no other process took
+// is renewed, even past its expiry.
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { isOutage } from '../../stores/patient/patience.ts'
 import type { Lease } from '../../stores/store.ts'
@@ -15,8 +15,8 @@ export interface LeaseKeeper {
 }
 
 /**
- * A lease, and the moment before it was requested: it lasts from then on, however late the reply came. Made by
- * `requestLease` alone, so that no lease is believed in from when it was handed over.
+ * A lease, and the moment before it was requested, from which it lasts. Only `requestLease` makes one, so that no lease
+ * is measured from a later moment.
  */
 export interface TimedLease extends Lease {
   readonly since: Moment
@@ -38,22 +38,22 @@ export async function requestLeases(clock: Clock, request: () => Promise<readonl
   return (await request()).map((lease) => ({ ...lease, since }))
 }
 
-/** A lease without a moment, as from a user's own claim, may be of any age: it is renewed before it is relied on. */
+/** A lease without a moment, as from a user's own claim, may be of any age: it is renewed before its first use. */
 export function asTimedLease(lease: Lease | TimedLease): TimedLease {
   return 'since' in lease ? lease : { ...lease, since: { monotonic: -Infinity, day: -Infinity } }
 }
 
 export interface LeaseListener {
-  /** Called once, when the store says that the lease is somebody else's, or cannot be asked any more. */
+  /** Called once, when another process has the lease or it could not be renewed. */
   lost(error: RepriseError): void
-  /** How many messages wait for the unit, after each renewal. */
+  /** Called after each renewal with the number of messages for the run tree. */
   waiting(messages: number): void
 }
 
 export interface KeptLease {
   /**
-   * Resolves when enough of the lease is left to start an effect. Waits while the store is away. LEASE_LOST when
-   * somebody else has it.
+   * Resolves when enough of the lease is left to start an effect. Waits out an outage of the store. LEASE_LOST if
+   * another process has it.
    */
   ready(signal: AbortSignal): Promise<void>
   stop(): void
@@ -99,12 +99,12 @@ export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
       world.leaseMs,
     )
     const answers = new Map(answer.map((one) => [one.lease.id, one]))
-    // one that was given back meanwhile isn't lost
+    // a lease released meanwhile isn't lost
     for (const kept of asked.filter((one) => all.has(one))) {
       const waiting = answers.get(kept.lease.id)?.waiting
       if (waiting === undefined) lose(kept, 'another process took it over')
       else {
-        // a later call may have been answered before this one
+        // a later renewal may have been answered first
         if (before.monotonic >= kept.asked.monotonic) kept.asked = before
         kept.waiting(waiting)
       }
@@ -114,8 +114,8 @@ export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
   }
 
   /**
-   * One call at a time: whoever comes while it is made waits for it. But one over a connection that hangs may have no
-   * answer for longer than the lease lasts, while the next one gets through.
+   * Callers share a renewal in progress, unless it has taken too long: on a hanging connection it may outlast the
+   * lease, while a new call gets through.
    */
   const renew = (): Promise<void> => {
     const now = world.monotonic()
@@ -128,7 +128,7 @@ export function leaseKeeper(store: DirectStore, world: World): LeaseKeeper {
   const renewInTime = (): void => {
     timer = world.timer(third, () => {
       renewInTime()
-      // one that fails is tried again: by the next turn, and before anything new is started
+      // a failed renewal is retried by the next timer, and before anything new is started
       void renew().catch(() => undefined)
     })
   }

@@ -1,5 +1,5 @@
-// A root and the runs that work for it, in the hands of this process: one lease for all of them. What waits in any of
-// their inboxes is known from what the store answers to every write and every renewal, so that none of them has to ask.
+// A run tree that this process holds: the root and its child runs share one lease. The store returns the number of
+// messages in their inboxes with every write and every renewal, so no run has to poll.
 import type { RepriseError } from '../../base/errors.ts'
 import { serially, type SerialQueue } from '../../base/serially.ts'
 import type { Lease } from '../../stores/store.ts'
@@ -13,21 +13,21 @@ export interface LeasedTree {
   readonly slice: Slice
   /** Resolves when enough of the lease is left to start an effect; LEASE_LOST. */
   ready(signal: AbortSignal): Promise<void>
-  /** Joins in; the result leaves again. */
+  /** Adds a run in progress. Returns a function that removes it. */
   join(member: TreeMember): () => void
-  /** Whether the run is in progress here: then it reads its own inbox. */
+  /** Whether the run is in progress here, in which case it reads its own inbox. */
   isExecuting(run: string): boolean
-  /** Only one at a time takes up its runs or records in those that aren't in progress, or two would write to one. */
+  /** Serialises work on runs of the tree that aren't in progress: two writers to one journal would collide. */
   readonly exclusively: SerialQueue
-  /** To be told how many messages wait, when the store says so. */
+  /** Call with each message count from the store. */
   noteMessages(messages: number): void
   /** Ends the work on all of its runs. */
   fail(error: RepriseError): void
-  /** Gives the lease and the reservation in this process back, and says how many messages wait. */
+  /** Releases the lease and the reservation in this process. Returns how many messages wait. */
   release(): Promise<number>
 }
 
-/** One of its runs. */
+/** A run of the tree that is in progress. */
 export interface TreeMember {
   readonly run: string
   fail(error: RepriseError): void
@@ -59,8 +59,8 @@ export function openLeasedTree(engine: Engine, lease: TimedLease, free: () => vo
     fail,
     async release() {
       kept.stop()
-      // what there is of the run is on disk; a lease that cannot be released soon expires. One that is lost is released
-      // too, which says that this process did not die
+      // the run is on disk, so no retries: a lease that cannot be released soon expires. A lost lease is released too,
+      // which shows that this process did not die
       const store = engine.store.withPatience({ signal: AbortSignal.abort() })
       return store
         .release(lease)

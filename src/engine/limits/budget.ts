@@ -17,7 +17,7 @@ import { readStateIfExists } from '../read/read-run.ts'
 /** Thrown instead of calling a model. */
 export class LimitReached extends Error {
   readonly limit: Limit
-  /** The run that has the budget, and what it has spent together with its child runs. */
+  /** The run with the budget; `spent` includes its child runs. */
   readonly run: string
   readonly spent: Usage
 

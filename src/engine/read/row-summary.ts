@@ -1,5 +1,5 @@
-// What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command
-// line loads this at every start.
+// The summary in the row of a run, for lists. Separate from the code that writes it, since the command line loads this
+// file at every start.
 import { defined } from '../../base/defined.ts'
 import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
@@ -13,45 +13,40 @@ export type SpentPart = Usage & Omit<Spending, 'usage' | 'time'> & Partial<Pick<
 export interface RowSummary {
   /** See `run.created`. Missing in a damaged row. */
   readonly incarnation?: string
-  /** Of the run that `parent` of the row names. */
+  /** Child runs: the incarnation of the row's `parent`. */
   readonly parentIncarnation?: string
   readonly done: number
-  /** Tasks that it continued without, also those of nested crews. */
+  /** Failed tasks that the run continued without, including tasks of nested crews. */
   readonly failed?: number
   readonly total: number
   readonly lives: number
   readonly usage: Usage
-  /** The same in parts that can be priced: those who add it up over many runs read no journals. */
+  /** `usage` in parts that can be priced, so that totals over many runs read no journals. */
   readonly spent?: readonly SpentPart[]
   readonly questions: number
-  /** The last entry that it covers. */
+  /** The last entry that the summary covers. */
   readonly seq?: number
-  /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`. */
+  /** Unfinished attempts at nested crews: the usage of their runs is not in `usage`. */
   readonly children?: readonly string[]
-  /**
-   * Those of them that are in progress: the open questions of their runs are not among `questions`, but are the run's.
-   */
+  /** The `children` in progress: the open questions of their runs belong to this run, but aren't in `questions`. */
   readonly open?: readonly string[]
-  /** The task from which the parent run was executed again. */
+  /** Forks: the task from which the original run was executed again. */
   readonly from?: string
-  /** Of a run that waits for a time: when a worker begins it, or tries it again. ISO 8601. */
+  /** When a worker starts or retries the run. ISO 8601. */
   readonly dueAt?: string
   readonly imported?: boolean
-  /** It was put into the queue, or back into it: workers are expected to execute it. */
+  /** In the queue for workers. */
   readonly forWorkers?: boolean
-  /** Of a trial of a backtest: how many the backtest was to have. */
+  /** Backtest trials: how many trials the backtest has. */
   readonly trials?: number
   readonly suspended?: RunState['suspended']
   readonly woken?: RunState['woken']
   readonly error?: RunState['error']
-  /** Of a run that the command line made: where its crew is. */
+  /** Runs created by the command line: where their crew is. */
   readonly module?: RunState['module']
 }
 
-/**
- * What a row says about its run. One that cannot be read shows as an error of the run, so that the others are still
- * listed.
- */
+/** Parses the summary of a row. A damaged summary becomes an error of the run, so that other runs are still listed. */
 export function readSummary({ run, summary }: RunRow): RowSummary {
   const read = parseObject(summary) as Partial<RowSummary> | undefined
   const counts = [read?.done, read?.total, read?.lives, read?.questions]
@@ -66,9 +61,9 @@ export function spentPart({ usage, ...part }: Spending): SpentPart {
   return { ...part, ...usage }
 }
 
-/** What a row says that its run has spent; undefined when it does not say when. */
+/** The spending in a row; undefined if the row has no times. */
 export function spendingIn({ usage, spent = [] }: RowSummary): Spending[] | undefined {
-  // by code that did not write it
+  // written by older code
   if (spent.length === 0 && usage.calls > 0) return undefined
   const parts: Spending[] = []
   for (const { day, time, allDay, model, over, mixed, ...used } of spent) {

@@ -5,7 +5,7 @@
 //   is in the crew           -                                is continued
 //   is gone                  renamed, or `was`                continues under the new name
 //   is gone                  removed                          is given up: no more questions, children cancelled
-//   is of another kind now   removed                          is given up, and the task starts anew
+//   is of another kind now   removed                          is given up, and the task starts from scratch
 //   either                   nothing                          is orphaned: the run is not executed
 //
 // Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
@@ -245,7 +245,7 @@ function resolveRemovals(state: RunState, { removed = [] }: TaskDecisions): Set<
   return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
 }
 
-/** The crew has the task: it has started anew if a resume has recorded the removal. Otherwise OPTION_INVALID. */
+/** `removed` may name a task that the crew has only if an earlier resume recorded the removal. OPTION_INVALID. */
 function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
   if (!wasRemoved(state, name)) {
     const words = `removed has ${name}, and crew ${crew.name} has that task, which continues; to execute it again, invalidate it`
@@ -351,7 +351,7 @@ function describeRecord(state: RunState, task: TaskState): string[] {
   return found.length > 0 ? found : ['a started attempt']
 }
 
-/** Of the tasks that the run does not have: the one that was most likely meant. */
+/** The new task that is most likely a renamed `name`. */
 function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefinition[]): string | undefined {
   const same = fresh.filter((task) => task.description !== '' && task.description === description)
   if (same.length === 1) return same[0]?.name

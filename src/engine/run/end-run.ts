@@ -153,14 +153,11 @@ function isCancelled(reason: unknown): boolean {
   return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
 }
 
-/**
- * Adds in which task it happened, which nothing else says: the message itself leaves that out, through crews within
- * crews.
- */
+/** Adds the task to the error, at each level of nested crews: the message itself doesn't name it. */
 export function withFailedTask(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })
-  // that the store is away is no failure of the task; nor is a decision that cannot be used
+  // an outage of the store is not the task's failure, nor is a refused decision
   const isRefused = error.code === 'OPTION_INVALID' && error.runId !== undefined
   if (error.code === 'STORE_UNAVAILABLE' || isRefused) return error
   const { code, reason, runId, next, cause = error } = error

@@ -1,9 +1,9 @@
-// Executes a run from where its journal ends as far as it can get: completed, suspended, failed, or left to a
-// worker because the time is up. What a task is given
-// decides when it is executed, never timing: it starts when everything in its context is done and, in a sequential
-// crew, when every earlier task that is not async is done. Several may be in progress at once. When one fails, no other
-// is started and those in progress end after their current step, so that what was paid for is recorded; or, with
-// `onTaskFailure: 'continue'`, the run goes on without it, and skips the tasks whose context names it.
+// Executes a run from the end of its journal until it is completed, suspended, failed, or handed back to the workers
+// because its time is up. The order of tasks depends on the record, never on timing: a task starts when everything in
+// its context is done and, in a sequential crew, when every earlier task that is not async is done. Several may be in
+// progress at once. When a task fails, no other starts, and tasks in progress end after their current step, so that
+// paid work is recorded; with `onTaskFailure: 'continue'`, the run continues and skips the tasks whose context names
+// it.
 import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'

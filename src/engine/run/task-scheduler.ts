@@ -1,27 +1,26 @@
-// Which task of a run is started next: the first in the crew's order of which everything that it waits for is done.
-// What each one still waits for is counted down as tasks are done, since looking through all of them after every step
-// would make the steps of a large crew slow. The state remains the truth: whatever was done in it is noticed before a
-// task is named, and when a task was undone (a person invalidated it) everything is counted again.
+// Chooses the next task of a run: the first in the crew's order whose dependencies are done. Each task has a counter of
+// open dependencies, because a scan of all tasks after every step would slow down large crews. The state remains the
+// truth: `next` first catches up with it, and counts everything again when a task was undone (a person invalidated it).
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { CrewDefinition, TaskDefinition } from '../definition.ts'
 import { positionsIn, tasksNamed } from './waits-for.ts'
 
 export interface TaskScheduler {
-  /** The first task that can be started, until it is in progress or done. */
+  /** The first task that can be started; the same one until it is in progress or done. */
   next(): TaskDefinition | undefined
   begin(task: TaskDefinition): void
-  /** It cannot continue before another answer. The task itself finds out whether that is the right one. */
+  /** The task waits for an answer. Any new answer offers it again; the task checks whether it is the right one. */
   wait(task: TaskDefinition): void
-  /** It waited, and can continue. */
+  /** Offers a waiting task again. */
   continue(name: string): void
-  /** The names of those that wait. */
+  /** Names of the waiting tasks. */
   waiting(): string[]
-  /** The tasks that were done or undone since this was last asked, in the crew's order; at first, all. */
+  /** The tasks done or undone since the last call, in the crew's order; all tasks on the first call. */
   turned(): readonly TaskDefinition[]
 }
 
-/** Only tasks before position `end` are started. `running` are the names of those in progress. */
+/** Only tasks before position `end` are started. `running` has the names of tasks in progress. */
 export function taskScheduler(
   state: RunState,
   crew: CrewDefinition,
@@ -35,13 +34,13 @@ export function taskScheduler(
   const dependents = new Map<string, number[]>()
   /** How many answers there were when a task began to wait. */
   const waiting = new Map<string, number>()
-  /** As far as it was noticed. */
+  /** Done tasks that are already counted. */
   const done = new Set<string>()
-  /** By position: how many tasks it still waits for, besides those that its place in the order makes it wait for. */
+  /** By position: how many open dependencies the task has, not counting those implied by the crew's order. */
   let missing: number[] = []
-  /** In a crew that works in order: the first task that is not done and holds up all after it. */
+  /** In a sequential crew: the first unfinished task that holds up all later ones. */
   let barrier = 0
-  /** Positions of tasks that could be started when they were put here, the first one last. */
+  /** Positions of tasks that could start when they were added, in descending order. */
   let ready: number[] = []
   let noticed = turns.length
   let told: number | undefined
@@ -100,7 +99,7 @@ export function taskScheduler(
   const catchUp = (): void => {
     const names = turns.slice(noticed)
     noticed = turns.length
-    // what it waited for no longer matters
+    // done or undone, a task no longer waits
     for (const name of names) waiting.delete(name)
     if (!names.every(isDoneIn)) countAgain()
     else for (const name of names) if (!done.has(name)) notice(name)
@@ -142,12 +141,12 @@ export function taskScheduler(
   }
 }
 
-/** A person invalidated a task while it waited: it begins anew. */
+/** Whether a person invalidated the task while it waited, so that it starts again. */
 function wasInvalidated({ tasks, attempts }: RunState, name: string): boolean {
   return attempts.get(tasks.get(name)?.attempts.at(-1) ?? '')?.status === 'void'
 }
 
-/** How many questions need no answer any more. */
+/** How many questions are answered or no longer need an answer. */
 function countAnswers({ questions, unanswered }: RunState): number {
   return questions.size - unanswered.size
 }

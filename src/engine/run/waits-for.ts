@@ -1,7 +1,7 @@
 // The order of tasks, only from what the crew declares.
 import type { CrewDefinition, TaskDefinition } from '../definition.ts'
 
-/** The tasks that must be done before this one starts, in the crew's order. All that its condition can see. */
+/** The tasks that must be done before this one starts, in the crew's order. Its condition sees exactly these. */
 export function waitsFor(crew: CrewDefinition, task: TaskDefinition): readonly TaskDefinition[] {
   if (crew.process === 'parallel') return tasksNamed(crew, task.context)
   const given = new Set(task.context)
@@ -18,7 +18,7 @@ export function tasksNamed(crew: CrewDefinition, names: readonly string[]): read
 
 const known = new WeakMap<CrewDefinition, ReadonlyMap<string, number>>()
 
-/** By name. Made once for a crew, since it is needed for every task. */
+/** By name; cached per crew. */
 export function positionsIn(crew: CrewDefinition): ReadonlyMap<string, number> {
   const there = known.get(crew)
   if (there) return there
