@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
-import { serveStudio, type ServedStudio, type ServeOptions } from 'reprise/studio'
+import { serveStudio, type StudioServer, type ServeOptions } from 'reprise/studio'
 import { memoryStore } from 'reprise/stores'
 import { openChromium } from '../test/support/chromium.ts'
 import { buildPage } from './build-page.ts'
@@ -37,7 +37,7 @@ await buildPage(page)
 // its folder is what the page names as its store
 const crews = await fillForPictures(`sqlite:${join(place, 'runs.db')}`)
 const time = Date.now() + laterMs
-const serve = async (options: ServeOptions): Promise<ServedStudio> =>
+const serve = async (options: ServeOptions): Promise<StudioServer> =>
   closing.use(await serveStudio({ ...options, port: 0, page, by: 'Grace' }))
 const studios = {
   samples: await serve({ crews }),

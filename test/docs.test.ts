@@ -105,20 +105,37 @@ test('every error code is used', () => {
   )
 })
 
-test('the library page names every export of the package', () => {
+test('the library page lists the exports of each entry point, and no others', () => {
   const page = textOf('docs/reference/library.md')
   const { exports } = JSON.parse(textOf('package.json')) as {
     exports: { [path: string]: { 'reprise-source'?: string } }
   }
-  const files = Object.values(exports).flatMap((one) => one['reprise-source'] ?? [])
-  assert.ok(files.length > 1)
-  const names = files.flatMap((file) => [
-    ...[...textOf(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list]) => list!.split(',')),
-    ...[...textOf(file).matchAll(/^export (?:async )?function (\w+)/gm)].map((match) => match[1]!),
-  ])
-  const exported = names.map((name) => name.replace('type ', '').trim()).filter((name) => name !== '')
+  const [before = '', types = ''] = page.split('\n## Types\n')
+  const listed = (section: string, entry: string): string[] =>
+    [...section.matchAll(/^\| (`reprise.*?)\|(.*)\|$/gm)]
+      .filter(([, heading]) => heading!.startsWith(`\`${entry}\``))
+      .flatMap(([, , names]) => [...names!.matchAll(/`(\w+)`/g)].map((match) => match[1]!))
+  const entries = Object.entries(exports).filter(([, one]) => one['reprise-source'] !== undefined)
+  assert.ok(entries.length > 1)
+  for (const [path, one] of entries) {
+    const entry = path.replace('.', 'reprise')
+    const exported = exportsOf(textOf(one['reprise-source']!))
+    assert.deepEqual(listed(before, entry).toSorted(), exported.values.toSorted(), entry)
+    assert.deepEqual(listed(types, entry).toSorted(), exported.types.toSorted(), entry)
+  }
+})
+
+test('no name is exported by two entry points', () => {
+  const { exports } = JSON.parse(textOf('package.json')) as {
+    exports: { [path: string]: { 'reprise-source'?: string } }
+  }
+  const names = Object.values(exports).flatMap((one) => {
+    const file = one['reprise-source']
+    const exported = file === undefined ? undefined : exportsOf(textOf(file))
+    return [...(exported?.values ?? []), ...(exported?.types ?? [])]
+  })
   assert.deepEqual(
-    exported.filter((name) => !page.includes(`\`${name}\``)),
+    names.filter((name, index) => names.indexOf(name) !== index),
     [],
   )
 })
@@ -213,3 +230,21 @@ test('every ts block in the docs compiles', { skip: withoutTestPackages() }, () 
     rmSync(folder, { recursive: true, force: true })
   }
 })
+
+/** Exports are lists of names; a namespace of types has one name. */
+function exportsOf(code: string): { readonly values: string[]; readonly types: string[] } {
+  assert.doesNotMatch(code, /^export (type )?\*(?! as)/m)
+  const lists = [...code.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, type = '', list]) =>
+    list!
+      .split(',')
+      .map((name) => `${type}${name.trim()}`)
+      .filter((name) => /\w$/.test(name) && name !== 'type '),
+  )
+  const spaces = [...code.matchAll(/^export type \* as (\w+)/gm)].map(([, name]) => `type ${name}`)
+  const functions = [...code.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name!)
+  const names = [...lists, ...spaces, ...functions]
+  return {
+    values: names.filter((name) => !name.startsWith('type ')),
+    types: names.filter((name) => name.startsWith('type ')).map((name) => name.replaceAll('type ', '')),
+  }
+}

@@ -3,8 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Entry } from 'reprise'
 import type { Store } from 'reprise/stores'
+import type { Entry } from 'reprise/journal'
 import type { ModelServer } from '../model-server.ts'
 
 export interface Ended {

@@ -1,6 +1,6 @@
 // The progress of a run for a person watching: one short line per entry of its journal, in words for newcomers.
 import { styleText } from 'node:util'
-import type { Entry } from 'reprise'
+import type { Entry } from 'reprise/journal'
 
 const nameWidth = 12
 

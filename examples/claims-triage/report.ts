@@ -1,6 +1,6 @@
 // The account of what each process did, made from the journals alone.
-import type { Entry } from 'reprise'
 import { taskOf } from './progress.ts'
+import type { Entry } from 'reprise/journal'
 
 export interface Row {
   readonly process: string

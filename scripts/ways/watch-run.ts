@@ -1,7 +1,7 @@
 // What became of a run, from its journal alone: who took it up, how long it took and what it gave.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Entry } from 'reprise'
 import type { Store } from 'reprise/stores'
+import type { Entry } from 'reprise/journal'
 
 export type Resumed = Extract<Entry, { type: 'run.resumed' }>
 

@@ -1,5 +1,6 @@
 // User callbacks: before a new run, after each step and each task, and at the end. They are called for kickoffs,
 // replays, forks and resumes alike, but not for inherited outputs: another run executed those.
+import type { TaskView } from '../runs/task-view.ts'
 import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import type { EntryBodies, Usage } from '../journal/entries.ts'
@@ -12,7 +13,7 @@ import { redact } from '../secrets/redact.ts'
 import type { ReadFile } from '../tools/tool.ts'
 import { readRawInputs, resolveInputs } from './arguments/raw-inputs.ts'
 import type { InputValue } from './arguments/inputs.ts'
-import { taskOutput, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
+import { taskOutput, toResult, type CompletedResult, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
 /** Identifies the call, so that a callback can recognise a repeated one. */
@@ -27,7 +28,7 @@ export interface CallbackContext {
 /** JSON values by input name, or nothing. */
 export type NewInputs = { readonly [name: string]: InputValue } | void
 
-export interface CrewCallbacks<T extends Tasks = Tasks> {
+export interface CrewCallbacks<T extends Tasks = readonly Task[]> {
   /**
    * Called before a new run starts, including forks and their plans, but not for a resume. The return value replaces
    * the inputs; returning nothing keeps them. CALLBACK_FAILED if it throws.
@@ -38,7 +39,7 @@ export interface CrewCallbacks<T extends Tasks = Tasks> {
    */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
   /** Called after each task that this run executed. At least once: again if a crash came before it returned. */
-  onTask?(output: TaskOutput, context: CallbackContext): void | Promise<void>
+  onTask?(output: TaskView, context: CallbackContext): void | Promise<void>
   /**
    * Called after each model call and each tool call of this run, by any agent: one at a time, in journal order, before
    * the next model call of the task. At least once: a crash may repeat the latest calls.
@@ -93,7 +94,7 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
             if (!known) return
             const output = await taskOutput(state, known, definition)
             const context = { runId: state.run, seq: known.seq ?? 0, readFile }
-            await byName.get(name)?.callback?.(output as TaskOutput<never>, context)
+            await byName.get(name)?.callback?.(output as TaskView<never>, context)
             await onTask?.(output, context)
           }
         : undefined,

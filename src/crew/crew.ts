@@ -12,7 +12,7 @@ import { checkKeys, readOptions } from '../base/options.ts'
 import type { Lane, Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import { advance, type AdvanceOutcome, type AdvanceOptions } from './verbs/advance.ts'
-import { resumeAll, type ResumeAllOptions, type ResumeAllResult } from './verbs/resume-all.ts'
+import { resumeAll, type ResumeAllOptions } from './verbs/resume-all.ts'
 import type { Agent } from './agent.ts'
 import { engineCallbacks } from './callbacks.ts'
 import { crewModels } from './define/crew-models.ts'
@@ -62,7 +62,7 @@ import { defined } from '../base/defined.ts'
 
 const brand = Symbol.for('reprise.crew')
 
-export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> {
+export class Crew<const T extends Tasks = readonly Task[], Inputs extends object = never> {
   readonly name: string
   readonly tasks: T
   readonly agents: readonly Agent[]
@@ -218,7 +218,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * and of the versions in `accepts`. Resolves with the outcome of each run: a failed run doesn't affect the others.
    * Rejects with OPTION_INVALID or OPTION_UNKNOWN.
    */
-  async resumeAll(options: ResumeAllOptions = {}): Promise<ResumeAllResult[]> {
+  async resumeAll(options: ResumeAllOptions = {}): Promise<(AdvanceOutcome & { readonly runId: string })[]> {
     return resumeAll(this.#open, options, this.#options)
   }
 

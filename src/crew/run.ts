@@ -55,7 +55,7 @@ import type { Task } from './task.ts'
 import { readOutput } from './arguments/inputs.ts'
 
 /** The promise of a run's result. `started` resolves earlier, with the run. */
-export interface RunPromise<T extends Tasks = Tasks> extends Promise<RunResult<T>> {
+export interface RunPromise<T extends Tasks = readonly Task[]> extends Promise<RunResult<T>> {
   /**
    * Resolves when the run is stored and executing; rejects when the call is refused. Once you use `started`, a rejected
    * result is no longer an unhandled rejection: `run.result()` reports it.
@@ -65,7 +65,7 @@ export interface RunPromise<T extends Tasks = Tasks> extends Promise<RunResult<T
 
 type WithoutRunId<Options> = Omit<Options, 'runId'>
 
-export class Run<T extends Tasks = Tasks> {
+export class Run<T extends Tasks = readonly Task[]> {
   readonly id: string
   readonly #open: OpenCrew
   readonly #started: RunHere | undefined

@@ -1,5 +1,6 @@
 // Task: a description for an agent, a function, or a nested crew. The name is its identity; the id is a UUID derived
 // from the name, equal in every process.
+import type { TaskView } from '../runs/task-view.ts'
 import type { FunctionDefinition, CodeContext, Condition, Inputs as AnyInputs } from '../engine/definition.ts'
 import type { AnswerSchema, InferInput, ObjectSchema, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -20,13 +21,13 @@ import type {
   TaskOptions,
 } from './options/task-options.ts'
 import { readTaskOptions } from './options/task-kinds.ts'
-import type { OutputOfLast, TaskOutput, Tasks } from './result/result.ts'
+import type { OutputOfLast, Tasks } from './result/result.ts'
 
 /** A piece of work. Its output has type `Output`; `Raw` is the same before the transforms of its schema. */
 export interface Task<
   out Name extends string = string,
   out Output = unknown,
-  out Inputs extends InputsBy = InputsBy,
+  out Inputs extends InputsBy = string | object,
   out Raw = unknown,
 > {
   readonly name: Name
@@ -53,7 +54,7 @@ export interface Task<
   readonly outputFile: string | undefined
   readonly createDirectory: boolean
   readonly markdown: boolean
-  readonly callback: ((output: TaskOutput<never>, context: CallbackContext) => unknown) | undefined
+  readonly callback: ((output: TaskView<never>, context: CallbackContext) => unknown) | undefined
   readonly version: string | undefined
   /** Type information only; undefined at run time. */
   readonly '~inputs'?: Inputs

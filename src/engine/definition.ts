@@ -2,9 +2,20 @@
 import type { Clock } from '../base/clock.ts'
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
-import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entries.ts'
+import type {
+  Answers,
+  Entry,
+  EntryOf,
+  Fingerprint,
+  Limit,
+  Owner,
+  Question,
+  StoredFile,
+  StoredOutput,
+} from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
-import type { Answers, AskedQuestion, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
+import type { Json } from '../journal/json.ts'
+import type { AskedQuestion } from '../journal/state/open-questions.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { NextStep } from '../base/next.ts'
 import type { AnswerSchema, ValueSchema } from '../schema/answer-schema.ts'

@@ -9,10 +9,21 @@ import type { SqliteStoreOptions } from './sqlite/store.ts'
 import type { Store } from './store.ts'
 
 export { openStore }
-export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
+export { memoryStore } from './memory/store.ts'
 export { describeOwner, isOwnerDead, sameOwner, currentOwner } from './owner.ts'
-export type * from './store.ts'
-export type { FileStoreOptions, PostgresStoreOptions, RedisStoreOptions, SqliteStoreOptions }
+export type {
+  Batch,
+  ClaimLimits,
+  Lane,
+  Lease,
+  Line,
+  Message,
+  Owner,
+  ReadyRun,
+  RunFilter,
+  RunRow,
+  Store,
+} from './store.ts'
 
 /** Opens a SQLite database, creating it and its folder if missing. STORE_INVALID, STORE_NEWER. */
 export async function sqliteStore(path: string, options?: SqliteStoreOptions): Promise<Store> {
@@ -43,6 +54,3 @@ export async function redisStore(url: string, options?: RedisStoreOptions): Prom
   const driver = await import('./redis/store.ts')
   return driver.redisStore(url, options)
 }
-
-/** @deprecated Removed: use one PostgreSQL. Always rejects with STORE_INVALID. */
-export const shardedStore = (..._stores: readonly unknown[]): Promise<Store> => openStore('sharded:')

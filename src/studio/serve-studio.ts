@@ -13,7 +13,7 @@ export interface ServeOptions extends Omit<StudioOptions, 'authorize'> {
   readonly host?: string
 }
 
-export interface ServedStudio extends AsyncDisposable {
+export interface StudioServer extends AsyncDisposable {
   /** `http://127.0.0.1:4400/` */
   readonly url: string
   close(): Promise<void>
@@ -27,7 +27,7 @@ export async function serveStudio({
   port = 4400,
   host = '127.0.0.1',
   ...options
-}: ServeOptions): Promise<ServedStudio> {
+}: ServeOptions): Promise<StudioServer> {
   whole(0, 65_535).read('port', port)
   text.read('host', host)
   if (!isLoopback(host) && !hasToken(options)) {

@@ -1,12 +1,13 @@
 // The crews of the crash tests by name: the claims crew, and one for each feature. All user code (tools, guardrails,
 // conditions, callbacks) leaves a line in a file when it runs. `decide` answers the questions of a crew.
 import { Agent, Crew, tool, type Answer, type Guardrail, type Question, type Task } from 'reprise'
-import { mcpTools, type StdioServer } from 'reprise/mcp'
+import { mcpTools } from 'reprise/mcp'
 import { z } from 'zod'
 import { functionOf, measure, runIn, taskOf } from './crew-parts.ts'
 import { crew as claims } from './crew.ts'
 import { effects, leaveTrace } from './effects.ts'
 import { files, limits, long, nested, searching, served, servedByHttp, spoken } from './wider-crews.ts'
+import type { StdioServer } from '../../src/tools/mcp/mcp-server.ts'
 
 /** A diamond with three tasks in the middle, two at a time. */
 function parallel(): Crew {

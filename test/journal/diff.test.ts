@@ -7,17 +7,10 @@ import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 import { columns } from '../../src/text/columns.ts'
 import { journalVersion, type Entry, type NewEntry } from '../../src/journal/entries.ts'
-import {
-  diffLines,
-  diffRuns,
-  diffText,
-  jsonChanges,
-  textDiff,
-  type JsonChange,
-  type RunDiff,
-  type TaskDiff,
-  type TextDiff,
-} from '../../src/runs/diff/index.ts'
+import { diffLines, diffRuns, diffText, type RunDiff } from '../../src/runs/diff/index.ts'
+import { jsonChanges, type JsonChange } from '../../src/runs/diff/json-changes.ts'
+import type { TaskDiff } from '../../src/runs/diff/task-diff.ts'
+import { textDiff, type TextDiff } from '../../src/runs/diff/text-diff.ts'
 import { fold, type Json, type RunState } from '../../src/journal/index.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import { newStore, stateOf } from '../engine/support.ts'

@@ -13,6 +13,12 @@ export function testDeclarations(installed: () => InstalledPackage): void {
     assert.equal(await project.compile(), '')
   })
 
+  test('a project that emits declarations can export what the package makes and returns', async () => {
+    const project = await openProject(installed(), 'exporting', { ...strict, skipLibCheck: true, declaration: true })
+    await copyFile(join(import.meta.dirname, 'exporting-project.ts'), join(project.folder, 'exporting-project.ts'))
+    assert.equal(await project.compile(), '')
+  })
+
   test('the declarations have no errors of their own if libraries are checked too, strictly or not', async () => {
     for (const [name, options] of Object.entries({ checked: strict, loose: { target: 'es2022', lib: ['es2022'] } })) {
       const project = await openProject(installed(), name, { ...options, skipLibCheck: false })
@@ -32,7 +38,7 @@ async function openProject(
   { app }: InstalledPackage,
   name: string,
   options: object,
-): Promise<{ compile(): Promise<string> }> {
+): Promise<{ readonly folder: string; compile(): Promise<string> }> {
   const folder = join(app, name)
   await mkdir(folder)
   await copyFile(join(app, 'claims.ts'), join(folder, 'claims.ts'))
@@ -42,6 +48,7 @@ async function openProject(
   const compilerOptions = { module: 'nodenext', noEmit: true, types: ['node'], typeRoots, ...options }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   return {
+    folder,
     compile: async () => (await run(join(checkout, 'node_modules/.bin/tsc'), ['-p', '.'], folder)).stdout,
   }
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore } from 'reprise/stores'
-import { storeContract, type TestRunner } from 'reprise/testing'
+import { storeContract } from 'reprise/testing'
+import type { TestRunner } from '../../src/testing/store-contract.ts'
 
 interface Declared {
   readonly title: string

@@ -2,7 +2,7 @@
 // the end. Processes work on it by the rules of the engine (`dueOf`), one store call at a time, so that a test can
 // interleave or kill them after any call.
 import { RepriseError } from 'reprise'
-import type { Batch, Lease, Owner, RunId, RunRow, Store } from 'reprise/stores'
+import type { Batch, Lease, Owner, RunRow, Store } from 'reprise/stores'
 import { dueAt } from '../../src/engine/read/due.ts'
 import { isEnded, type RunState } from '../../src/journal/state/state.ts'
 import { batch, lane, linesOf, message, row, ttlMs } from '../../src/testing/store-contract/harness.ts'
@@ -42,7 +42,7 @@ export function createRun(store: Store, run: string): Promise<unknown> {
 }
 
 /** Claims a run, or the given one, and works on it until it waits or ends. */
-export async function* worker(store: Store, owner: Owner, told?: RunId): Process {
+export async function* worker(store: Store, owner: Owner, told?: string): Process {
   const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1, ...(told !== undefined && { runId: told }) })
   yield
   if (lease === undefined) return

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { memoryStore, openStore, shardedStore } from 'reprise/stores'
+import { memoryStore, openStore } from 'reprise/stores'
 import { batch, refused, row } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -70,13 +70,12 @@ test('openStore refuses an unknown URL without its credentials, and lists the kn
   await refused(openStore('sqlite::memory:'), 'STORE_INVALID', /memory:/)
 })
 
-test('a sharded: URL and shardedStore are refused without the URL, and with their replacement', async () => {
+test('a sharded: URL is refused without the URL, and with its replacement', async () => {
   const url = 'sharded:sqlite:a.db,postgres://u:p/secret@h@h/d'
   const words = 'a sharded: store is no longer supported: use one PostgreSQL; see docs/guides/scaling.md'
   const isRefusal = { name: 'RepriseError', code: 'STORE_INVALID', message: words }
   await assert.rejects(openStore(url), isRefusal)
   await assert.rejects(openStore(url.replace('sharded', 'SHARDED')), isRefusal)
-  await assert.rejects(shardedStore(['sqlite:a.db', 'sqlite:b.db']), isRefusal)
 })
 
 test('openStore has no password in any refusal', async () => {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, test } from 'node:test'
 import { memoryStore, currentOwner, type Message, type Store } from 'reprise/stores'
 import { RepriseError } from 'reprise'
-import { faultyStore, onNthCall, type Fault, type Faults, type FaultyStore, type StoreCallName } from 'reprise/testing'
+import { faultyStore, onNthCall, type Faults, type FaultyStore } from 'reprise/testing'
 import { realClock } from '../../src/base/clock.ts'
 import { patientStore } from '../../src/stores/patient/patient-store.ts'
 import type { Patience } from '../../src/stores/patient/patience.ts'
@@ -18,6 +18,7 @@ import {
   seqsOf,
   ttlMs,
 } from '../../src/testing/store-contract/harness.ts'
+import type { Fault, StoreCallName } from '../../src/testing/faulty-store.ts'
 
 interface Scene {
   readonly inner: Store

@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { studio, type Role } from 'reprise/studio'
+import { studio } from 'reprise/studio'
 import { gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
 import { claims, clientOf, eventsOf, posted } from './support.ts'
+import type { Role } from '../../src/studio/api/contract.ts'
 
 const authorize = ({ headers }: Request): Role | undefined =>
   headers.get('x-user') === 'ada' ? 'act' : headers.has('x-user') ? 'look' : undefined

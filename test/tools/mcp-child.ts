@@ -2,8 +2,9 @@
 // comes first on the command line: `call` a tool that never ends, answer what is in `doubt`, `idle` until it is ended,
 // or `end` at once.
 import { Agent, Crew, Task } from 'reprise'
-import { mcpTools, type StdioServer } from 'reprise/mcp'
+import { mcpTools } from 'reprise/mcp'
 import { scriptedModel } from 'reprise/testing'
+import type { StdioServer } from '../../src/tools/mcp/mcp-server.ts'
 
 const [what, folder = '', server = ''] = process.argv.slice(2)
 const mcp = await mcpTools(JSON.parse(server) as StdioServer)

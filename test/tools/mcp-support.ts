@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Json, Tool } from 'reprise'
-import type { StdioServer } from 'reprise/mcp'
+import type { Tool } from 'reprise'
+import type { Json } from 'reprise/journal'
 import { oneTask } from '../engine/support.ts'
+import type { StdioServer } from '../../src/tools/mcp/mcp-server.ts'
 
 export interface Logged {
   readonly pid: number

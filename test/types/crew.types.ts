@@ -1,6 +1,6 @@
 // What the compiler says to users. Nothing here runs: `tsc` fails when an expected error does not come, or another one
 // does.
-import { Agent, Crew, Task, tool, type CodeContext, type Tool, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, tool, type CodeContext, type Tool, type TaskView } from 'reprise'
 import { z } from 'zod'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -66,8 +66,8 @@ export async function results(): Promise<void> {
   const result = await crew.kickoff({ inputs })
   if (result.status === 'completed') {
     same<typeof result.output, string>()
-    same<(typeof result.tasks)[0], TaskOutput<{ policy: string; since: Date }>>()
-    same<(typeof result.tasks)[1], TaskOutput<string>>()
+    same<(typeof result.tasks)[0], TaskView<{ policy: string; since: Date }>>()
+    same<(typeof result.tasks)[1], TaskView<string>>()
   } else {
     same<typeof result.output, undefined>()
   }
@@ -303,15 +303,15 @@ export async function code(): Promise<void> {
   })
   const dated = new Task({ name: 'dated', run: () => new Date() })
   const result = await new Crew({ tasks: [fetch, save, dated] }).kickoff()
-  same<(typeof result.tasks)[0], TaskOutput<{ id: number }>>()
-  same<(typeof result.tasks)[1], TaskOutput<string>>()
+  same<(typeof result.tasks)[0], TaskView<{ id: number }>>()
+  same<(typeof result.tasks)[1], TaskView<string>>()
   // a function may use inputs that no text names, and inputs named in a text are still required
   const both = new Crew({ tasks: [facts, save] })
   await both.kickoff({ inputs: { notes: 'x', customer: 'Ada', account: 7 } })
   // @ts-expect-error -- notes is missing
   await both.kickoff({ inputs: { customer: 'Ada', account: 7 } })
   // a Date is not what comes back
-  same<(typeof result.tasks)[2], TaskOutput>()
+  same<(typeof result.tasks)[2], TaskView>()
   // @ts-expect-error -- a function needs a name
   new Task({ run: () => 1 })
   // @ts-expect-error -- no such effect
@@ -421,7 +421,7 @@ export async function crewsAsTasks(): Promise<void> {
   const inner = new Crew({ tasks: [facts] })
   const passed = new Crew({ tasks: [new Task({ name: 'inner', crew: inner }), note] })
   const result = await passed.kickoff({ inputs })
-  same<(typeof result.tasks)[0], TaskOutput<{ policy: string; since: Date }>>()
+  same<(typeof result.tasks)[0], TaskView<{ policy: string; since: Date }>>()
   // @ts-expect-error -- notes, which the inner crew uses, is missing
   await passed.kickoff({ inputs: { length: 3 } })
   const own = new Crew({
@@ -449,7 +449,7 @@ export async function crewsAsTasks(): Promise<void> {
   })
   const counting = new Crew({ tasks: [counted] })
   const { tasks } = await counting.kickoff({ inputs: { notes: 'x', customer: 'Ada' } })
-  same<(typeof tasks)[0], TaskOutput<{ policy: number }>>()
+  same<(typeof tasks)[0], TaskView<{ policy: number }>>()
   await counting.fork({ outputs: { counted: { policy: 'x' } } })
   // @ts-expect-error -- as it is written before the schema's transform
   await counting.fork({ outputs: { counted: { policy: 1 } } })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { readUIMessageStream, uiMessageChunkSchema, type UIMessageChunk } from 'ai'
 import { safeValidateTypes } from '@ai-sdk/provider-utils'
-import type { RunChunk, RunUIMessage } from 'reprise/ui'
+import type { RunUIMessage } from 'reprise/ui'
+import type { RunChunk } from '../../src/ui/chat/chunk-writer.ts'
 
 /** All chunks; each fits the SDK's schema. */
 export async function chunksOf(stream: ReadableStream<RunChunk>): Promise<RunChunk[]> {

@@ -1,11 +1,12 @@
 // Runs with everything that a front end shows, each recorded as streamed to a listener from the start.
 import { Agent, Crew, Task, tool, type Run } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
-import { toUIMessageStream, type RunChunk, type UIStreamOptions } from 'reprise/ui'
+import { toUIMessageStream, type UIStreamOptions } from 'reprise/ui'
 import { z } from 'zod'
 import { newStore } from '../engine/support.ts'
 import { busy, speakingModel } from '../crew/runs/speaking-model.ts'
 import { chunksOf } from './read-message.ts'
+import type { RunChunk } from '../../src/ui/chat/chunk-writer.ts'
 
 const lookup = tool({
   name: 'lookup',

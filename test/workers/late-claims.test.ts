@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
 import { memoryStore, currentOwner, type Lease, type Store } from 'reprise/stores'
-import { startWorker, type DispatchedWork, type Dispatcher } from 'reprise/workers'
+import { startWorker, type DispatcherWork, type Dispatcher } from 'reprise/workers'
 import { crewLanes } from '../../src/engine/read/lanes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { elsewhere, ttlMs } from '../../src/testing/store-contract/harness.ts'
@@ -16,7 +16,7 @@ type Advance = (crew: Crew, store: Store) => Promise<unknown>
 const ways: { readonly [way: string]: Advance } = {
   'a worker': (crew) => workOnce([crew]),
   'a worker that a dispatcher calls': async (crew) => {
-    const served = Promise.withResolvers<DispatchedWork>()
+    const served = Promise.withResolvers<DispatcherWork>()
     const dispatcher: Dispatcher = {
       name: 'queue',
       wake: async () => {},

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Crew, Task } from 'reprise'
-import { faultyStore, type Faults, type StoreCall } from 'reprise/testing'
+import { faultyStore, type Faults } from 'reprise/testing'
 import { memoryStore, type Store } from 'reprise/stores'
 import { advance } from '../../src/crew/verbs/advance.ts'
 import { openCrew, type OpenCrew } from '../../src/crew/open-crew.ts'
@@ -18,6 +18,7 @@ import { workOn, type Worker } from '../../src/workers/worker.ts'
 import { elsewhere } from '../../src/testing/store-contract/harness.ts'
 import { stateOf } from '../engine/support.ts'
 import { virtualTime, type VirtualTime } from '../support/virtual-time.ts'
+import type { StoreCall } from '../../src/testing/faulty-store.ts'
 
 const minute = 60_000
 const hour = 60 * minute

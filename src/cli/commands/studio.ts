@@ -1,10 +1,11 @@
 // `reprise studio`: serves the page that shows all runs, until it is stopped.
-import type { Role, Tokens } from '../../studio/index.ts'
 import { spawn } from 'node:child_process'
 import { collect, wholeNumberOrZero, readSigner } from '../options.ts'
 import type { Crew } from '../../crew/crew.ts'
 import { setAdvice } from '../../crew/result/log.ts'
 import { defined } from '../../base/defined.ts'
+import type { Role } from '../../studio/api/contract.ts'
+import type { Tokens } from '../../studio/guard/tokens.ts'
 import { serveStudio } from '../../studio/serve-studio.ts'
 import { plural } from '../../text/words.ts'
 import { exitCodes } from '../exit-codes.ts'

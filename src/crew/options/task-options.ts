@@ -1,5 +1,6 @@
 // Options of the three types of tasks: agent tasks, function tasks and nested crews. The table of all options is in
 // task-table.ts.
+import type { TaskView } from '../../runs/task-view.ts'
 import type {
   AnyOutputs,
   CodeContext,
@@ -16,7 +17,7 @@ import type { CallbackContext } from '../callbacks.ts'
 import type { Crew } from '../crew.ts'
 import type { Overrides } from '../define/define-tasks.ts'
 import type { Guardrail } from '../guardrails.ts'
-import type { OutputsOf, TaskOutput, Tasks } from '../result/result.ts'
+import type { OutputsOf, Tasks } from '../result/result.ts'
 import type { InputValue } from '../arguments/inputs.ts'
 
 export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
@@ -66,7 +67,7 @@ export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context e
   /** Ask the model for Markdown. Default: false. */
   readonly markdown?: boolean
   /** Called with the output after the task was executed. At least once: again if a crash came before it returned. */
-  readonly callback?: (output: TaskOutput<OutputFor<Schema>>, context: CallbackContext) => unknown
+  readonly callback?: (output: TaskView<OutputFor<Schema>>, context: CallbackContext) => unknown
   /** Change the version to make outputs stale when code changes that Reprise can't see, such as `when`. */
   readonly version?: string
 }
@@ -115,7 +116,7 @@ export interface CodeTaskOptions<
   readonly outputFile?: string
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean
-  readonly callback?: (output: TaskOutput<CodeOutput<Result, Schema>>, context: CallbackContext) => unknown
+  readonly callback?: (output: TaskView<CodeOutput<Result, Schema>>, context: CallbackContext) => unknown
   /** Change the version when the function changes, to make outputs stale: Reprise can't see code. */
   readonly version?: string
 }
@@ -150,7 +151,7 @@ export interface CrewTaskOptions<
   readonly context?: Context
   readonly async?: boolean
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
-  readonly callback?: (output: TaskOutput<CrewOutput<Output, Schema>>, context: CallbackContext) => unknown
+  readonly callback?: (output: TaskView<CrewOutput<Output, Schema>>, context: CallbackContext) => unknown
   readonly version?: string
 }
 

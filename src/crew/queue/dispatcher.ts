@@ -29,11 +29,11 @@ export interface Dispatcher {
    * Advances runs in this process until the signal aborts; resolves when no more calls arrive, rejects if serving is
    * impossible. Omitted for platforms that call a function for each run (`reprise/http`).
    */
-  serve?(work: DispatchedWork): Promise<void>
+  serve?(work: DispatcherWork): Promise<void>
 }
 
 /** What a process offers to a dispatcher. */
-export interface DispatchedWork {
+export interface DispatcherWork {
   /** Lanes of the runs that this process can advance. */
   readonly lanes: readonly Lane[]
   readonly concurrency: number

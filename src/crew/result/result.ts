@@ -13,9 +13,7 @@ import { readSuspension, describeSuspension, type Suspension } from './suspensio
 import type { Task } from '../task.ts'
 import type { KnownReference, OutputBy } from './task-reference.ts'
 
-/** A task of a run, with the type of its output. */
-export type TaskOutput<Output = unknown> = TaskView<Output>
-
+// The default of `Crew` and `Run` is `readonly Task[]`: declarations of users could not name this alias.
 export type Tasks = readonly Task[]
 export type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 
@@ -42,9 +40,9 @@ interface ResultBase<T extends Tasks> {
   readonly runId: string
   readonly raw: string
   /** In crew order. */
-  readonly tasks: { readonly [K in keyof T]: TaskOutput<OutputOf<T[K]>> }
+  readonly tasks: { readonly [K in keyof T]: TaskView<OutputOf<T[K]>> }
   /** Looks up a task. Throws TASK_NOT_FOUND, which names the tasks that exist. */
-  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskOutput<OutputBy<T, Given>>
+  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskView<OutputBy<T, Given>>
   /** Tokens spent by this run, and tokens that its inherited outputs had cost. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
   /** Failed tasks without which the run continued; tasks of nested crews as `settle/payout`. */
@@ -59,15 +57,15 @@ interface ResultBase<T extends Tasks> {
   toString(): string
 }
 
-export type CompletedResult<T extends Tasks = Tasks> = ResultBase<T> & {
+export type CompletedResult<T extends Tasks = readonly Task[]> = ResultBase<T> & {
   readonly status: 'completed'
   readonly output: OutputOfLast<T>
 }
-export type SuspendedResult<T extends Tasks = Tasks> = ResultBase<T> & {
+export type SuspendedResult<T extends Tasks = readonly Task[]> = ResultBase<T> & {
   readonly status: 'suspended'
   readonly output: undefined
 } & Suspension
-export type RunResult<T extends Tasks = Tasks> = CompletedResult<T> | SuspendedResult<T>
+export type RunResult<T extends Tasks = readonly Task[]> = CompletedResult<T> | SuspendedResult<T>
 
 export async function toResult<T extends Tasks>(
   state: RunState,
@@ -101,7 +99,7 @@ export async function toResult<T extends Tasks>(
 }
 
 /** Output of a task that this process just completed. */
-export function taskOutput(state: RunState, task: TaskState, code: TaskDefinition): Promise<TaskOutput> {
+export function taskOutput(state: RunState, task: TaskState, code: TaskDefinition): Promise<TaskView> {
   return taskView({ state, questions: [], held: true }, task, code)
 }
 

@@ -15,6 +15,7 @@ import { mapConcurrently, readConcurrency } from './pool.ts'
 import { checkKickoff, kickoff } from './kickoff.ts'
 import type { RunResult, Tasks } from '../result/result.ts'
 import { startRun } from '../run.ts'
+import type { Task } from '../task.ts'
 import type { TaskReference } from '../result/task-reference.ts'
 import type { Json } from '../../journal/json.ts'
 
@@ -31,7 +32,7 @@ export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoice
 }
 
 /** Result of one run. `pending`: the signal aborted before it started. */
-export type ForEachResult<T extends Tasks = Tasks> =
+export type ForEachResult<T extends Tasks = readonly Task[]> =
   | RunResult<T>
   | (NoResult & { readonly status: 'failed' | 'cancelled'; readonly error: RepriseError })
   | (NoResult & { readonly status: 'pending' })

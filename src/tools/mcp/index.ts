@@ -2,4 +2,3 @@
 import '../../base/node-version.ts'
 
 export { mcpTools, type McpOptions, type McpServer, type McpTools } from './mcp-tools.ts'
-export type { HttpServer, StdioServer } from './mcp-server.ts'

@@ -1,6 +1,6 @@
 // The work of a dispatcher: advances each requested run as soon as there is room, if it is ready.
 import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
-import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import type { Dispatcher, DispatchedOptions, DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/serially.ts'
@@ -29,7 +29,7 @@ export function dispatchedWork(
   { name: dispatcher }: Pick<Dispatcher, 'name'>,
   stores: readonly ServedStore[],
   work: ServeWork,
-): DispatchedWork {
+): DispatcherWork {
   const { progress, clock, report, concurrency, stopping, pollMs } = work
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
   /** One queue per crew and store, for crews with a limit. */

@@ -2,7 +2,7 @@
 // serverless functions, and queues that call a URL. The status tells the caller what to do: 2xx, nothing; 503, call
 // again after `Retry-After`; anything else needs attention.
 import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
-import { nextWakeAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import { nextWakeAt, type DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import { asRepriseError, RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Lane } from '../../stores/store.ts'
@@ -99,7 +99,7 @@ const isNot = (): boolean => false
 
 interface HandlerState {
   readonly stores: readonly ServedStore[]
-  readonly work: DispatchedWork
+  readonly work: DispatcherWork
 }
 
 async function openServed({ crews, changed, dispatcher, name, onEvent }: Settings): Promise<HandlerState> {

@@ -3,4 +3,4 @@ import '../../base/node-version.ts'
 
 export { advanceHandler } from './advance-handler.ts'
 export type { AdvanceHandlerOptions } from './handler-options.ts'
-export { httpDispatcher, type HttpDispatcherOptions } from './http-dispatcher.ts'
+export { httpDispatcher } from './http-dispatcher.ts'

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { RestateEndpoint } from '@restatedev/restate-sdk'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
-import type { Dispatcher, DispatchedWork, Wake } from '../../crew/queue/dispatcher.ts'
+import type { Dispatcher, DispatcherWork, Wake } from '../../crew/queue/dispatcher.ts'
 import { redact } from '../../secrets/redact.ts'
 import { readRestateOptions, type RestateOptions } from './restate-options.ts'
 import { runObject, type AdvanceMessage, type Sdk } from './run-object.ts'
@@ -39,7 +39,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     })
   }
 
-  async function serve(work: DispatchedWork): Promise<void> {
+  async function serve(work: DispatcherWork): Promise<void> {
     const { lanes, signal, tell } = work
     const registering = Promise.withResolvers<void>()
     registered = registering.promise

@@ -6,7 +6,7 @@
 // A call ends soon after its slice and never throws errors of Reprise: Restate would retry it, block the run meanwhile,
 // and pause the invocation after several failures until a person intervenes.
 import type { ObjectContext, VirtualObjectDefinition } from '@restatedev/restate-sdk'
-import { nextWakeAt, type DispatchedOptions, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import { nextWakeAt, type DispatchedOptions, type DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import { RepriseError } from '../../base/errors.ts'
 
 export type Sdk = typeof import('@restatedev/restate-sdk')
@@ -53,7 +53,7 @@ const retryPolicy = {
 
 export function runObject(
   sdk: Sdk,
-  work: DispatchedWork,
+  work: DispatcherWork,
   { name, sliceSeconds, abortSeconds, now }: RunObjectOptions,
 ): VirtualObjectDefinition<string, RunHandlers> {
   const abortMs = Math.ceil(abortSeconds * 1_000)

@@ -2,8 +2,8 @@
 // id that stays the same whatever the task, its tool or its kind is called: two effects with one id are a double
 // payment.
 import { setImmediate as turn } from 'node:timers/promises'
-import { Crew, RepriseError, type OpenQuestion, type OrphanedTask } from 'reprise'
-import type { Answer } from '../../../src/journal/entries.ts'
+import { Crew, RepriseError, type OpenQuestion } from 'reprise'
+import type { Answer, OrphanedTask } from '../../../src/journal/entries.ts'
 import type { RunState } from '../../../src/journal/state/state.ts'
 import { allRows } from '../../../src/engine/history/all-rows.ts'
 import { readRun } from '../../../src/engine/read/read-run.ts'

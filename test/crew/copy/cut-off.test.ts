@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { journalVersion } from 'reprise/journal'
-import { faultyStore, jumpingClock, onNthCall, type StoreCallName } from 'reprise/testing'
+import { faultyStore, jumpingClock, onNthCall } from 'reprise/testing'
 import { memoryStore, openStore, type Store } from 'reprise/stores'
 import { currentOwner } from '../../../src/stores/owner.ts'
 import { linesOf, message } from '../../../src/testing/store-contract/harness.ts'
@@ -15,6 +15,7 @@ import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { isServer, kindsHere, storePlace } from '../../support/store-place.ts'
 import { claims, copyAll, everyKind, mortal } from './copy-support.ts'
 import { everythingIn } from './everything.ts'
+import type { StoreCallName } from '../../../src/testing/faulty-store.ts'
 
 const lanes = [{ crew: 'claims', version: '', format: journalVersion }]
 

@@ -1,11 +1,12 @@
 // Two crews whose stores are disturbed, and the full outcome of a run: in the store and outside.
 import assert from 'node:assert/strict'
-import { Agent, Crew, Task, tool, type Decision, type OpenQuestion } from 'reprise'
+import { Agent, Crew, Task, tool, type OpenQuestion } from 'reprise'
 import type { Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 import { crew as claims, inputs as claimsInputs } from '../../../examples/claims-triage/crew.ts'
 import { entriesOf } from '../../engine/support.ts'
+import type { Decision } from '../../../src/crew/verbs/shared-options.ts'
 
 const logger = { info() {}, warn() {} }
 

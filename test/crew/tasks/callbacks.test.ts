@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Agent, Crew, Task, tool, type CrewOptions, type Entry, type CrewStep, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, tool, type CrewOptions, type TaskView } from 'reprise'
+import type { Entry } from 'reprise/journal'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { atEveryAppend, dyingStore, entriesOf, orDeath } from '../../engine/support.ts'
+import type { CrewStep } from '../../../src/crew/callbacks.ts'
 
 function reporting(options: Partial<CrewOptions> = {}, store = memoryStore()) {
   const heard: string[] = []
@@ -29,7 +31,7 @@ function reporting(options: Partial<CrewOptions> = {}, store = memoryStore()) {
     tasks: [count, write],
     store,
     logger: { info() {}, warn() {} },
-    onTask: ({ name }: TaskOutput, { runId }) => heard.push(`task ${name} of ${runId}`),
+    onTask: ({ name }: TaskView, { runId }) => heard.push(`task ${name} of ${runId}`),
     afterKickoff: (result) => heard.push(`after ${result.runId}: ${result.status} ${String(result)}`),
     ...options,
   } as CrewOptions<readonly [typeof count, typeof write]>)
@@ -188,7 +190,7 @@ describe("the crew's callbacks", () => {
       const when = (): boolean => (hear('b'), true)
       const c = new Task({ name: 'c', run: () => 1, context: [b], when })
       const heeding =
-        who === 'when' ? { tasks: [b, c, a] } : { tasks: [b, a], onTask: ({ name }: TaskOutput) => hear(name) }
+        who === 'when' ? { tasks: [b, c, a] } : { tasks: [b, a], onTask: ({ name }: TaskView) => hear(name) }
       await new Crew({ name: 'beside', process: 'parallel', store, ...heeding }).kickoff()
       assert.deepEqual(heard.toSorted(), who === 'when' ? ['b true'] : ['a true', 'b true'], who)
     }

@@ -1,12 +1,13 @@
 // Tasks that are executed only if a condition holds.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, type Condition, type ConditionContext } from 'reprise'
+import { Agent, Crew, Task, type ConditionContext } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { dyingStore, entriesOf } from '../../engine/support.ts'
+import type { Condition } from '../../../src/engine/definition.ts'
 
 function conditional(when: Condition, { store = memoryStore(), amount = 7 } = {}) {
   const model = scriptedModel([

@@ -1,12 +1,13 @@
 // Nested crews.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type AskedQuestion, type CrewTaskOptions, type Question } from 'reprise'
+import { Agent, Crew, Task, tool, type CrewTaskOptions, type Question } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 import { atEveryAppend, dyingStore, newStore, orDeath, refusal, stateOf } from '../../engine/support.ts'
+import type { AskedQuestion } from '../../../src/journal/state/open-questions.ts'
 
 interface Scene {
   readonly store?: Store

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, type TaskOptions, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, type TaskOptions, type TaskView } from 'reprise'
 import { z } from 'zod'
 import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
@@ -81,7 +81,7 @@ describe('an output file', () => {
   test('exists when the callbacks of its task are called', async () => {
     await using _ = await workingFolder()
     const seen: unknown[] = []
-    const callback = ({ outputFile }: TaskOutput): unknown => seen.push(readFileSync(outputFile ?? '', 'utf8'))
+    const callback = ({ outputFile }: TaskView): unknown => seen.push(readFileSync(outputFile ?? '', 'utf8'))
     await reporting({ outputFile: 'out.md', callback }).crew.kickoff({ inputs })
     assert.deepEqual(seen, ['# On fire'])
   })

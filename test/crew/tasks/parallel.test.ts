@@ -1,7 +1,7 @@
 // Parallel tasks: async tasks in a sequential crew, and crews whose tasks start as soon as their context is there.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type CrewOptions, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, tool, type CrewOptions, type TaskView } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import type { Store } from '../../../src/stores/store.ts'
@@ -287,7 +287,7 @@ describe('a task that ends while a callback takes its time', () => {
     const told: string[] = []
     const gates = gated()
     const shape: Shape = { a: { context: [] }, b: { context: [] }, c: { context: ['b'] } }
-    const onTask = async ({ name }: TaskOutput): Promise<void> => {
+    const onTask = async ({ name }: TaskView): Promise<void> => {
       if (name === 'a') {
         gates.let('b')
         for await (const _ of store.watch('r', new AbortController().signal)) {

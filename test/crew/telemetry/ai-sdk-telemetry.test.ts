@@ -9,8 +9,9 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base'
 import { generateText, registerTelemetry } from 'ai'
-import { Agent, Crew, Task, type Tracer } from 'reprise'
+import { Agent, Crew, Task } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
+import type { Tracer } from '../../../src/crew/telemetry/tracer.ts'
 
 const exporter = new InMemorySpanExporter()
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })

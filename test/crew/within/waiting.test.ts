@@ -1,12 +1,13 @@
 // Runs that a function task kicked off and that wait, are cancelled or stopped, or use up a budget.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type AskedQuestion, type Guardrail } from 'reprise'
+import { Agent, Crew, Task, tool, type Guardrail } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { newStore, refusal, stateOf } from '../../engine/support.ts'
 import { book } from './book.ts'
+import type { AskedQuestion } from '../../../src/journal/state/open-questions.ts'
 
 const approve = { decision: 'approve' } as const
 const ids = (questions: readonly { readonly id: string }[]): string[] => questions.map(({ id }) => id).toSorted()

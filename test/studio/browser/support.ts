@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { serveStudio, type ServedStudio, type ServeOptions } from 'reprise/studio'
+import { serveStudio, type StudioServer, type ServeOptions } from 'reprise/studio'
 import { buildPage } from '../../../scripts/build-page.ts'
 import { openChromium } from '../../support/chromium.ts'
 
@@ -26,7 +26,7 @@ async function build(): Promise<string> {
   return path
 }
 
-export async function openStudio(options: Omit<ServeOptions, 'page' | 'port'>): Promise<ServedStudio> {
+export async function openStudio(options: Omit<ServeOptions, 'page' | 'port'>): Promise<StudioServer> {
   return serveStudio({ ...options, port: 0, page: await builtPage() })
 }
 

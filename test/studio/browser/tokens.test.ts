@@ -1,7 +1,7 @@
 // A studio with tokens: a wrong token, a read-only token, a revoked token, and logging out.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { serveStudio, type ServedStudio } from 'reprise/studio'
+import { serveStudio, type StudioServer } from 'reprise/studio'
 import { noChromium } from '../../support/chromium.ts'
 import { claims } from '../support.ts'
 import { browserOf, builtPage, openStudio } from './support.ts'
@@ -49,7 +49,7 @@ describe('a studio with tokens', { skip }, () => {
     await using crew = claims()
     await crew.enqueue({ id: 'r', inputs: { notes } })
     const page = await builtPage()
-    const serve = (given: typeof tokens, port: number): Promise<ServedStudio> =>
+    const serve = (given: typeof tokens, port: number): Promise<StudioServer> =>
       serveStudio({ crews: [crew], tokens: given, port, page })
     const first = await serve(tokens, 0)
     await using window = await browser.open(first.url)

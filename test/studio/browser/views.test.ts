@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import type { Crew } from 'reprise'
-import type { ServedStudio } from 'reprise/studio'
+import type { StudioServer } from 'reprise/studio'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { noChromium } from '../../support/chromium.ts'
 import { isFull } from '../../support/full.ts'
@@ -27,10 +27,10 @@ describe('every view', { skip }, () => {
   const browser = browserOf()
   const closing = new AsyncDisposableStack()
   after(() => closing.disposeAsync())
-  let opening: Promise<ServedStudio> | undefined
-  const open = (): Promise<ServedStudio> => (opening ??= openAll())
+  let opening: Promise<StudioServer> | undefined
+  const open = (): Promise<StudioServer> => (opening ??= openAll())
 
-  async function openAll(): Promise<ServedStudio> {
+  async function openAll(): Promise<StudioServer> {
     const folder = closing.use(await temporaryFolder())
     const crews: readonly Crew[] = await sampleRuns(`sqlite:${join(folder.path, 'runs.db')}`)
     for (const crew of crews) closing.use(crew)

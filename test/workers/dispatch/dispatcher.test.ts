@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { journalVersion } from 'reprise/journal'
 import { memoryStore } from 'reprise/stores'
-import { nextWakeAt, startWorker, type DispatchedWork, type Dispatcher, type Wake } from 'reprise/workers'
+import { nextWakeAt, startWorker, type DispatcherWork, type Dispatcher, type Wake } from 'reprise/workers'
 import { z } from 'zod'
 import { deadOwner } from '../../../src/testing/store-contract/harness.ts'
 import { entriesOf } from '../../engine/support.ts'
@@ -14,7 +14,7 @@ import { claimed, claims, hearing, model, slow, workOnce } from '../worker-crews
 /** An in-process queue: advances each run that it is woken for, unless it loses the wake. */
 function queue({ loses = () => false }: { loses?: (wake: Wake) => boolean } = {}) {
   const told: { readonly wake: Wake; readonly at: number | undefined }[] = []
-  const served = Promise.withResolvers<DispatchedWork>()
+  const served = Promise.withResolvers<DispatcherWork>()
   const dispatcher: Dispatcher = {
     name: 'queue',
     async wake(wake, at) {
@@ -28,7 +28,7 @@ function queue({ loses = () => false }: { loses?: (wake: Wake) => boolean } = {}
       await new Promise<void>((resolve) => work.signal.addEventListener('abort', () => resolve()))
     },
   }
-  async function advanceOn(work: DispatchedWork, wake: Wake, via: string): Promise<void> {
+  async function advanceOn(work: DispatcherWork, wake: Wake, via: string): Promise<void> {
     const next = nextWakeAt(await work.advance(wake.runId, { via }))
     if (next !== undefined) await dispatcher.wake(wake, next)
   }
