@@ -61,25 +61,25 @@ export function runnerOf({ runner }: StoreUnderTest): TestRunner {
   return runner ?? process.getBuiltinModule('node:test')
 }
 
+type Body = (scene: Scene) => Promise<void>
+
 /** A test with its own store. */
-export function claim(
-  title: string,
-  under: StoreUnderTest,
-  body: (scene: Scene) => Promise<void>,
-  feature?: Feature,
-): void {
+export function claim(title: string, under: StoreUnderTest, body: Body): void {
+  runnerOf(under).test(title, () => withScene(under, body))
+}
+
+/** A test of a feature that a store may skip. */
+export function claimIf(feature: Feature, title: string, under: StoreUnderTest, body: Body): void {
   const missing = feature === 'reopen' && under.reopen === undefined ? 'the store keeps nothing' : undefined
-  const skip = (feature && under.skip?.[feature]) ?? missing
-  const { test } = runnerOf(under)
-  const run = (): Promise<void> => withScene(under, body)
-  if (skip === undefined) test(title, run)
-  else test.skip(`${title} (skipped: ${skip})`, run)
+  const skip = under.skip?.[feature] ?? missing
+  if (skip === undefined) claim(title, under, body)
+  else runnerOf(under).test.skip(`${title} (skipped: ${skip})`, () => withScene(under, body))
 }
 
 /** `still`: only the test moves the clock. */
 export async function withScene(
   under: StoreUnderTest,
-  body: (scene: Scene) => Promise<void>,
+  body: Body,
   { still = false }: { readonly still?: boolean } = {},
 ): Promise<void> {
   const cleanups: (() => Promise<void> | void)[] = []

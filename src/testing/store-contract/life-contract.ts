@@ -4,6 +4,7 @@ import type { Store } from '../../stores/store.ts'
 import {
   batch,
   claim,
+  claimIf,
   elsewhere,
   linesOf,
   message,
@@ -23,7 +24,8 @@ export function lifeContract(under: StoreUnderTest): void {
   }
   for (const [what, change] of Object.entries(changes)) {
     for (const run of ['r', undefined]) {
-      claim(
+      claimIf(
+        'watch',
         `wakes watchers of ${run === undefined ? 'all runs' : 'the run'} after ${what}`,
         under,
         async ({ store }) => {
@@ -35,12 +37,12 @@ export function lifeContract(under: StoreUnderTest): void {
           ending.abort()
           assert.equal((await hints.next()).done, true)
         },
-        'watch',
       )
     }
   }
 
-  claim(
+  claimIf(
+    'watch',
     'wakes the watchers of a child run and of its root for a message to the child run',
     under,
     async ({ store }) => {
@@ -50,10 +52,10 @@ export function lifeContract(under: StoreUnderTest): void {
       await store.post('r/a#1', message('m'))
       for (const hint of hints) assert.equal((await hint.next()).done, false)
     },
-    'watch',
   )
 
-  claim(
+  claimIf(
+    'watch',
     'ends a watch when its signal aborts or has aborted before, and when the store is closed',
     under,
     async ({ store }) => {
@@ -66,7 +68,6 @@ export function lifeContract(under: StoreUnderTest): void {
       await store.close()
       await open
     },
-    'watch',
   )
 
   claim('deletes a run with everything that belongs to it, and nothing else', under, async ({ store }) => {
@@ -123,34 +124,29 @@ export function lifeContract(under: StoreUnderTest): void {
     await refused(linesOf(store, 'r'), 'STORE_FAILED', /closed/)
   })
 
-  claim(
-    'has the same contents when it is reopened',
-    under,
-    async ({ store, reopen }) => {
-      const lease = await started(store, 'r', elsewhere('a'))
-      await store.post('r', { id: 'taken', at: '', body: '' })
-      await store.post('r', { id: 'waiting', at: '', body: 'body' })
-      const blobs = [{ hash: 'h', bytes: Buffer.from([0, 255]) }]
-      const outputs = [{ task: 'facts', fingerprint: 'f', seq: 3 }]
-      const changed = row('r', { status: 'suspended' })
-      await store.append(lease, 1, batch(2, 2, { row: changed, blobs, outputs, taken: ['taken'] }))
-      const lines = await linesOf(store, 'r')
-      await store.close()
+  claimIf('reopen', 'has the same contents when it is reopened', under, async ({ store, reopen }) => {
+    const lease = await started(store, 'r', elsewhere('a'))
+    await store.post('r', { id: 'taken', at: '', body: '' })
+    await store.post('r', { id: 'waiting', at: '', body: 'body' })
+    const blobs = [{ hash: 'h', bytes: Buffer.from([0, 255]) }]
+    const outputs = [{ task: 'facts', fingerprint: 'f', seq: 3 }]
+    const changed = row('r', { status: 'suspended' })
+    await store.append(lease, 1, batch(2, 2, { row: changed, blobs, outputs, taken: ['taken'] }))
+    const lines = await linesOf(store, 'r')
+    await store.close()
 
-      const again = await reopen(store)
-      assert.equal(again.url, store.url)
-      assert.deepEqual(await linesOf(again, 'r'), lines)
-      assert.deepEqual(await again.row('r'), changed)
-      assert.deepEqual(Buffer.from((await again.blob('r', 'h')) ?? []), blobs[0]?.bytes)
-      const output = await again.findOutput('claims', 'facts', 'f')
-      assert.deepEqual([output?.run, output?.seq], ['r', 3])
-      assert.deepEqual(await again.inbox('r'), [{ id: 'waiting', at: '', body: 'body' }])
-      assert.deepEqual(await again.holder('r'), elsewhere('a'))
-      await again.append(lease, 3, batch(4))
-      assert.deepEqual(await seqsOf(again, 'r'), [1, 2, 3, 4])
-    },
-    'reopen',
-  )
+    const again = await reopen(store)
+    assert.equal(again.url, store.url)
+    assert.deepEqual(await linesOf(again, 'r'), lines)
+    assert.deepEqual(await again.row('r'), changed)
+    assert.deepEqual(Buffer.from((await again.blob('r', 'h')) ?? []), blobs[0]?.bytes)
+    const output = await again.findOutput('claims', 'facts', 'f')
+    assert.deepEqual([output?.run, output?.seq], ['r', 3])
+    assert.deepEqual(await again.inbox('r'), [{ id: 'waiting', at: '', body: 'body' }])
+    assert.deepEqual(await again.holder('r'), elsewhere('a'))
+    await again.append(lease, 3, batch(4))
+    assert.deepEqual(await seqsOf(again, 'r'), [1, 2, 3, 4])
+  })
 }
 
 async function namesIn(store: Store): Promise<string[]> {

@@ -253,12 +253,7 @@ export function waitingIn(run: ModelRun | undefined): Message[] {
 
 function waitingFor(model: Model, root: string): number {
   const counting = [...model.runs].filter(
-    ([
-      run,
-      {
-        row: { status },
-      },
-    ]) => rootRunId(run) === root && status !== 'cancelled',
+    ([run, { row: found }]) => rootRunId(run) === root && found.status !== 'cancelled',
   )
   return counting.reduce((sum, [, each]) => sum + waitingIn(each).length, 0)
 }

@@ -1,11 +1,12 @@
 // For dispatchers, such as an external queue: listing ready runs, and claiming one of them by id.
 import assert from 'node:assert/strict'
 import { currentOwner } from '../../stores/owner.ts'
-import type { Lane, ReadyRun, ClaimLimits, RunId, Store } from '../../stores/store.ts'
+import type { Lane, ReadyRun, ClaimLimits, RunId, Store, Owner } from '../../stores/store.ts'
 import {
   add,
   batch,
   claim,
+  claimIf,
   claimed,
   deadOwner,
   elsewhere,
@@ -15,6 +16,7 @@ import {
   started,
   ttlMs,
   type StoreUnderTest,
+  type Feature,
 } from './harness.ts'
 
 const hour = 3_600_000
@@ -58,28 +60,24 @@ export function queueContract(under: StoreUnderTest): void {
     ])
   })
 
-  claim(
-    'lists ready runs in the order of claims',
-    under,
-    async ({ store }) => {
-      const now = Date.now()
-      const second = { ...lane, version: '2' }
-      await add(store, 'low', { priority: -1 }, now - 9_000)
-      await add(store, 'second', { version: '2' }, now - 5_000)
-      await add(store, 'first', {}, now - 7_000)
-      await add(store, 'third', {}, now - 4_000)
-      await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
-      await add(store, 'urgent, first', { priority: 1, version: '2' }, now - 2_000)
-      const order = ['urgent, first', 'urgent, second', 'first', 'second', 'third', 'low']
-      assert.deepEqual(await readyRuns(store, [lane, second]), order)
-      assert.deepEqual(await readyRuns(store, [second, lane], 4), order.slice(0, 4))
-      assert.deepEqual(await claimed(store, 4, currentOwner(), [second, lane]), order.slice(0, 4))
-      assert.deepEqual(await readyRuns(store, [lane, second]), order.slice(4))
-    },
-    'order',
-  )
+  claimIf('order', 'lists ready runs in the order of claims', under, async ({ store }) => {
+    const now = Date.now()
+    const second = { ...lane, version: '2' }
+    await add(store, 'low', { priority: -1 }, now - 9_000)
+    await add(store, 'second', { version: '2' }, now - 5_000)
+    await add(store, 'first', {}, now - 7_000)
+    await add(store, 'third', {}, now - 4_000)
+    await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
+    await add(store, 'urgent, first', { priority: 1, version: '2' }, now - 2_000)
+    const order = ['urgent, first', 'urgent, second', 'first', 'second', 'third', 'low']
+    assert.deepEqual(await readyRuns(store, [lane, second]), order)
+    assert.deepEqual(await readyRuns(store, [second, lane], 4), order.slice(0, 4))
+    assert.deepEqual(await claimed(store, 4, currentOwner(), [second, lane]), order.slice(0, 4))
+    assert.deepEqual(await readyRuns(store, [lane, second]), order.slice(4))
+  })
 
-  claim(
+  claimIf(
+    'clock',
     'keeps the ready time of a run while runs are listed, other runs are claimed and deletions find nothing',
     under,
     async ({ store, pass }) => {
@@ -112,10 +110,10 @@ export function queueContract(under: StoreUnderTest): void {
       const [due] = await readyByName(store)
       assert.ok(due && left[0] && due.readyAt > left[0].readyAt)
     },
-    'clock',
   )
 
-  claim(
+  claimIf(
+    'clock',
     'lists a run whose lease has expired, but a run of a dead process only after a claim',
     under,
     async ({ store, pass }) => {
@@ -126,20 +124,14 @@ export function queueContract(under: StoreUnderTest): void {
       pass(ttlMs + 1_000)
       assert.deepEqual((await readyRuns(store)).toSorted(), ['gone', 'held', 'released'])
     },
-    'clock',
   )
 
-  claim(
-    'frees the leases of dead processes by a claim with limit 0',
-    under,
-    async ({ store }) => {
-      await started(store, 'gone', deadOwner())
-      await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
-      assert.deepEqual(await store.claim(currentOwner(), ttlMs, [lane], { limit: 0 }), [])
-      assert.deepEqual((await readyRuns(store)).toSorted(), ['gone', 'released'])
-    },
-    'takeover',
-  )
+  claimIf('takeover', 'frees the leases of dead processes by a claim with limit 0', under, async ({ store }) => {
+    await started(store, 'gone', deadOwner())
+    await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
+    assert.deepEqual(await store.claim(currentOwner(), ttlMs, [lane], { limit: 0 }), [])
+    assert.deepEqual((await readyRuns(store)).toSorted(), ['gone', 'released'])
+  })
 
   claim('claims only the requested run, whatever comes before it', under, async ({ store }) => {
     for (const run of ['first', 'asked', 'last']) await add(store, run, {}, 'now')
@@ -156,7 +148,8 @@ export function queueContract(under: StoreUnderTest): void {
     assert.deepEqual((await claimed(store)).toSorted(), ['first', 'last', 'urgent'])
   })
 
-  claim(
+  claimIf(
+    'takeover',
     'claims nothing if the requested run is not ready, in another lane, a child run or unknown',
     under,
     async ({ store }) => {
@@ -191,18 +184,14 @@ export function queueContract(under: StoreUnderTest): void {
     },
   )
 
-  claim(
-    'claims the requested run from a dead process',
-    under,
-    async ({ store }) => {
-      await started(store, 'asked', deadOwner())
-      await started(store, 'other', deadOwner())
-      assert.deepEqual(await claimOnly(store, 'asked'), ['asked'])
-    },
-    'takeover',
-  )
+  claim('claims the requested run from a dead process', under, async ({ store }) => {
+    await started(store, 'asked', deadOwner())
+    await started(store, 'other', deadOwner())
+    assert.deepEqual(await claimOnly(store, 'asked'), ['asked'])
+  })
 
-  claim(
+  claimIf(
+    'clock',
     'claims the requested run when it is due and when its lease has expired, and later each time without progress',
     under,
     async ({ store, pass }) => {
@@ -218,7 +207,6 @@ export function queueContract(under: StoreUnderTest): void {
       pass(1_600)
       assert.deepEqual(await claimOnly(store, 'r'), ['r'])
     },
-    'clock',
   )
 
   claim('grants the requested run to one of many concurrent callers', under, async ({ store }) => {
@@ -240,4 +228,103 @@ async function readyByName(store: Store, lanes: readonly Lane[] = [lane]): Promi
 
 function claimOnly(store: Store, only: RunId, room: Omit<ClaimLimits, 'limit' | 'runId'> = {}): Promise<RunId[]> {
   return claimed(store, 10, currentOwner(), [lane], { runId: only, ...room })
+}
+
+/** `crewLimit`: how many runs of a crew are held at once. */
+export function crewLimitContract(under: StoreUnderTest): void {
+  /** The reason for `crewLimit` comes first if the store skips both. */
+  const needs = (feature: Feature): Feature => (under.skip?.crewLimit === undefined ? feature : 'crewLimit')
+
+  claimIf('crewLimit', 'claims no more runs of a crew than the limit leaves room for', under, async ({ store }) => {
+    for (const run of ['a', 'b', 'c', 'd']) await add(store, run, { status: 'queued' }, 'now')
+    const first = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 1, crewLimit: 3 })
+    assert.equal(first.length, 1)
+    assert.equal((await claimed(store, 10, elsewhere('b'), [lane], { crewLimit: 3 })).length, 2)
+    for (const crewLimit of [3, 1, 0, -1])
+      assert.deepEqual(await claimed(store, 10, elsewhere('b'), [lane], { crewLimit }), [])
+    for (const lease of first) await store.release(lease)
+    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: 3 })).length, 1)
+    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { crewLimit: Infinity })).length, 1)
+  })
+
+  claimIf('crewLimit', 'applies the limit to a claim of one run too', under, async ({ store }) => {
+    await started(store, 'held', elsewhere('a'))
+    for (const run of ['first', 'asked']) await add(store, run, { status: 'queued' }, 'now')
+    assert.deepEqual(await claimUpTo(store, 1, { runId: 'asked' }), [])
+    assert.deepEqual(await claimUpTo(store, 2, { runId: 'asked' }), ['asked'])
+    assert.deepEqual(await claimUpTo(store, 2, { runId: 'first' }), [])
+  })
+
+  claimIf('crewLimit', 'counts every lease of the crew, however it was granted', under, async ({ store }) => {
+    await started(store, 'created', elsewhere('a'))
+    await store.release(await started(store, 'acquired'))
+    await store.acquire('acquired', elsewhere('b'), ttlMs)
+    const asleep = await started(store, 'asleep', elsewhere('c'))
+    await store.append(asleep, 1, batch(2, 1, { row: row('asleep', { status: 'suspended' }) }))
+    // a child run is held with its root, and does not count
+    await store.create(row('asleep/a#1'), batch(1), asleep)
+    await add(store, 'next', { status: 'queued' }, 'now')
+    assert.deepEqual(await claimUpTo(store, 3), [])
+    assert.deepEqual(await claimUpTo(store, 4), ['next'])
+  })
+
+  claimIf(
+    'crewLimit',
+    'counts runs of the crew in every version and format, and of no other crew',
+    under,
+    async ({ store }) => {
+      for (const [run, fields] of Object.entries({
+        a: { version: '2' },
+        b: { format: 2 },
+        other: { crew: 'letters' },
+      })) {
+        await store.create(row(run, fields), batch(1, 1, { due: 'now' }), { owner: elsewhere('a'), ttlMs })
+      }
+      await add(store, 'next', { status: 'queued' }, 'now')
+      const letters = { ...lane, crew: 'letters' }
+      assert.deepEqual(await claimUpTo(store, 2), [])
+      assert.deepEqual(await claimed(store, 10, currentOwner(), [lane, letters], { crewLimit: 3 }), [])
+      assert.deepEqual(await claimUpTo(store, 3), ['next'])
+    },
+  )
+
+  claimIf('crewLimit', 'counts a run for the crew that its newest row names', under, async ({ store }) => {
+    const lease = await started(store, 'moved', elsewhere('a'))
+    await store.append(lease, 1, batch(2, 1, { row: row('moved', { crew: 'letters' }), due: 'now' }))
+    await add(store, 'next', { status: 'queued' }, 'now')
+    assert.deepEqual(
+      await claimed(store, 10, currentOwner(), [lane, { ...lane, crew: 'letters' }], { crewLimit: 1 }),
+      [],
+    )
+    assert.deepEqual(await claimUpTo(store, 1), ['next'])
+  })
+
+  claimIf(needs('clock'), 'counts no expired leases, except those of excluded runs', under, async ({ store, pass }) => {
+    for (const run of ['a', 'b']) await started(store, run, elsewhere('a'))
+    pass(ttlMs + 1)
+    await add(store, 'next', { status: 'queued', priority: 1 }, 'now')
+    assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['a', 'b']) }), [])
+    assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['a', 'of another store']) }), ['next'])
+    assert.deepEqual(await claimUpTo(store, 2, { exclude: new Set(['next']) }), ['a'])
+  })
+
+  claimIf(needs('takeover'), 'counts no leases of dead processes', under, async ({ store }) => {
+    await started(store, 'a', deadOwner())
+    assert.deepEqual(await claimUpTo(store, 1), ['a'])
+  })
+
+  claimIf('crewLimit', 'is never exceeded by concurrent claims', under, async ({ store }) => {
+    for (let index = 0; index < 20; index++) await add(store, `r${index}`, { status: 'queued' }, 'now')
+    const ask = async (owner: Owner): Promise<number> =>
+      (await claimed(store, 4, owner, [lane], { crewLimit: 7 })).length
+    const given = await Promise.all(Array.from({ length: 10 }, (_, index) => ask(elsewhere(`box${index}`))))
+    assert.equal(
+      given.reduce((sum, each) => sum + each, 0),
+      7,
+    )
+  })
+}
+
+function claimUpTo(store: Store, crewLimit: number, limits: Omit<ClaimLimits, 'limit'> = {}): Promise<RunId[]> {
+  return claimed(store, 10, currentOwner(), [lane], { crewLimit, ...limits })
 }

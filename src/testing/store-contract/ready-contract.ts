@@ -7,6 +7,7 @@ import {
   add,
   batch,
   claim,
+  claimIf,
   claimed,
   deadOwner,
   elsewhere,
@@ -41,21 +42,16 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'due queued'), [1, 2])
   })
 
-  claim(
-    'claims the highest priority first, then the longest ready',
-    under,
-    async ({ store }) => {
-      const now = Date.now()
-      await add(store, 'low', { priority: -1 }, now - 9_000)
-      await add(store, 'second', {}, now - 5_000)
-      await add(store, 'first', {}, now - 7_000)
-      await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
-      await add(store, 'urgent, first', { priority: 1 }, now - 2_000)
-      assert.deepEqual(await claimed(store, 2), ['urgent, first', 'urgent, second'])
-      assert.deepEqual(await claimed(store), ['first', 'second', 'low'])
-    },
-    'order',
-  )
+  claimIf('order', 'claims the highest priority first, then the longest ready', under, async ({ store }) => {
+    const now = Date.now()
+    await add(store, 'low', { priority: -1 }, now - 9_000)
+    await add(store, 'second', {}, now - 5_000)
+    await add(store, 'first', {}, now - 7_000)
+    await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
+    await add(store, 'urgent, first', { priority: 1 }, now - 2_000)
+    assert.deepEqual(await claimed(store, 2), ['urgent, first', 'urgent, second'])
+    assert.deepEqual(await claimed(store), ['first', 'second', 'low'])
+  })
 
   claim('claims no more than the limit, and no run twice', under, async ({ store }) => {
     for (const run of ['a', 'b', 'c']) await add(store, run, {}, Date.now() - 1_000)
@@ -99,45 +95,31 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual((await Promise.all(claims)).flat().toSorted(), runs.toSorted())
   })
 
-  claim(
-    'claims a run when it is due, not a moment earlier',
-    under,
-    async ({ store, place, pass }) => {
-      assert.ok(Math.abs((await store.now()) - place.now()) < 60_000)
-      await add(store, 'r', { status: 'queued' }, (await store.now()) + hour)
-      pass(hour - 1_000)
-      assert.deepEqual(await claimed(store), [])
-      pass(1_000)
-      assert.deepEqual(await claimed(store), ['r'])
-    },
+  claimIf('clock', 'claims a run when it is due, not a moment earlier', under, async ({ store, place, pass }) => {
+    assert.ok(Math.abs((await store.now()) - place.now()) < 60_000)
+    await add(store, 'r', { status: 'queued' }, (await store.now()) + hour)
+    pass(hour - 1_000)
+    assert.deepEqual(await claimed(store), [])
+    pass(1_000)
+    assert.deepEqual(await claimed(store), ['r'])
+  })
+
+  claimIf('takeover', 'claims a run from a dead process', under, async ({ store }) => {
+    await started(store, 'r', deadOwner())
+    await started(store, 'asleep', deadOwner()).then((lease) => suspend(store, lease))
+    assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
+  })
+
+  claimIf('clock', 'claims a run whose lease has expired', under, async ({ store, pass }) => {
+    await started(store, 'r', elsewhere('a'))
+    pass(ttlMs - 1_000)
+    assert.deepEqual(await claimed(store, 10, elsewhere('b')), [])
+    pass(1_001)
+    assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
+  })
+
+  claimIf(
     'clock',
-  )
-
-  claim(
-    'claims a run from a dead process',
-    under,
-    async ({ store }) => {
-      await started(store, 'r', deadOwner())
-      await started(store, 'asleep', deadOwner()).then((lease) => suspend(store, lease))
-      assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
-    },
-    'takeover',
-  )
-
-  claim(
-    'claims a run whose lease has expired',
-    under,
-    async ({ store, pass }) => {
-      await started(store, 'r', elsewhere('a'))
-      pass(ttlMs - 1_000)
-      assert.deepEqual(await claimed(store, 10, elsewhere('b')), [])
-      pass(1_001)
-      assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
-    },
-    'clock',
-  )
-
-  claim(
     'does not offer excluded runs whose leases have expired, and offers others instead',
     under,
     async ({ store, pass }) => {
@@ -148,7 +130,6 @@ export function readyContract(under: StoreUnderTest): void {
       assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), [])
       assert.deepEqual((await claimed(store, 10, elsewhere('a'))).toSorted(), ['a', 'c'])
     },
-    'clock',
   )
 
   claim('offers a released run again if it is due or a message waits, and not otherwise', under, async ({ store }) => {
@@ -198,7 +179,8 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store), [])
   })
 
-  claim(
+  claimIf(
+    'clock',
     'offers a root that became due while a message to a child run waited, once that is taken and the lease has expired',
     under,
     async ({ store, pass }) => {
@@ -211,26 +193,20 @@ export function readyContract(under: StoreUnderTest): void {
       pass(ttlMs + 1)
       assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
     },
-    'clock',
   )
 
-  claim(
-    'offers the same runs after it is reopened',
-    under,
-    async ({ store, reopen }) => {
-      const lease = await started(store, 'r')
-      await store.create(row('r/a#1'), batch(1), lease)
-      await suspend(store, lease)
-      await store.release(lease)
-      await store.post('r/a#1', message('m'))
-      await add(store, 'due', { priority: 1 }, 'now')
-      await add(store, 'not due', {})
-      await add(store, 'later', {}, Date.now() + hour)
-      await store.close()
-      assert.deepEqual((await claimed(await reopen(store))).toSorted(), ['due', 'r'])
-    },
-    'reopen',
-  )
+  claimIf('reopen', 'offers the same runs after it is reopened', under, async ({ store, reopen }) => {
+    const lease = await started(store, 'r')
+    await store.create(row('r/a#1'), batch(1), lease)
+    await suspend(store, lease)
+    await store.release(lease)
+    await store.post('r/a#1', message('m'))
+    await add(store, 'due', { priority: 1 }, 'now')
+    await add(store, 'not due', {})
+    await add(store, 'later', {}, Date.now() + hour)
+    await store.close()
+    assert.deepEqual((await claimed(await reopen(store))).toSorted(), ['due', 'r'])
+  })
 }
 
 /** Whether the run has its first entry. */

@@ -7,6 +7,7 @@ import {
   add,
   batch,
   claim,
+  claimIf,
   claimed,
   deadOwner,
   elsewhere,
@@ -20,7 +21,8 @@ import {
 const hour = 3_600_000
 
 export function triesContract(under: StoreUnderTest): void {
-  claim(
+  claimIf(
+    'clock',
     'offers a run that is claimed without progress later each time, up to 17 minutes, and always once more',
     under,
     async ({ store, pass }) => {
@@ -38,25 +40,20 @@ export function triesContract(under: StoreUnderTest): void {
       assert.deepEqual([await store.tries('r'), await store.tries('r/a#1')], [tried, tried])
       assert.deepEqual(await store.tries('unknown'), { tries: 0, deaths: 0 })
     },
-    'clock',
   )
 
-  claim(
-    'offers runs that were claimed together at different times',
-    under,
-    async ({ store, pass }) => {
-      const runs = ['run-1', 'run-2', 'run-3']
-      for (const run of runs) await add(store, run, {}, 'now')
-      for (let time = 0; time < 2; time++)
-        for (const lease of await store.claim(currentOwner(), ttlMs, [lane], { limit: 10 })) await store.release(lease)
-      pass(hour)
-      const offered = (await store.ready([lane], 10)).map(({ readyAt }) => readyAt)
-      assert.equal(new Set(offered).size, runs.length)
-    },
-    'clock',
-  )
+  claimIf('clock', 'offers runs that were claimed together at different times', under, async ({ store, pass }) => {
+    const runs = ['run-1', 'run-2', 'run-3']
+    for (const run of runs) await add(store, run, {}, 'now')
+    for (let time = 0; time < 2; time++)
+      for (const lease of await store.claim(currentOwner(), ttlMs, [lane], { limit: 10 })) await store.release(lease)
+    pass(hour)
+    const offered = (await store.ready([lane], 10)).map(({ readyAt }) => readyAt)
+    assert.equal(new Set(offered).size, runs.length)
+  })
 
-  claim(
+  claimIf(
+    'clock',
     'counts a death when a lease expires without progress, and corrects it when the holder was only paused',
     under,
     async ({ store, pass }) => {
@@ -77,10 +74,10 @@ export function triesContract(under: StoreUnderTest): void {
       await store.append(taken, 1, batch(2, 1, { progress: true }))
       assert.deepEqual(await store.tries('r'), { tries: 0, deaths: 0 })
     },
-    'clock',
   )
 
-  claim(
+  claimIf(
+    'clock',
     'counts no death of a holder that made progress, released the lease, created the run, or acquires it again',
     under,
     async ({ store, pass }) => {
@@ -103,10 +100,10 @@ export function triesContract(under: StoreUnderTest): void {
       assert.equal((await store.tries('r')).deaths, 0)
       assert.equal(await left(), 1)
     },
-    'clock',
   )
 
-  claim(
+  claimIf(
+    'takeover',
     'counts a death for each run of a dead process, before the leases expire',
     under,
     async ({ store }) => {
@@ -117,10 +114,10 @@ export function triesContract(under: StoreUnderTest): void {
       assert.deepEqual((await claimed(store)).toSorted(), ['further', 'r'])
       assert.deepEqual([(await store.tries('r')).deaths, (await store.tries('further')).deaths], [1, 0])
     },
-    'takeover',
   )
 
-  claim(
+  claimIf(
+    'suspects',
     'offers a suspect again to the owner whose lease of it has expired',
     under,
     async ({ store, pass }) => {
@@ -137,10 +134,10 @@ export function triesContract(under: StoreUnderTest): void {
       const only = suspects.find((run) => run !== again[0]?.run) ?? ''
       assert.deepEqual(await claimed(store, 2, elsewhere('x'), [lane], { runId: only }), [only])
     },
-    'suspects',
   )
 
-  claim(
+  claimIf(
+    'suspects',
     'grants an owner at most one suspect, together with other runs, and skips the rest',
     under,
     async ({ store, pass }) => {
@@ -165,7 +162,6 @@ export function triesContract(under: StoreUnderTest): void {
       await store.append(first ?? assert.fail(), 1, batch(2, 1, { progress: true }))
       assert.deepEqual(await claimed(store, 10, elsewhere('x')), [others[1]])
     },
-    'suspects',
   )
 
   for (const run of ['r', 'r/a#1']) {
