@@ -19,7 +19,7 @@ import { printWaiting } from './output/print-question.ts'
 import { missingStore, noRunsYet, locateStore } from './find/open-runs.ts'
 import { canAsk, terminalPerson } from './input/ask-line.ts'
 import type { Channel, Terminal } from './output/terminal.ts'
-import { usageWords } from './output/words.ts'
+import { usageWords } from '../text/words.ts'
 import { readSigner } from './options.ts'
 
 export interface Execution {

@@ -46,7 +46,7 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   TASK_NOT_FOUND: exitCodes.notFound,
 }
 
-export interface UsageDetails {
+interface UsageDetails {
   /** A code of the library, if one fits. */
   readonly code?: ErrorCode
   readonly next?: CommandNext

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../runs/status.ts'
 import { userInfo } from 'node:os'
+import { defined } from '../base/defined.ts'
 import type { TaskDecisionOptions } from '../crew/verbs/shared-options.ts'
 import { UsageError } from './exit-codes.ts'
 
@@ -22,11 +23,8 @@ export const storeFileArgument = 'the module that exports the crew: its store is
 
 /** For commands that need a crew's store but not its code. */
 export function withStore(command: Program): Program {
-  return withRemoved(
-    command.option('--file <file>', storeFileArgument),
-    '--crew <name>',
-    'it needs no crew; leave it out',
-  )
+  const stored = command.option('--file <file>', storeFileArgument)
+  return withRemoved(stored, '--crew <name>', 'it needs no crew; leave it out')
 }
 
 export function withInputs(command: Program): Program {
@@ -120,14 +118,42 @@ interface TypedDecisions {
 }
 
 export function readTaskDecisions({ renamed, removed }: TypedDecisions): TaskDecisionOptions {
-  return {
-    ...(renamed === undefined ? {} : { renamed: Object.fromEntries(renamed.map(parseRename)) }),
-    ...(removed === undefined ? {} : { removed }),
-  }
+  const names = renamed && Object.fromEntries(renamed.map(parseRename))
+  return defined({ renamed: names, removed })
 }
 
 function parseRename(typed: string): [string, string] {
   const [old = '', now = '', ...more] = typed.split('=')
   if (old !== '' && now !== '' && more.length === 0) return [old, now]
   throw new UsageError(`--renamed ${typed} is not a pair; write --renamed old=new`)
+}
+
+/** In seconds. */
+const units: { readonly [unit: string]: number } = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }
+
+/**
+ * An age (`90m`, `12h`, `30d`, `2w`), a day, or a day with a time, in ISO 8601, which stores compare. Without a zone, a
+ * time is local, like every time that is printed. A usage error that names the option.
+ */
+export function readMoment(option: string, text: string, now: Date = new Date()): string {
+  const time = parseMoment(text.trim(), now)
+  if (!Number.isNaN(time.getTime())) return time.toISOString()
+  throw new UsageError(
+    `${option} is ${JSON.stringify(text)}; give an age such as 90m, 12h, 30d or 2w, or a time such as 2026-01-31 or 2026-01-31T12:00`,
+  )
+}
+
+function parseMoment(text: string, now: Date): Date {
+  const [, count = '', unit = ''] = /^(\d+)([mhdw])$/.exec(text) ?? []
+  if (unit !== '') return new Date(now.getTime() - Number(count) * (units[unit] ?? 0) * 1_000)
+  // a day alone would be midnight in UTC
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return new Date(`${text}T00:00`)
+  return new Date(/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}\S*$/.test(text) ? text : Number.NaN)
+}
+
+/** `500ms`, `90s`, `10m`, `2h` or `1d`, in seconds. A usage error that names the option. */
+export function readDuration(option: string, text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)\s?(ms|[smhdw])$/.exec(text.trim()) ?? []
+  if (unit !== '') return Number(count) * (units[unit] ?? 0)
+  throw new UsageError(`${option} is ${JSON.stringify(text)}; give a time such as 500ms, 90s, 10m, 2h or 1d`)
 }

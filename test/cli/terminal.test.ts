@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readMoment } from '../../src/cli/input/read-time.ts'
+import { readMoment } from '../../src/cli/options.ts'
 import { columns, plain, shorten } from '../../src/text/plain-text.ts'
 import { printTable } from '../../src/cli/output/print-table.ts'
 import type { Channel } from '../../src/cli/output/terminal.ts'
-import { amount, duration } from '../../src/cli/output/words.ts'
-import { preciseDuration } from '../../src/text/words.ts'
+import { amount, duration, preciseDuration } from '../../src/text/words.ts'
 import { wrap } from '../../src/text/wrap.ts'
 
 test('plain removes escapes, control characters and direction marks, and keeps lines, tabs and every script', () => {

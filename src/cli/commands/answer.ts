@@ -3,6 +3,7 @@
 import { runArgument, withStore, readSigner } from '../options.ts'
 import { answerQuestion, findQuestion } from '../../engine/inbox/send-message.ts'
 import { answerStep, decisions } from '../../engine/inbox/questions.ts'
+import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { hasOpenQuestions } from '../../runs/waiting-questions.ts'
@@ -10,17 +11,15 @@ import { readRunTree } from '../../runs/run-tree.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { askQuestion } from '../input/ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
-import { noteRun, findRun } from '../find/find-run.ts'
-import { parseJson } from '../input/inputs.ts'
+import { noteRun, findRun, whatNext } from '../find/find-run.ts'
+import { parseJson, readLimit } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readLimit } from '../input/read-limit.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { pick } from '../input/pick.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { whatNext } from '../output/what-next.ts'
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly decision?: string
   readonly reason?: string
   readonly result?: string
@@ -64,7 +63,7 @@ async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
     terminal.err.line('nothing was answered')
     return exitCodes.usage
   }
-  const given = { ...decided, ...readSigner(by), ...(note === undefined ? {} : { note }) }
+  const given = { ...decided, ...readSigner(by), ...defined({ note }) }
   await answerQuestion(engine, run, question.id, given)
   const { questions } = await readRunTree(engine.store, run)
   // the process that executes the run records the answer later
@@ -123,13 +122,12 @@ function readFields({ reason, result, input, feedback, output, to }: AnswerOptio
 } {
   const json = (name: string, text: string | undefined) =>
     text === undefined ? undefined : parseJson(text, `--${name}`)
-  const fields = {
+  return defined({
     reason,
     result: json('result', result),
     input: json('input', input),
     feedback,
     output: json('output', output),
     to: to === undefined ? undefined : readLimit('--to', to),
-  }
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  })
 }

@@ -21,10 +21,10 @@ import { locateStore } from '../find/open-runs.ts'
 import { observeStore } from '../live/observe.ts'
 import { confirm } from '../input/ask-line.ts'
 import type { Channel, Format } from '../output/terminal.ts'
-import { dollars, duration, plural } from '../output/words.ts'
+import { dollars, duration, plural } from '../../text/words.ts'
 import { wrap } from '../../text/wrap.ts'
 
-export interface BacktestCommandOptions {
+interface BacktestCommandOptions {
   readonly task?: string
   readonly file?: string
   readonly crew?: string

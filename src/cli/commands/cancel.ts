@@ -9,7 +9,7 @@ import type { Command, Invocation } from '../command.ts'
 import { openRuns } from '../find/open-runs.ts'
 import { canAsk, confirm } from '../input/ask-line.ts'
 
-export interface CancelOptions {
+interface CancelOptions {
   readonly by?: string
   readonly yes?: boolean
 }

@@ -10,7 +10,7 @@ import { isEnded } from '../../journal/state/state.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
 import type { Command, Invocation } from '../command.ts'
-import { dollars, plural } from '../output/words.ts'
+import { dollars, plural } from '../../text/words.ts'
 import { printTable, type Column } from '../output/print-table.ts'
 import type { Format } from '../output/terminal.ts'
 

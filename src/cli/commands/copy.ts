@@ -1,6 +1,6 @@
 // `reprise copy`: copies all or some runs of a store into another one. A run that is being executed or cannot be copied
 // is named with the reason, and the others are copied; the same command copies it later.
-import { runArgument, statusesOption, timeOption, wholeNumber } from '../options.ts'
+import { runArgument, statusesOption, timeOption, wholeNumber, readMoment } from '../options.ts'
 import { mapConcurrently, readConcurrency } from '../../crew/verbs/pool.ts'
 import { defined } from '../../base/defined.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -19,14 +19,13 @@ import { oldestFirst } from '../../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
-import { readMoment } from '../input/read-time.ts'
 import type { Command, Invocation } from '../command.ts'
 import { statusFormat } from '../output/run-words.ts'
-import { amount, entriesWord, plural } from '../output/words.ts'
+import { amount, entriesWord, plural } from '../../text/words.ts'
 import { printTable } from '../output/print-table.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly crew?: string
   readonly status?: readonly RunViewStatus[]
   readonly since?: string

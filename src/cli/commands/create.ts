@@ -1,6 +1,7 @@
 // `reprise create`: a new project that runs at once.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { defined } from '../../base/defined.ts'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
 import {
   checkModelName,
@@ -8,9 +9,11 @@ import {
   reprisePackage,
   variablesToSet,
   type ProjectOptions,
-} from '../create/project-files.ts'
-import { defaultName, checkName } from '../create/project-name.ts'
-import { writeProject, checkFolder } from '../create/write-project.ts'
+  defaultName,
+  checkName,
+  writeProject,
+  checkFolder,
+} from '../project.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { shellWord } from '../../text/shell-word.ts'
@@ -20,7 +23,7 @@ import { messageOf } from '../../base/errors.ts'
 import { pick } from '../input/pick.ts'
 import { wrap } from '../../text/wrap.ts'
 
-export interface CreateOptions {
+interface CreateOptions {
   readonly model?: string
   readonly yaml?: boolean
   readonly install?: boolean
@@ -65,11 +68,7 @@ async function create({ args, options, terminal }: Invocation<CreateOptions>): P
 function readProjectOptions(name: string | undefined, { model, yaml }: CreateOptions): Partial<ProjectOptions> {
   if (name !== undefined) checkNewName(name)
   if (model !== undefined) checkModelName(model)
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(model === undefined ? {} : { model }),
-    ...(yaml === undefined ? {} : { yaml }),
-  }
+  return defined({ name, model, yaml })
 }
 
 function install(folder: string, err: Channel): boolean {
@@ -124,7 +123,7 @@ export async function askProject(
 }
 
 /** A usage error for a name that npm does not accept, or that is taken in this folder. */
-export function checkNewName(name: string): void {
+function checkNewName(name: string): void {
   checkName(name)
   checkFolder(name)
 }

@@ -5,14 +5,13 @@ import { isUnfinished } from '../../runs/find.ts'
 import { editOutput, editedTextHint } from '../input/editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findRun } from '../find/find-run.ts'
+import { findRun, whatNext } from '../find/find-run.ts'
 import { findCrewTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
-import { readOutput, parseOutput } from '../input/outputs.ts'
-import { whatNext } from '../output/what-next.ts'
+import { readOutput, parseOutput } from '../input/inputs.ts'
 
-export interface EditOptions {
+interface EditOptions {
   readonly file?: string
   readonly crew?: string
   readonly output?: string

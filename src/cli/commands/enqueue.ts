@@ -1,19 +1,18 @@
 // `reprise enqueue`: records a run that a worker executes, and prints its id.
 import { Option } from 'commander'
-import { crewOption, fileArgument, withInputs, withRemoved } from '../options.ts'
+import { crewOption, fileArgument, withInputs, withRemoved, readDuration } from '../options.ts'
 import { type EnqueueOptions as Enqueue, scheduleInCode } from '../../crew/verbs/enqueue.ts'
 import { openCrewStore } from '../../crew/default-store.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { locateStore } from '../find/open-runs.ts'
 import { withMissingInputs } from '../input/ask-inputs.ts'
-import { readDuration } from '../input/read-time.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
-import { longTime } from '../output/words.ts'
+import { longTime } from '../../text/words.ts'
 import { defined } from '../../base/defined.ts'
 
-export interface EnqueueOptions extends InputOptions {
+interface EnqueueOptions extends InputOptions {
   readonly crew?: string
   readonly id?: string
   readonly priority?: Enqueue['priority']
@@ -54,10 +53,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
     const crew = found.with({ store })
     const run = await withMissingInputs(terminal, crew, inputs, (all) =>
       // only the crew's file has the type of its inputs; the library checks them
-      crew.enqueue({
-        ...defined({ id, priority, delay }),
-        ...(all === undefined ? {} : { inputs: all }),
-      } as Enqueue),
+      crew.enqueue(defined({ id, priority, delay, inputs: all }) as Enqueue),
     )
     const { status, dueAt } = await run.view()
     if (terminal.json) terminal.record({ runId: run.id, crew: crew.name, status })

@@ -30,10 +30,9 @@ import {
   withDecisions,
   withInputs,
 } from '../options.ts'
-import { readInputs, type InputOptions } from '../input/inputs.ts'
-import { readOutputs, parseOutput } from '../input/outputs.ts'
+import { readInputs, type InputOptions, readOutputs, parseOutput } from '../input/inputs.ts'
 import { printPlan } from '../output/print-plan.ts'
-import { plural } from '../output/words.ts'
+import { plural } from '../../text/words.ts'
 import { defined } from '../../base/defined.ts'
 
 /** The options of fork, replay and refresh. */

@@ -5,7 +5,7 @@ import { importRun as take, importRunFromFile } from '../../engine/history/impor
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openOrCreateStore } from '../find/open-runs.ts'
-import { entriesWord } from '../output/words.ts'
+import { entriesWord } from '../../text/words.ts'
 
 export const importCommand: Command<{ readonly as?: string }> = {
   declare: (command) =>

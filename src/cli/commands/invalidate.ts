@@ -5,11 +5,10 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { noteRun, findRun } from '../find/find-run.ts'
+import { noteRun, findRun, whatNext } from '../find/find-run.ts'
 import { chooseTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openRuns } from '../find/open-runs.ts'
-import { whatNext } from '../output/what-next.ts'
 
 export const invalidateCommand: Command<{ readonly by?: string }> = {
   declare: (command) =>

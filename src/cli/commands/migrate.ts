@@ -8,7 +8,7 @@ import { commandStoreUrl } from '../find/open-runs.ts'
 import type { Command, Invocation } from '../command.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly file?: string
   readonly print?: boolean
 }

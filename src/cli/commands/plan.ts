@@ -19,16 +19,16 @@ import type { RetryPolicy } from '../../engine/plan/plan-fork.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
+import { defined } from '../../base/defined.ts'
 import { findTaskName } from '../find/find-task.ts'
-import { readInputs } from '../input/inputs.ts'
+import { readInputs, readOutputs } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import type { NewRunOptions } from './fork.ts'
-import { readOutputs } from '../input/outputs.ts'
 import { printPlan } from '../output/print-plan.ts'
 
-export interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
+interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
   readonly of?: 'fork' | 'resume' | 'kickoff'
   readonly from?: string
   readonly retry?: RetryPolicy
@@ -77,23 +77,8 @@ async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number>
     const through = await findTaskName(crew, options.through)
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
     const outputs = options.output && Object.fromEntries(await readOutputs(crew, options.output))
-    const given = {
-      of,
-      runId,
-      inputs,
-      from,
-      retry,
-      only,
-      stale,
-      through,
-      effects,
-      changed,
-      outputs,
-      ...readTaskDecisions(options),
-    }
-    const planned = await crew.plan(
-      Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-    )
+    const given = { of, runId, inputs, from, retry, only, stale, through, effects, changed, outputs }
+    const planned = await crew.plan({ ...defined(given), ...readTaskDecisions(options) })
     if (terminal.json) terminal.record(planned)
     else printPlan(terminal.out, planned)
     return exitCodes.done

@@ -1,21 +1,20 @@
 // `reprise prune`: deletes old runs of one crew or of all.
 import { Option } from 'commander'
-import { statusesOption, wholeNumberOrZero, storeFileArgument } from '../options.ts'
+import { statusesOption, wholeNumberOrZero, storeFileArgument, readMoment } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
 import { prune as pruneRuns, type PruneResult, type PrunedRun, type PruneLimits } from '../../runs/prune.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readMoment } from '../input/read-time.ts'
 import { statusFormat } from '../output/run-words.ts'
 import { openExistingRuns } from '../find/open-runs.ts'
 import { canAsk, confirm } from '../input/ask-line.ts'
 import { printTable } from '../output/print-table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { longTime, plural } from '../output/words.ts'
+import { longTime, plural } from '../../text/words.ts'
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly all?: boolean
   readonly olderThan?: string
   readonly keep?: number

@@ -1,16 +1,17 @@
 // `reprise resume`: continues a run in this process.
 import { changedOption, runArgument, withCrew, withDecisions, readTaskDecisions } from '../options.ts'
+import { defined } from '../../base/defined.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished } from '../find/find-run.ts'
 import { findTaskName } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readLimit } from '../input/read-limit.ts'
+import { readLimit } from '../input/inputs.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { checkRuns } from '../find/open-runs.ts'
 
-export interface ResumeOptions {
+interface ResumeOptions {
   readonly file?: string
   readonly crew?: string
   readonly through?: string
@@ -41,12 +42,7 @@ async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
     const through = await findTaskName(crew, options.through)
     const run =
       name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
-    const given = {
-      ...(through === undefined ? {} : { through }),
-      ...(changed === undefined ? {} : { changed }),
-      ...(budget === undefined ? {} : { budget }),
-      ...readTaskDecisions(options),
-    }
+    const given = { ...defined({ through, changed, budget }), ...readTaskDecisions(options) }
     return crew.resume(run, { ...given, ...asking, signal }).started
   })
 }

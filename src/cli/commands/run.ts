@@ -1,5 +1,6 @@
 // `reprise run`: kicks off a crew. At a terminal, the person is asked for missing inputs.
 import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts'
+import { defined } from '../../base/defined.ts'
 import type { KickoffOptions } from '../../crew/verbs/kickoff.ts'
 import type { Run } from '../../crew/run.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -45,15 +46,14 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
   return execute(invocation, found, async ({ crew, signal, asking }) => {
     const { id } = options
     const through = await findTaskName(crew, options.through)
-    const given = {
-      ...(id === undefined ? {} : { id }),
-      ...(through === undefined ? {} : { through }),
-      ...asking,
-      signal,
-    }
-    return withMissingInputs(terminal, crew, inputs, (all): Promise<Run> => {
-      // only the crew's file has the type of its inputs; the library checks them
-      return crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
-    })
+    const given = { ...defined({ id, through }), ...asking, signal }
+    return withMissingInputs(
+      terminal,
+      crew,
+      inputs,
+      (all): Promise<Run> =>
+        // only the crew's file has the type of its inputs; the library checks them
+        crew.kickoff({ ...given, ...defined({ inputs: all }) } as KickoffOptions).started,
+    )
   })
 }

@@ -1,6 +1,7 @@
 // `reprise runs`: the runs of a store, newest first.
 import { Option } from 'commander'
-import { runArgument, statuses, timeOption, wholeNumber, storeFileArgument } from '../options.ts'
+import { runArgument, statuses, timeOption, wholeNumber, storeFileArgument, readMoment } from '../options.ts'
+import { defined } from '../../base/defined.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -11,14 +12,13 @@ import type { RunSummary } from '../../runs/summary.ts'
 import { isGivenUpReason } from '../../runs/why.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
-import { readMoment } from '../input/read-time.ts'
 import { statusFormat } from '../output/run-words.ts'
 import { openExistingRuns } from '../find/open-runs.ts'
 import { printTable, tableWidth, type Column } from '../output/print-table.ts'
 import type { Channel } from '../output/terminal.ts'
-import { amount, dollars, longTime, shortTime } from '../output/words.ts'
+import { amount, dollars, longTime, shortTime } from '../../text/words.ts'
 
-export interface RunsOptions {
+interface RunsOptions {
   readonly status?: RunViewStatus
   readonly crew?: string
   readonly parent?: string
@@ -64,7 +64,7 @@ async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   const { terminal, options, commands } = invocation
   await using engine = await openExistingRuns(invocation)
   if (options.waiting) {
-    const { showWaiting } = await import('../output/show-waiting.ts')
+    const { showWaiting } = await import('../output/print-question.ts')
     await showWaiting(terminal, commands, engine?.store, options.crew)
     return exitCodes.done
   }
@@ -159,11 +159,13 @@ async function readFilter(engine: Engine, options: RunsOptions): Promise<RunsFil
   const { status, crew, parent, since, until, backtests, within = false } = options
   return {
     ...(crew === undefined && !within ? { roots: true } : {}),
-    ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
-    ...(status === undefined ? {} : { status: [status] }),
-    ...(parent === undefined ? {} : { forkedFrom: await parentId(engine, parent) }),
-    ...(since === undefined ? {} : { createdFrom: readMoment('--since', since) }),
-    ...(until === undefined ? {} : { createdTo: readMoment('--until', until) }),
+    ...defined({
+      crew: crew !== undefined && backtests ? backtestName(crew) : crew,
+      status: status && [status],
+      forkedFrom: parent === undefined ? undefined : await parentId(engine, parent),
+      createdFrom: since === undefined ? undefined : readMoment('--since', since),
+      createdTo: until === undefined ? undefined : readMoment('--until', until),
+    }),
   }
 }
 

@@ -6,11 +6,11 @@ import { crewFile, loadServed } from '../find/load-crew.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { scheduleInCode } from '../../crew/verbs/enqueue.ts'
 import type { Command, Invocation } from '../command.ts'
-import { longTime } from '../output/words.ts'
+import { longTime } from '../../text/words.ts'
 import { printTable } from '../output/print-table.ts'
 import { withCrewStore } from '../execute.ts'
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly enqueue?: boolean
 }
 

@@ -20,17 +20,15 @@ import type { Store } from '../../stores/store.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { chooseTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
-import { promptPrinter } from '../output/print-prompts.ts'
+import { promptPrinter, promptsSent, type SentPrompt } from '../output/print-prompts.ts'
 import { printOpenQuestion } from '../output/print-question.ts'
 import { printRun, printTask } from '../output/print-run.ts'
-import { printWholeTask } from '../output/print-task.ts'
-import { promptsSent, type SentPrompt } from '../output/prompts-sent.ts'
-import { wholeTask } from '../output/task-history.ts'
+import { printWholeTask, wholeTask } from '../output/print-task.ts'
 import { openRuns } from '../find/open-runs.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
-import { clock } from '../output/words.ts'
+import { clock } from '../../text/words.ts'
 
-export interface ShowOptions {
+interface ShowOptions {
   readonly task?: string
   readonly steps?: boolean
   readonly prompts?: boolean

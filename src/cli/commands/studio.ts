@@ -15,7 +15,7 @@ import { usualFile } from '../find/usual-file.ts'
 import type { Command, Invocation } from '../command.ts'
 import { stopOnInterrupt } from '../execute.ts'
 
-export interface StudioOptions {
+interface StudioOptions {
   /** Commander's own: false with `--no-crews`. */
   readonly crews?: boolean
   readonly port?: number

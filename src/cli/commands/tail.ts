@@ -17,7 +17,7 @@ import type { Command, Invocation } from '../command.ts'
 import { statusFormat } from '../output/run-words.ts'
 import { printWaiting } from '../output/print-question.ts'
 import { openRuns } from '../find/open-runs.ts'
-import { clock } from '../output/words.ts'
+import { clock } from '../../text/words.ts'
 
 /** A process that died leaves no message, so its lease is polled. */
 const lookMs = 500

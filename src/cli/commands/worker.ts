@@ -3,7 +3,7 @@ import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import { environment } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { Option } from 'commander'
-import { changedOption, wholeNumber, wholeNumberOrZero } from '../options.ts'
+import { changedOption, wholeNumber, wholeNumberOrZero, readDuration } from '../options.ts'
 import { Crew } from '../../crew/crew.ts'
 import { setAdvice } from '../../crew/result/log.ts'
 import { defined } from '../../base/defined.ts'
@@ -11,12 +11,11 @@ import type { ChangedPolicy } from '../../engine/definition.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { loadServed } from '../find/load-crew.ts'
-import { readDuration } from '../input/read-time.ts'
 import type { Command, Invocation } from '../command.ts'
 import { printWorkerEvent } from '../output/print-worker-event.ts'
 import { stopOnInterrupt } from '../execute.ts'
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly name?: string
   readonly concurrency?: number
   readonly once?: boolean

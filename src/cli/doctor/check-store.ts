@@ -1,5 +1,5 @@
-// Checks where runs are kept: which setting names the store, whether it can be written, and the state of its runs.
-// Nothing is created.
+// Checks where runs are kept: which setting names the store, whether it can be written, the state of its runs, and
+// whether the settings of a server lose data. Nothing is created.
 import type { Crew } from '../../crew/crew.ts'
 import { defaultStoreUrl } from '../../crew/default-store.ts'
 import { environment } from '../../base/environment.ts'
@@ -16,9 +16,11 @@ import { openStore, storePath } from '../../stores/open-store.ts'
 import { isStuck } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { RunCheck } from '../../crew/verbs/check.ts'
-import { plural, sizeWords } from '../output/words.ts'
-import type { Commands } from '../write-command.ts'
+import { plural, sizeWords } from '../../text/words.ts'
+import type { Commands, CommandNext } from '../write-command.ts'
 import { ok, warn, fail, type Check, type CheckedStore } from './check.ts'
+import type { PostgresInspection } from '../../stores/postgres/inspect.ts'
+import type { RedisInspection } from '../../stores/redis/inspect.ts'
 
 const instead = 'name another with --store, REPRISE_STORE or the store of the crew'
 
@@ -50,14 +52,7 @@ async function checkStore(given: string | undefined, crews: readonly Crew[], com
 }
 
 async function checkStoreUrl(url: string, from: string, commands: Commands): Promise<CheckedStore> {
-  if (/^postgres(ql)?:/i.test(url)) {
-    const { checkPostgres } = await import('./check-postgres.ts')
-    return checkPostgres(url, from, commands, instead)
-  }
-  if (/^rediss?:/i.test(url)) {
-    const { checkRedis } = await import('./check-redis.ts')
-    return checkRedis(url, from, instead)
-  }
+  if (/^(postgres(ql)?|rediss?):/i.test(url)) return checkServer(url, from, commands)
   const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase() as 'sqlite' | 'file' | undefined
   const path = storePath(url)
   if (path === undefined || scheme === undefined) {
@@ -220,4 +215,83 @@ function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[]
 
 function listNames(names: readonly string[]): string {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
+}
+
+const migrate: CommandNext = { type: 'command', to: 'bring it up to date', words: ['migrate'] }
+
+async function checkServer(url: string, from: string, commands: Commands): Promise<CheckedStore> {
+  try {
+    if (/^redis/i.test(url)) {
+      const { inspectRedis } = await import('../../stores/redis/inspect.ts')
+      return redisChecks(await inspectRedis(url), from)
+    }
+    const { inspectPostgres } = await import('../../stores/postgres/inspect.ts')
+    return postgresChecks(await inspectPostgres(url), from, commands)
+  } catch (error) {
+    // the error names the store without the password
+    return closed(fail('store', `${from}: ${messageOf(error)}`, instead))
+  }
+}
+
+function postgresChecks(found: PostgresInspection, from: string, commands: Commands): CheckedStore {
+  const { version, encoding, schema, bytes, unwritable, pending, layout, newest, pooled, unsafe, role } = found
+  const place = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
+  const isThere = layout !== undefined
+  const size = isThere ? `, ${sizeWords(bytes)}` : ''
+  const checks: Check[] = [
+    unwritable === undefined
+      ? ok('store', `${place}${size}, can be written as ${role}`)
+      : fail(
+          'store',
+          `${place}${size}, cannot be written: ${unwritable}`,
+          'grant that, or name another role in the URL',
+        ),
+  ]
+  if (!isThere) checks.push(ok('layout', `not there yet: created by the first run, or by ${commands.command(migrate)}`))
+  else if (pending.length === 0) checks.push(ok('layout', `${newest}, as this version writes it`))
+  else {
+    const names = pending.map(({ name }) => name).join(', ')
+    const words = `${plural(pending.length, 'migration')} missing: ${names}; they are applied when the store is opened next`
+    checks.push(warn('layout', words, commands.advice(migrate)))
+  }
+  if (pooled)
+    checks.push(ok('pooler', 'in front of the server: changes are polled, since it passes on no notifications'))
+  if (unsafe.length > 0) {
+    const words = `${unsafe.join(' and ')} ${unsafe.length === 1 ? 'is' : 'are'} off: a crash of the server may lose steps that it has confirmed`
+    checks.push(warn('durability', words, `set ${unsafe.join(' and ')} to on`))
+  }
+  return { checks, isOpen: pending.length === 0 && unwritable === undefined }
+}
+
+function redisChecks(found: RedisInspection, from: string): CheckedStore {
+  const { role, caution, layout, newest, replicas } = found
+  const place = `${found.url}, ${from}: ${found.version}, ${memory(found)}`
+  const isMaster = role === 'master'
+  const checks: Check[] = [
+    isMaster
+      ? ok('store', `${place}, can be written`)
+      : fail('store', `${place}, cannot be written: it is a ${role}`, 'name the server that it follows'),
+    layout === undefined
+      ? ok('layout', 'not there yet: created by the first run')
+      : layout > newest
+        ? fail('layout', `${layout}, of a newer version; this one writes ${newest}`, 'update reprise')
+        : ok('layout', `${layout}, as this version writes it`),
+    caution === undefined
+      ? ok('durability', 'each step is on disk when it is confirmed (appendfsync always)')
+      : warn('durability', caution, 'set appendonly to yes and appendfsync to always if no step may be lost'),
+  ]
+  if (replicas > 0)
+    checks.push(
+      warn(
+        'failover',
+        `${plural(replicas, 'replica')} may lag behind the server: a failover may lose the last steps`,
+        'set min-replicas-to-write to prevent that',
+      ),
+    )
+  return { checks, isOpen: isMaster && layout !== undefined && layout <= newest }
+}
+
+function memory({ usedBytes, maxBytes }: RedisInspection): string {
+  const used = `${sizeWords(usedBytes)} of memory used`
+  return maxBytes === 0 ? used : `${used} of ${sizeWords(maxBytes)}`
 }

@@ -6,12 +6,12 @@ import type { Store } from '../../stores/store.ts'
 import { columns, shorten } from '../../text/plain-text.ts'
 import type { Invocation } from '../command.ts'
 import type { LiveRun } from '../live/tree.ts'
-import { amount, dollars, duration, plural } from '../output/words.ts'
+import { amount, dollars, duration, plural } from '../../text/words.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Sum } from './batch.ts'
 import { statusFormat } from '../output/run-words.ts'
 
-export interface OutcomeLine {
+interface OutcomeLine {
   readonly number: number
   /** The columns of the widest number and run id. */
   readonly widths: { readonly number: number; readonly id: number }

@@ -14,7 +14,7 @@ interface CrewOptions {
   readonly store?: string
 }
 
-export interface CrewOfRun {
+interface CrewOfRun {
   readonly crew: Crew
   /** What the person typed, or the whole id of the run if that was found already. */
   readonly name: string | undefined

@@ -11,8 +11,9 @@ import type { RunRow, Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import { locateCrew, type Commands } from '../write-command.ts'
 import { canAsk, terminalPerson } from '../input/ask-line.ts'
-import { plural, shortTime } from '../output/words.ts'
+import { plural, shortTime } from '../../text/words.ts'
 import { rootRunId } from '../../journal/paths.ts'
+import { isReady } from '../../engine/read/due.ts'
 
 /** More than a person looks through. */
 const mostListed = 500
@@ -140,4 +141,18 @@ export async function noteRun(commands: Commands, store: Store, row: RunRow): Pr
 export async function findRootRun(store: Store, run: string): Promise<string> {
   const root = rootRunId(run)
   return (await store.row(root)) ? root : run
+}
+
+/** Which process picks the message up, and what to do if there is none. */
+export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
+  if ((await store.holder(runId)) !== undefined)
+    return `its process will continue with that; ${commands.advice({ type: 'show', runId })}`
+  const root = await findRootRun(store, runId)
+  const resume = commands.advice({ type: 'resume', runId: root })
+  return (await waitsForWorker(store, root)) ? `a worker will continue the run; without one, ${resume}` : resume
+}
+
+async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
+  const row = await store.row(runId)
+  return row?.status === 'suspended' && isReady(readSummary(row))
 }

@@ -1,11 +1,13 @@
 // Opens the command's store: `--store`, else the store that the crew's file names, else REPRISE_STORE, else the default
-// beside package.json.
-import { resolve } from 'node:path'
+// beside package.json. Loading a crew's code takes longer than most commands that need only its store, and may have
+// side effects. So a file that was found by default is loaded only if its text, or that of a file it imports by a
+// relative path, mentions a store.
+import { resolve, dirname } from 'node:path'
 import { defaultStoreUrl, openCrewStore } from '../../crew/default-store.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { realWorld } from '../../engine/world.ts'
 import { environment } from '../../base/environment.ts'
-import { RepriseError } from '../../base/errors.ts'
+import { RepriseError, messageOf } from '../../base/errors.ts'
 import { missingStore as missingStoreAt } from '../../stores/missing-store.ts'
 import { storePath } from '../../stores/open-store.ts'
 import { shortWaitMs } from '../../stores/patient/patient-store.ts'
@@ -13,13 +15,14 @@ import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Commands, StoreLocation } from '../write-command.ts'
-import { anotherNamesStore, crewStore } from './crew-store.ts'
 import { openEngine } from '../../engine/open-engine.ts'
+import { readFileSync } from 'node:fs'
+import { usualFile } from './usual-file.ts'
 
-export type OpenEngine = Engine & AsyncDisposable
+type OpenEngine = Engine & AsyncDisposable
 
 /** The options of a command that needs only a store. */
-export interface StoreOptions {
+interface StoreOptions {
   readonly store?: string
   readonly file?: string
 }
@@ -115,4 +118,62 @@ export function locateStore(store: string | Store | undefined, file: string | un
 /** The name of a store that does not exist yet. STORE_INVALID. */
 export async function missingStore(store: string | Store | undefined): Promise<string | undefined> {
   return missingStoreAt(typeof store === 'object' ? store : storeUrl(store))
+}
+
+/** The store that the file names. A usage error if the file cannot be loaded, or its crews have several stores. */
+async function crewStore(named: string | undefined): Promise<string | Store | undefined> {
+  const file = named ?? usualFile()
+  if (file === undefined || (named === undefined && !mentionsStore(resolve(file), new Set()))) return undefined
+  const stores = new Map((await loadStoreCrews(file)).map(({ store }) => [storeKey(store), store]))
+  const [first] = stores.values()
+  if (stores.size <= 1) return first
+  const places = [...stores.values()].map((store) => (typeof store === 'object' ? store.url : (store ?? 'the default')))
+  throw new UsageError(`the crews of ${file} are kept in ${places.join(' and in ')}; say which with --store`)
+}
+
+/** Whether commands without this file would load another file, which may name a store. */
+function anotherNamesStore(file: string): boolean {
+  try {
+    const usual = usualFile()
+    return usual !== undefined && resolve(usual) !== resolve(file) && mentionsStore(resolve(usual), new Set())
+  } catch {
+    // those commands report what is wrong with package.json, unless they get --store
+    return true
+  }
+}
+
+async function loadStoreCrews(file: string): Promise<{ readonly store: string | Store | undefined }[]> {
+  const { loadCrews } = await import('./load-crew.ts')
+  try {
+    return await loadCrews(file)
+  } catch (error) {
+    const words = `${messageOf(error)}; or, since it may name the store, name that with --store`
+    throw new UsageError(words, {
+      ...(error instanceof UsageError && error.code !== 'USAGE' ? { code: error.code } : {}),
+      cause: error instanceof UsageError ? error.cause : error,
+    })
+  }
+}
+
+/** A member of an object, however it is written: `store: …`, `{ store }`, `["store"]`, `options.store = …`. */
+const member = /\bstore["'`]?\s*[:,}=\]]/
+const imported = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g
+
+function mentionsStore(path: string, seen: Set<string>): boolean {
+  if (seen.has(path)) return false
+  seen.add(path)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    // loading the file reports that it is missing
+    return false
+  }
+  if (member.test(text)) return true
+  return [...text.matchAll(imported)].some(([, name = '']) => mentionsStore(resolve(dirname(path), name), seen))
+}
+
+function storeKey(store: string | Store | undefined): unknown {
+  const path = typeof store === 'string' ? storePath(store) : undefined
+  return path === undefined ? store : resolve(path)
 }

@@ -1,9 +1,14 @@
-// Inputs as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file itself, `name:=json`
-// for other values.
+// Inputs, outputs and limits as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file
+// itself, `name:=json` for other values. The output of a task without a schema is a text, otherwise JSON.
 import { readFileSync } from 'node:fs'
 import { file as inputFile } from '../../crew/file.ts'
 import { messageOf } from '../../base/errors.ts'
 import { UsageError } from '../exit-codes.ts'
+import type { Crew } from '../../crew/crew.ts'
+import type { Task } from '../../crew/task.ts'
+import { findCrewTask } from '../find/find-task.ts'
+import { limitProblem } from '../../engine/inbox/questions.ts'
+import type { Limit } from '../../journal/entries.ts'
 
 export interface InputOptions {
   readonly input?: readonly string[]
@@ -54,4 +59,53 @@ export function readText(file: string, what: string, hint: string): string {
   } catch (error) {
     throw new UsageError(`${what} names a file that cannot be read: ${messageOf(error)}; ${hint}`)
   }
+}
+
+/**
+ * Outputs by task name, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error if a task is
+ * given twice.
+ */
+export async function readOutputs(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
+  const outputs = new Map<string, unknown>()
+  for (const pair of pairs) {
+    const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
+    if (name === '' || sign === '') {
+      throw new UsageError(`--output is ${JSON.stringify(pair)}; write it as task=text, task=@file or task:=json`)
+    }
+    const task = await findCrewTask(crew, name)
+    if (outputs.has(task.name))
+      throw new UsageError(`--output ${task.name} is given twice; give it once, and others for other tasks`)
+    const what = `--output ${task.name}`
+    outputs.set(task.name, sign === ':=' ? parseJson(value, what) : readOutput(task, value, what))
+  }
+  return outputs
+}
+
+/** `@file` is the file's text. */
+export function readOutput(task: Task, typed: string, what: string): unknown {
+  const hint = `a text that begins with @ goes into a file`
+  return parseOutput(task, typed.startsWith('@') ? readText(typed.slice(1), what, hint) : typed, what)
+}
+
+export function parseOutput(task: Task, text: string, what: string): unknown {
+  if (!task.schema) return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    const words = `${what} is not JSON (${(error as Error).message}); task ${task.name} has a schema, so give JSON that fits it`
+    throw new UsageError(words)
+  }
+}
+
+/** `tokens=50000,cost=2.5,seconds=600`, or some of these. A usage error that names the option. */
+export function readLimit(what: string, text: string): Limit {
+  const pairs = text.split(',').map((pair): [string, number | string] => {
+    const [, name = pair, value = ''] = /^([^=]*)=(.*)$/.exec(pair.trim()) ?? []
+    // `limitProblem` refuses what is not a number
+    return [name, value.trim() === '' || Number.isNaN(Number(value)) ? value : Number(value)]
+  })
+  const limit = Object.fromEntries(pairs)
+  const problem = limitProblem(limit)
+  if (problem === undefined) return limit
+  throw new UsageError(`${what} ${problem}; write it as tokens=50000,cost=2.5,seconds=600, or some of these`)
 }

@@ -3,7 +3,7 @@ import { decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import type { Batch, Store } from '../../stores/store.ts'
 
-export interface ObservedStore {
+interface ObservedStore {
   readonly store: Store
   /** Resolves when the listener has received everything that was written so far. */
   delivered(): Promise<void>

@@ -11,7 +11,7 @@ import { treeLines } from './tree-lines.ts'
 import { createTree } from './tree.ts'
 import type { Block } from '../output/block.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
-import { duration } from '../output/words.ts'
+import { duration } from '../../text/words.ts'
 
 export interface Progress extends Disposable {
   /** Receives a recorded entry of the run or of a child run. */

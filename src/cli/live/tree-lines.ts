@@ -2,7 +2,7 @@
 import { columns } from '../../text/columns.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Format, Piece } from '../output/terminal.ts'
-import { amount, dollars, duration, plural } from '../output/words.ts'
+import { amount, dollars, duration, plural } from '../../text/words.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { TaskViewStatus } from '../../runs/status.ts'
 import type { LiveRun, LiveTask } from './tree.ts'

@@ -14,7 +14,7 @@ import type { Prices } from '../../models/prices.ts'
 import { taskViewStatus, type TaskViewStatus } from '../../runs/status.ts'
 import { currentTasks } from '../../runs/task-view.ts'
 import type { Store } from '../../stores/store.ts'
-import { plural } from '../output/words.ts'
+import { plural } from '../../text/words.ts'
 
 export interface LiveTask {
   readonly name: string

@@ -2,7 +2,7 @@
 import type { GeneratedFile, ReplyPart, SentPart, SentResult, Source } from '../../journal/entries.ts'
 import { clip } from '../../text/clip.ts'
 import type { Channel } from './terminal.ts'
-import { plural } from './words.ts'
+import { plural } from '../../text/words.ts'
 import { printBlock, readable } from './print-block.ts'
 
 /** Some results are images, or pages with signatures. */

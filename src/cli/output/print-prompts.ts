@@ -1,12 +1,16 @@
-// Prints what was sent to the model, step by step. If a conversation only grew, a later step shows what was added.
+// What was sent to the model, step by step, computed from the journal as it stood at each call: later summaries leave
+// messages out. If a conversation only grew, a later step shows what was added.
 import { isDeepStrictEqual } from 'node:util'
-import type { ChatMessage } from '../../journal/entries.ts'
+import type { ChatMessage, Entry, Failure, ToolDefinition } from '../../journal/entries.ts'
 import type { Channel } from './terminal.ts'
-import { plural } from './words.ts'
-import type { SentPrompt } from './prompts-sent.ts'
+import { plural } from '../../text/words.ts'
 import { printProviderPart } from './print-parts.ts'
 import { printOutcome } from './print-task.ts'
 import { printBlock, readable } from './print-block.ts'
+import { conversation } from '../../engine/model/conversation.ts'
+import { applyEntry, emptyState } from '../../journal/state/fold.ts'
+import type { Json } from '../../journal/json.ts'
+import { parentPath, taskInPath } from '../../journal/paths.ts'
 
 /** The returned function prints one prompt; call it for each step of a run, in order. */
 export function promptPrinter(channel: Channel): (prompt: SentPrompt) => void {
@@ -75,5 +79,51 @@ function printMessage(channel: Channel, message: ChatMessage): void {
         channel.line({ text: '  tool ', format: 'cyan' }, tool)
         printOutcome(channel, '  ', outcome)
       }
+  }
+}
+
+export interface SentPrompt {
+  readonly runId: string
+  readonly task: string
+  /** The path of the model call. */
+  readonly step: string
+  readonly model: string
+  readonly settings: { readonly [name: string]: Json }
+  readonly tools: readonly ToolDefinition[]
+  /** The JSON Schema of the answer. */
+  readonly output: Json | undefined
+  readonly system: string
+  readonly messages: readonly ChatMessage[]
+  /** The error of a failed call. */
+  readonly error: Failure | undefined
+}
+
+/** The prompts of one task, or of all. */
+export function* promptsSent(runId: string, entries: readonly Entry[], task?: string): Generator<SentPrompt> {
+  const state = emptyState()
+  for (const entry of entries) {
+    if (entry.type === 'model.replied' || entry.type === 'model.failed') {
+      const step = entry.path ?? ''
+      const attempt = state.attempts.get(parentPath(step))
+      // the attempt may have been removed by hand
+      if (attempt && (task === undefined || taskInPath(step) === task)) {
+        const { model, settings, tools, output, instructions } = attempt.request
+        const error = entry.type === 'model.failed' ? entry.error : undefined
+        const messages = conversation(state, attempt)
+        yield {
+          runId,
+          task: taskInPath(step),
+          step,
+          model,
+          settings,
+          tools,
+          output,
+          system: instructions,
+          messages,
+          error,
+        }
+      }
+    }
+    applyEntry(state, entry)
   }
 }

@@ -1,15 +1,19 @@
-// The open questions of a run, for people who answer them later: the text, and the command on a line of its own, to be
-// copied.
+// Open questions, for people who answer them later: the text, the context (the tasks above it, from the root run to the
+// child run that asks, with the inputs and outputs of each so far), and the command on a line of its own, to be copied.
 import { answerStep } from '../../engine/inbox/questions.ts'
 import type { Question } from '../../journal/entries.ts'
-import type { AskedQuestion } from '../../journal/state/open-questions.ts'
+import type { AskedQuestion, AskingTask } from '../../journal/state/open-questions.ts'
 import type { NextStep } from '../../base/next.ts'
-import type { Channel } from './terminal.ts'
-import { plural } from './words.ts'
+import type { Channel, Terminal } from './terminal.ts'
+import { plural, longTime } from '../../text/words.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { Commands } from '../write-command.ts'
-import { askingTaskPath, printAsking } from './print-asking.ts'
 import { printBlock, readable } from './print-block.ts'
+import { describeFiles } from '../../journal/files.ts'
+import type { Json } from '../../journal/json.ts'
+import { shorten } from '../../text/plain-text.ts'
+import { waitingQuestions, type WaitingQuestion } from '../../runs/waiting-questions.ts'
+import type { Store } from '../../stores/store.ts'
 
 /** `known`: how many levels of the context, from the root, are shown already. */
 export function printOpenQuestion(
@@ -53,4 +57,101 @@ export function printWaiting(
   for (const question of questions) printOpenQuestion(channel, commands, run, question)
   channel.line()
   channel.line(`then ${commands.advice({ type: 'resume', runId: run })}`)
+}
+
+const mostLines = 6
+const widest = 200
+
+interface Item {
+  readonly name: string
+  readonly text: string
+}
+
+/** `research/facts`: the task that asks, after the tasks of its parents. */
+export function askingTaskPath(asking: readonly AskingTask[]): string {
+  return asking.map(({ task }) => task).join('/')
+}
+
+/**
+ * A line for each input and output. Returns whether everything was shown. `known`: how many levels, from the root, are
+ * shown elsewhere.
+ */
+export function printAsking(channel: Channel, asking: readonly AskingTask[], known = 0): boolean {
+  let whole = true
+  for (const level of asking.slice(known)) {
+    if (asking.length > 1) printAskingTask(channel, level)
+    for (const [label, items] of contextItems(level)) {
+      for (const item of items.slice(0, mostLines)) {
+        const head = `  ${label.padEnd(8)}`
+        const line = `${item.name} = ${item.text}`
+        const shown = shorten(line, Math.min(channel.width, widest) - head.length)
+        // line breaks become spaces, which loses nothing
+        whole &&= shown === shorten(line, Infinity)
+        channel.line({ text: head, format: 'dim' }, shown)
+      }
+      if (items.length <= mostLines) continue
+      whole = false
+      channel.line({ text: `  … ${plural(items.length - mostLines, `more ${label}`)}`, format: 'dim' })
+    }
+  }
+  return whole
+}
+
+export function printAskingWhole(channel: Channel, asking: readonly AskingTask[]): void {
+  for (const level of asking) {
+    printAskingTask(channel, level)
+    printBlock(channel, '  ', level.description)
+    for (const [label, items] of contextItems(level)) {
+      for (const { name, text } of items) {
+        channel.line({ text: `  ${label} ${name}`, format: 'bold' })
+        printBlock(channel, '  ', text)
+      }
+    }
+  }
+}
+
+function printAskingTask(channel: Channel, { runId, crew, task }: AskingTask): void {
+  channel.line({ text: `  task ${task} of crew ${crew}, run ${runId}`, format: 'dim' })
+}
+
+function contextItems({ inputs, outputs }: AskingTask): [label: string, items: readonly Item[]][] {
+  return [
+    ['input', Object.entries(inputs).map(([name, value]) => ({ name, text: inputText(value) }))],
+    ['output', outputs.map(({ task, raw }) => ({ name: task, text: raw }))],
+  ]
+}
+
+function inputText(value: Json): string {
+  const shown = describeFiles(value)
+  return typeof shown === 'string' ? shown : JSON.stringify(shown)
+}
+
+/** `reprise runs --waiting`: every open question of every run, longest waiting first. */
+export async function showWaiting(
+  terminal: Terminal,
+  commands: Commands,
+  store: Store | undefined,
+  crew: string | undefined,
+): Promise<void> {
+  const { questions, unreadable } = store ? await waitingQuestions(store, crew) : { questions: [], unreadable: [] }
+  for (const [index, question] of questions.entries()) {
+    const next = answerStep(question.runId, question)
+    if (terminal.json) terminal.record({ ...question, decisions: next.decisions, command: commands.command(next) })
+    else {
+      if (index > 0) terminal.out.line()
+      printHeading(terminal.out, question)
+      printHowToAnswer(terminal.out, commands, next)
+    }
+  }
+  if (questions.length === 0) terminal.err.line('no run waits for a person')
+  for (const run of unreadable) {
+    const next = { type: 'command', to: 'see why', words: ['show', '--verify'], values: [run] } as const
+    terminal.loud.line(`run ${run} has an open question, but cannot be read; ${commands.advice(next)}`)
+  }
+}
+
+function printHeading(channel: Channel, { id, kind, asking, runId, crew, askedAt, text }: WaitingQuestion): void {
+  const where = `  ${kind}, task ${askingTaskPath(asking)} of run ${runId} of crew ${crew}, since ${longTime(askedAt)}`
+  channel.line({ text: id, format: 'bold' }, where)
+  channel.shortLine('  ', text.trimStart().split('\n', 1)[0] ?? '')
 }

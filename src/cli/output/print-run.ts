@@ -9,7 +9,7 @@ import { printStack } from './print-block.ts'
 import { failureWords, statusFormat } from './run-words.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Channel, Piece } from './terminal.ts'
-import { clock, dollars, duration, longTime, plural, usageWords } from './words.ts'
+import { clock, dollars, duration, longTime, plural, usageWords } from '../../text/words.ts'
 
 const outputLines = 6
 

@@ -1,11 +1,23 @@
-// Prints one task of a run in full: its description, each attempt with its steps, and all of its output.
-import type { ToolOutcome } from '../../journal/state/state.ts'
+// One task of a run in full, as plain JSON and printed: its description, every attempt with its model calls and tool
+// calls, and its output.
+import type {
+  ToolOutcome,
+  AttemptState,
+  CallState,
+  RunState,
+  SentRequest,
+  TaskState,
+  TurnState,
+} from '../../journal/state/state.ts'
 import { statusFormat } from './run-words.ts'
 import type { Channel, Piece } from './terminal.ts'
-import { clock, duration, longTime, usageWords } from './words.ts'
-import type { AttemptRecord, CallRecord, TurnRecord, WholeTask } from './task-history.ts'
+import { clock, duration, longTime, usageWords } from '../../text/words.ts'
 import { printProviderPart, sentWords } from './print-parts.ts'
 import { printBlock, printStack, readable } from './print-block.ts'
+import { defined } from '../../base/defined.ts'
+import type { EntryOf } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import type { TaskView } from '../../runs/task-view.ts'
 
 export function printWholeTask(channel: Channel, task: WholeTask): void {
   const field = (name: string, ...pieces: Piece[]): void =>
@@ -107,4 +119,61 @@ export function printOutcome(channel: Channel, indent: string, outcome: ToolOutc
     channel.line({ text: `${indent}the model was sent`, format: 'dim' })
     printBlock(channel, indent, sentWords(outcome.sent))
   }
+}
+
+export interface WholeTask extends TaskView {
+  readonly runId: string
+  readonly history: readonly AttemptRecord[]
+}
+
+type AttemptField = 'path' | 'status' | 'startedAt' | 'carries' | 'refusal' | 'refusedBy' | 'child'
+
+interface AttemptRecord extends Pick<AttemptState, AttemptField> {
+  readonly agent?: string
+  /** Absent for a function task. */
+  readonly request?: SentRequest
+  readonly turns: readonly TurnRecord[]
+}
+
+type ReplyField = 'startedAt' | 'model' | 'usage' | 'finish' | 'tries' | 'parts'
+
+/** Turns of function tasks have no fields of a reply. */
+interface TurnRecord extends Partial<Pick<EntryOf<'model.replied'>, ReplyField>> {
+  readonly path: string
+  readonly repliedAt?: string
+  readonly calls: readonly CallRecord[]
+}
+
+type CallField = 'path' | 'effect' | 'calledAt' | 'times' | 'outcome' | 'source' | 'abandoned' | 'stack'
+
+interface CallRecord extends Pick<CallState, CallField> {
+  readonly tool: string
+  readonly input: Json
+}
+
+export function wholeTask(state: RunState, task: TaskState, view: TaskView): WholeTask {
+  const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
+  // in the order of their starts: attempts within a step come after the attempt that has the step
+  const history = attempts.toSorted((a, b) => a.seq - b.seq).map(attemptRecord)
+  return { runId: state.run, ...view, history }
+}
+
+function attemptRecord({ turns, ...attempt }: AttemptState): AttemptRecord {
+  const { path, status, startedAt, carries, refusal, refusedBy, child } = attempt
+  const asked = attempt.request.model !== ''
+  const agent = attempt.agent === '' ? undefined : attempt.agent
+  const request = asked ? attempt.request : undefined
+  const fields = defined({ path, status, agent, startedAt, carries, refusal, refusedBy, child, request })
+  return { ...fields, turns: turns.map((turn) => turnRecord(turn, asked)) }
+}
+
+function turnRecord({ path, reply, calls }: TurnState, asked: boolean): TurnRecord {
+  const { startedAt, at: repliedAt, model, usage, finish, tries, parts } = reply
+  const fields = asked ? defined({ startedAt, repliedAt, model, usage, finish, tries, parts }) : {}
+  return { path, ...fields, calls: calls.map(callRecord) }
+}
+
+function callRecord(call: CallState): CallRecord {
+  const { path, request, input = request.input, effect, calledAt, times, outcome, source, abandoned, stack } = call
+  return { path, tool: request.tool, input, times, ...defined({ effect, calledAt, outcome, source, abandoned, stack }) }
 }

@@ -2,7 +2,7 @@
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { WorkerEvent } from '../../workers/report/events.ts'
-import { duration, plural } from './words.ts'
+import { duration, plural } from '../../text/words.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 export function printWorkerEvent(terminal: Terminal, event: WorkerEvent): void {

@@ -1,8 +1,7 @@
 // Words and colours for the status of runs and tasks.
 import type { RunResult } from '../../crew/result/result.ts'
 import type { TaskFailure } from '../../journal/entries.ts'
-import { namesWords } from '../../text/words.ts'
-import { plural } from './words.ts'
+import { namesWords, plural } from '../../text/words.ts'
 import type { Channel, Format } from './terminal.ts'
 import type { Commands } from '../write-command.ts'
 

@@ -5,7 +5,7 @@ import type { RunRow, Store } from '../../stores/store.ts'
 import { statusFormat } from './run-words.ts'
 import { columns } from '../../text/plain-text.ts'
 import type { Channel, Terminal } from './terminal.ts'
-import { longTime } from './words.ts'
+import { longTime } from '../../text/words.ts'
 
 interface Row {
   /** The lines of the tree to the left of the run. */

@@ -39,7 +39,7 @@ export interface Terminal {
   openBlock(): Block | undefined
 }
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
