@@ -2,23 +2,22 @@
 // to a Response, for any server. Each request is checked in the same order: host and origin, caller and role, query and
 // body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Crew } from '../crew/crew.ts'
+import { Crew } from '../crew/crew.ts'
 import { scheduleInCode } from '../crew/verbs/enqueue.ts'
 import type { Store } from '../stores/store.ts'
 import { RepriseError } from '../base/errors.ts'
 import { packageVersion } from './package-version.ts'
 import type { Endpoint, Role } from './api/contract.ts'
 import { notFound, problemResponse, StudioProblem } from './api/problem.ts'
-import { readBody, readQuery } from './api/read-request.ts'
-import { partsOf, type AnyRoute, type Mount } from './api/route.ts'
+import { readBody, readQuery, partsOf, type AnyRoute, type Mount } from './api/route.ts'
 import { table } from './api/routes.ts'
-import { withGuardHeaders } from './guard/headers.ts'
-import { checkHost, checkOrigin } from './guard/origin.ts'
+import { withGuardHeaders, checkHost, checkOrigin } from './guard/origin.ts'
 import { allows, readTokens, type Tokens } from './guard/tokens.ts'
 import { openPage } from './serve-page.ts'
 import { openContext, type StudioContext } from './context.ts'
 import { Hono } from './router.ts'
-import { readStudioOptions } from './studio-options.ts'
+import { check, func, optional, text, type Check } from '../base/checks.ts'
+import { checkKeys } from '../base/options.ts'
 
 export interface StudioOptions {
   /** Crews whose runs can be started, planned, replayed and forked here. */
@@ -169,4 +168,42 @@ function pathBelow(base: string, path: string): string | undefined {
 function patternOf(endpoint: Endpoint): { method: string; pattern: string } {
   const { method, path } = partsOf(endpoint)
   return { method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1') }
+}
+
+interface StudioSettings extends Omit<StudioOptions, 'crews' | 'base' | 'allowHosts'> {
+  readonly crews: readonly Crew[]
+  /** Without a slash at the end; empty for the root. */
+  readonly base: string
+  /** Undefined: any. */
+  readonly allowHosts: readonly string[] | undefined
+}
+
+const crewList: Check<readonly Crew[]> = check(
+  'a list of crews',
+  (value) => Array.isArray(value) && value.every((item) => Crew.isInstance(item)),
+)
+const pathCheck: Check<string> = check(
+  'a path such as /studio',
+  (value) => typeof value === 'string' && /^(\/[\w.~-]+)*\/?$/.test(value) && !value.includes('..'),
+)
+const names: Check<readonly string[]> = check(
+  'a list of host names, without ports',
+  (value) => Array.isArray(value) && value.every((name) => typeof name === 'string' && /^[\w.-]+$/.test(name)),
+)
+
+function readStudioOptions(options: StudioOptions): StudioSettings {
+  checkKeys('studio', options, ['crews', 'store', 'base', 'authorize', 'tokens', 'allowHosts', 'by', 'page'])
+  const { authorize, tokens } = options
+  optional('authorize', authorize, func)
+  if (authorize && tokens)
+    throw new RepriseError('OPTION_INVALID', 'authorize and tokens exclude each other; give only one of them')
+  const allowHosts = optional('allowHosts', options.allowHosts, names)
+  optional('by', options.by, text)
+  optional('page', options.page, text)
+  return {
+    ...options,
+    crews: optional('crews', options.crews, crewList) ?? [],
+    base: (optional('base', options.base, pathCheck) ?? '').replace(/\/$/, ''),
+    allowHosts: allowHosts ?? (authorize ? undefined : []),
+  }
 }

@@ -2,6 +2,6 @@
 // types; the rest is for servers.
 export { toAgUiResponse, toAgUiStream } from './ag-ui/ag-ui-stream.ts'
 export type { AgUiEvent, AgUiInput } from './ag-ui/ag-ui-events.ts'
-export { answersFrom } from './chat/answers-from.ts'
+export { answersFrom } from './message.ts'
 export { lastEntryNumber, type QuestionData, type RunUIMessage, type TaskData } from './message.ts'
 export { toUIMessageResponse, toUIMessageStream, type UIStreamOptions } from './chat/ui-stream.ts'

@@ -20,9 +20,9 @@ import {
   type TextItem,
   type TaskItem,
   type ToolItem,
+  replyItems,
 } from './items.ts'
 import type { PartOrigin } from './message.ts'
-import { replyItems } from './reply-items.ts'
 import { questionData, taskData } from './view-data.ts'
 
 export interface Narration {

@@ -24,14 +24,19 @@ import type { RunSummary } from '../../runs/summary.ts'
 import type { TaskView } from '../../runs/task-view.ts'
 import type { WaitingQuestion } from '../../runs/waiting-questions.ts'
 import type { Timeline } from '../../runs/timeline.ts'
-import type { BacktestPlan, BacktestSummary, BacktestView } from './backtests.ts'
-import type { CrewView, QueueView, ScheduleView } from './crews.ts'
+import type {
+  BacktestPlan,
+  BacktestSummary,
+  BacktestView,
+  CrewView,
+  QueueView,
+  ScheduleView,
+  SpendingView,
+  StepView,
+} from './views.ts'
 import type * as Requests from './requests.ts'
 import type { FieldValues } from './schema.ts'
-import type { SpendingView, StepView } from './steps.ts'
 
-export type * from './backtests.ts'
-export type * from './crews.ts'
 export type {
   AnswerBody,
   BacktestBody,
@@ -45,7 +50,7 @@ export type {
   RunsQuery,
   StartBody,
 } from './requests.ts'
-export type * from './steps.ts'
+export type * from './views.ts'
 
 /**
  * `look`: read everything. `answer`: also answer questions. `act`: also start, resume, cancel, replay and fork runs.

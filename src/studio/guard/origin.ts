@@ -1,10 +1,11 @@
-// Refuses requests that another site makes a browser send here: through a host name that it points at this machine (DNS
-// rebinding, checked by `Host`), or across origins (checked by `Origin`). Requests that change something must also come
-// from a script, which an HTML form isn't.
+// Guards against other sites. Refuses requests that another site makes a browser send here: through a host name that it
+// points at this machine (DNS rebinding, checked by `Host`), or across origins (checked by `Origin`). Requests that
+// change something must also come from a script, which an HTML form isn't. The headers of every response let browsers
+// load and run only the studio's own files, and neither frame nor cache it.
 import { isIP } from 'node:net'
 import { StudioProblem } from '../api/problem.ts'
 
-export interface AllowedHosts {
+interface AllowedHosts {
   /**
    * Host names in addition to localhost and IP addresses, which can't be rebound. Undefined: any, because `authorize`
    * checks the caller.
@@ -60,4 +61,36 @@ function isLocal(hostname: string): boolean {
 /** Whether only this machine can reach a server that listens on the host. */
 export function isLoopback(host: string): boolean {
   return isLocal(host) || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const always: { readonly [name: string]: string } = {
+  'content-security-policy': policy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+/** `cached` keeps the response's own cache-control, for files with a hash in their name. */
+export function withGuardHeaders(response: Response, cached = false): Response {
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(always)) headers.set(name, value)
+  // a proxy that compresses events would buffer them
+  if (!cached) headers.set('cache-control', 'no-store, no-transform')
+  const { status, statusText, body } = response
+  return new Response(body, { status, statusText, headers })
 }

@@ -10,8 +10,8 @@ import type { Effect, Tool } from '../tool.ts'
 import type { McpToolDefinition } from './mcp-client.ts'
 import { openConnection, type Connection } from './mcp-connection.ts'
 import { readMcpResult, modelResult } from './mcp-result.ts'
-import { createCleaner } from './mcp-secrets.ts'
 import {
+  createCleaner,
   checkServer,
   httpKeys,
   isStdio,

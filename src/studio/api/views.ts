@@ -1,0 +1,244 @@
+// What the API shows of steps, spending, backtests, crews, schedules and the queue.
+import type {
+  Answer,
+  ChatMessage,
+  FailedTry,
+  Failure,
+  Question,
+  ReplyPart,
+  ToolDefinition,
+  ToolOutcome,
+  Usage,
+  Estimate,
+  Limit,
+} from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import type { OutputDiff } from '../../runs/diff/task-diff.ts'
+import type { RunViewStatus, Holder } from '../../runs/status.ts'
+import type { PriorityName } from '../../crew/verbs/enqueue.ts'
+
+export type StepView = ModelStep | ToolStep
+
+export interface ModelStep {
+  readonly type: 'model'
+  readonly path: string
+  readonly seq: number
+  readonly task: string
+  readonly agent: string
+  readonly startedAt: string
+  readonly endedAt: string
+  /** What the model was sent for this step. */
+  readonly request: {
+    readonly model: string
+    readonly instructions: string
+    readonly messages: readonly ChatMessage[]
+    readonly tools: readonly ToolDefinition[]
+    readonly settings: { readonly [name: string]: Json }
+    /** JSON Schema of the reply. */
+    readonly output?: Json
+  }
+  /** Undefined if the step failed. */
+  readonly reply?: {
+    readonly parts: readonly ReplyPart[]
+    readonly finish: string
+    /** The model as the provider named it. */
+    readonly model?: string
+  }
+  /** Why the step failed. */
+  readonly error?: Failure
+  /** Includes failed tries. */
+  readonly usage: Usage
+  readonly cost: number | undefined
+  /** Failed tries, including those before a resume. */
+  readonly tries: readonly FailedTry[]
+}
+
+export interface ToolStep {
+  readonly type: 'tool'
+  readonly path: string
+  readonly seq: number
+  readonly task: string
+  readonly tool: string
+  readonly effect: 'read' | 'idempotent' | 'once' | undefined
+  /** The arguments that the model requested. */
+  readonly asked: Json
+  /** The arguments of the call: a person may have changed them. */
+  readonly input: Json
+  readonly startedAt: string | undefined
+  readonly endedAt: string | undefined
+  readonly outcome: ToolOutcome | undefined
+  readonly source: string | undefined
+  /** Why the outcome is unknown. */
+  readonly abandoned: string | undefined
+  readonly idempotencyKey: string | undefined
+  /** How many times the call was started. */
+  readonly times: number
+  readonly stack: string | undefined
+  readonly questions: readonly { readonly question: Question; readonly askedAt: string; readonly answer?: Answer }[]
+}
+
+/** What a run spent, child runs included. */
+export interface SpendingView {
+  readonly tasks: readonly { readonly task: string; readonly usage: Usage; readonly cost: number | undefined }[]
+  readonly models: readonly { readonly model: string; readonly usage: Usage; readonly cost: number | undefined }[]
+  /** Model calls by time of completion. Calls of a nested crew have the name of its task. */
+  readonly calls: readonly {
+    readonly at: string
+    readonly task: string
+    readonly model: string
+    readonly usage: Usage
+    readonly cost: number | undefined
+  }[]
+}
+
+/** What a backtest would do. To start exactly this, send the ids of its cases as `runs`. */
+export interface BacktestPlan {
+  readonly task: string
+  readonly cases: readonly {
+    readonly runId: string
+    readonly inputs: { readonly [name: string]: Json }
+    /** What changed since that run: `description changed`. */
+    readonly changes: readonly string[]
+    /** The trial is done and won't be paid for again. */
+    readonly done: boolean
+  }[]
+  /** Runs that lack what the task needs, and why. */
+  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
+  /** How many times the task would be executed. */
+  readonly execute: number
+  /** Estimate for one execution, from the latest ones. Undefined if the task never completed. */
+  readonly estimate: Estimate | undefined
+  /** Tools that would not be called, because a backtest has no effects. */
+  readonly withheld: readonly string[]
+}
+
+export interface BacktestSummary {
+  readonly id: string
+  readonly crew: string
+  readonly task: string
+  readonly createdAt: string
+  readonly trials: number
+  /** Planned trials at the last start. Undefined for backtests of older versions. */
+  readonly total: number | undefined
+}
+
+/** A stored backtest: the outputs of earlier runs next to those of its trials. */
+export interface BacktestView extends BacktestSummary {
+  /** Whether this studio executes it. */
+  readonly here: boolean
+  /** Whether the code of the crew is loaded, so that the backtest can be continued here. */
+  readonly code: boolean
+  readonly cases: readonly BacktestCaseView[]
+}
+
+export interface BacktestCaseView {
+  /** The earlier run. */
+  readonly runId: string
+  /** The run that tried the task on it. */
+  readonly trial: string
+  readonly status: RunViewStatus
+  readonly inputs: { readonly [name: string]: Json }
+  /** Undefined if the earlier run is gone. */
+  readonly old: BacktestSide | undefined
+  /** Undefined if the trial has no output. */
+  readonly new: BacktestSide | undefined
+  readonly equal: boolean
+  /** Undefined if the outputs are equal, or one is missing. */
+  readonly difference: OutputDiff | undefined
+  readonly error: Failure | undefined
+  /** What changed since the earlier run. */
+  readonly changes: readonly string[]
+  /** Tools that were not called. */
+  readonly withheld: readonly string[]
+}
+
+export interface BacktestSide {
+  readonly raw: string
+  /** Provided by a person. */
+  readonly edited: boolean
+  readonly usage: Usage
+  readonly cost: number | undefined
+}
+
+export interface CrewView {
+  readonly name: string
+  readonly version: string
+  readonly process: 'sequential' | 'parallel' | 'hierarchical'
+  /** Names of the inputs that its texts use. */
+  readonly inputs: readonly string[]
+  /** JSON Schema of the inputs, if the crew declares one. */
+  readonly inputSchema?: Json | undefined
+  readonly tasks: readonly CrewTask[]
+  readonly agents: readonly CrewAgent[]
+  readonly budget: Limit | undefined
+  /** Crews that this crew is only a task of. If there are any, runs of it can't be started directly. */
+  readonly within: readonly string[]
+}
+
+export interface CrewTask {
+  readonly name: string
+  readonly type: 'agent' | 'function' | 'crew'
+  /** As declared, with placeholders. */
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  readonly agent: string | undefined
+  /** The tasks whose outputs it receives. */
+  readonly context: readonly string[]
+  readonly inputs: readonly string[]
+  readonly tools: readonly {
+    readonly name: string
+    readonly description: string
+    readonly effect: 'read' | 'idempotent' | 'once'
+    readonly approval: 'always' | 'sometimes' | undefined
+    readonly schema: Json
+  }[]
+  /** JSON Schema of its output. */
+  readonly schema: Json | undefined
+  readonly guardrails: readonly string[]
+  readonly humanInput: boolean
+  readonly async: boolean
+  /** Whether it has a condition, and so may be skipped. */
+  readonly conditional: boolean
+  /** Name of the nested crew. */
+  readonly crew: string | undefined
+}
+
+export interface CrewAgent {
+  readonly role: string
+  readonly goal: string
+  readonly backstory: string | undefined
+  readonly model: string
+}
+
+export interface QueueView {
+  /** Counts of runs by crew, without child runs. */
+  readonly crews: readonly {
+    readonly crew: string
+    /** Waiting for a worker. `due` of them are ready now; the others are delayed. */
+    readonly queued: number
+    readonly due: number
+    readonly running: number
+    readonly abandoned: number
+    readonly suspended: number
+    readonly failed: number
+  }[]
+  /** Processes that are executing runs. Idle workers aren't visible in a store. */
+  readonly workers: readonly (Holder & { readonly runs: readonly string[] })[]
+  /** Whether the store has more runs than were counted. */
+  readonly cut: boolean
+}
+
+/** A schedule declared in the code of a crew. */
+export interface ScheduleView {
+  readonly crew: string
+  readonly name: string
+  readonly cron: string
+  readonly timezone: string
+  readonly priority: PriorityName
+  /** When it runs next. Undefined if it never does again. */
+  readonly next: string | undefined
+  /** The id of the next run. */
+  readonly runId: string | undefined
+  /** Whether a worker has queued the next run. */
+  readonly queued: boolean
+}
