@@ -244,11 +244,9 @@ export interface AiTool {
   readonly args?: unknown
   readonly isProviderExecuted?: unknown
   readonly supportsDeferredResults?: unknown
-  // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list
-  // cannot know
+  // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list cannot know
   readonly toModelOutput?: (options: any) => unknown
-  // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list
-  // cannot know
+  // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list cannot know
   readonly execute?: (input: any, options: any) => unknown
 }
 

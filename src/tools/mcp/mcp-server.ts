@@ -86,14 +86,14 @@ export interface Cleaner {
 export function createCleaner(server: StdioServer | HttpServer): Cleaner {
   const secrets = serverSecrets(server)
   remember(secrets)
-  const text = createRemover(secrets)
+  const remove = createRemover(secrets)
   const value = (dirty: unknown): unknown => {
-    if (typeof dirty === 'string') return text(dirty)
+    if (typeof dirty === 'string') return remove(dirty)
     if (Array.isArray(dirty)) return dirty.map(value)
     if (typeof dirty !== 'object' || dirty === null) return dirty
-    return Object.fromEntries(Object.entries(dirty).map(([name, member]) => [text(name), value(member)]))
+    return Object.fromEntries(Object.entries(dirty).map(([name, member]) => [remove(name), value(member)]))
   }
-  return { text, error: (dirty) => redact(text(dirty)), value: value as Cleaner['value'] }
+  return { text: remove, error: (dirty) => redact(remove(dirty)), value: value as Cleaner['value'] }
 }
 
 /**
