@@ -6,13 +6,12 @@ import { thrownStack } from '../secrets/thrown-stack.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './command.ts'
 import { printStack } from './output/print-block.ts'
-import { seeTasks, type CommandNext } from './write-command.ts'
+import type { CommandNext } from './write-command.ts'
 
 /** Next steps for errors of the library that have none: the command line knows a command, or a file. */
 const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
   MODEL_KEY_MISSING: 'put it into the environment, or into a .env file in this folder',
   RUN_NOT_FOUND: { type: 'runs' },
-  TASK_NOT_FOUND: seeTasks,
 }
 
 /** Prints the error and returns the exit code. */

@@ -19,9 +19,6 @@ export type CommandNext =
   | { readonly type: 'module'; readonly to: string; readonly module: CrewModule }
   | ({ readonly type: 'command'; readonly to: string } & CommandWords)
 
-/** For a missing or unknown task. */
-export const seeTasks: CommandNext = { type: 'command', to: 'see them', words: ['show', '--tasks'], values: ['latest'] }
-
 interface CommandWords {
   /** The command's name and its options. */
   readonly words: readonly string[]

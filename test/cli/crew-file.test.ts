@@ -16,7 +16,7 @@ describe('a crew file', { concurrency: 4 }, () => {
     assert.equal(ended.code, 5)
     assert.match(
       ended.stderr,
-      /^error: crew\.ts exports 2 crews, crew and letters; choose one with: npx reprise run .*--crew crew\n$/,
+      /^error: crew\.ts exports 2 crews: crew and letters; choose one with: npx reprise run .*--crew crew\n$/,
     )
     assert.equal((await folder.reprise('run', '--crew', 'letters', ...inputs)).code, 0)
     assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)

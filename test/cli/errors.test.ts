@@ -34,7 +34,7 @@ const mistakes: readonly {
     args: ['run', 'two.ts', '--input', 'notes=a b'],
     code: exitCodes.notFound,
     error: 'CREW_NOT_FOUND',
-    next: /^error: two\.ts exports 2 crews, crew and letters; choose one with: npx reprise run two\.ts --input 'notes=a b' --crew crew\n$/,
+    next: /^error: two\.ts exports 2 crews: crew and letters; choose one with: npx reprise run two\.ts --input 'notes=a b' --crew crew\n$/,
   },
   {
     what: 'inputs that are missing',
@@ -62,7 +62,7 @@ const mistakes: readonly {
     args: ['plan', '--of', 'refresh'],
     code: exitCodes.usage,
     error: 'USAGE',
-    next: /^error: .*Allowed choices are fork, resume, kickoff\. For a refresh: reprise refresh --dry-run\.\n/,
+    next: /^error: --of is refresh, which is a fork; plan it with: npx reprise refresh --dry-run\n$/,
   },
   {
     what: 'a crew without an unfinished run',
@@ -118,14 +118,14 @@ const mistakes: readonly {
     args: ['replay', '-t', 'nite'],
     code: exitCodes.notFound,
     error: 'TASK_NOT_FOUND',
-    next: /^error: crew claims has no task "nite"; did you mean note\?.*; see them with: npx reprise show latest --tasks\n$/,
+    next: /^error: crew claims has no task "nite"; did you mean note\?; it has facts \(\S+\), note \(\S+\)\n$/,
   },
   {
     what: 'a task that the run does not have',
     args: ['show', 'claim-1', '--task', 'nite'],
     code: exitCodes.notFound,
     error: 'TASK_NOT_FOUND',
-    next: /^error: run claim-1 has no task "nite"; .*; see them with: npx reprise show latest --tasks\n$/,
+    next: /^error: run claim-1 has no task "nite"; did you mean note\?; it has facts \(\S+\), note \(\S+\)\n$/,
   },
   {
     what: 'the beginning of several ids',

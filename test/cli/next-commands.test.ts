@@ -213,10 +213,31 @@ const cases: readonly Case[] = [
     prints: /^run +crew +status +updated\nr +fetching +completed .*\n$/,
   },
   {
+    what: 'a plan of a refresh of a run',
+    crew: fetching,
+    steps: ['+net', 'run --id r', '+VERSION=2', 'plan --of refresh --run r'],
+    says: /^error: --of is refresh, which is a fork; plan it with: npx reprise refresh --dry-run --run r$/,
+    prints: /^ +execute +fetch it +version changed/m,
+  },
+  {
+    what: 'a plan of a replay of a run',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'plan --of replay --run r --from note'],
+    says: /^error: --of is replay, which is a fork; plan it with: npx reprise replay --dry-run --run r -t note$/,
+    prints: /^ +execute +note /m,
+  },
+  {
+    what: 'a task that is not named, of a run',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'run --id s', 'replay --run r'],
+    says: /^error: no task is named; give its name or id; see them with: npx reprise show r --tasks$/,
+    prints: /^note +\S+ +executed +note for nobody$/m,
+  },
+  {
     what: 'a file of several crews',
     crew: `${fetching}export const other = crew.with({})\n`,
     steps: ['+net', 'run --id r'],
-    says: /^error: crew\.ts exports 2 crews, crew and other; choose one with: npx reprise run --id r --crew crew$/,
+    says: /^error: crew\.ts exports 2 crews: crew and other; choose one with: npx reprise run --id r --crew crew$/,
     prints: /^note for nobody\n$/,
   },
 ]
@@ -330,6 +351,24 @@ describe('the next command for a run whose crew is in another file', () => {
       assert.deepEqual(printed(refused), [[...words.filter((word) => !/^--file$|^crew\.ts$/.test(word)), ...place]])
     }
     assert.equal((await folder.reprise('resume', 'r', ...place)).stdout, 'a note\n')
+  })
+
+  test('names that file if there is no usual file, and works', async () => {
+    await using folder = await project()
+    await folder.write('asking.ts', asking)
+    await folder.reprise('run', 'asking.ts', '--id', 'r')
+    await folder.reprise('answer', 'r', 'q1', '--decision', 'approve')
+    for (const words of [
+      ['resume', 'r'],
+      ['plan', '--run', 'r'],
+      ['edit', 'r', 'note', '--output', 'x'],
+    ]) {
+      const refused = await folder.reprise(...words)
+      assert.equal(refused.code, exitCodes.notFound)
+      assert.match(refused.stderr, /^error: there is no crew\.ts, .*; load that crew with: npx reprise /)
+      assert.deepEqual(printed(refused), [[...words, '--file', 'asking.ts']])
+    }
+    assert.equal((await folder.reprise('resume', 'r', '--file', 'asking.ts')).stdout, 'a note\n')
   })
 
   test('names that file in lists of given-up runs and in doctor', async () => {

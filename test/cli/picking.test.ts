@@ -105,7 +105,7 @@ describe('an argument that is missing or ambiguous:', { concurrency: 3 }, () => 
     await folder.reprise('run', '--through', 'facts', ...inputs)
     const refused = await folder.reprise('invalidate', 'latest', 'fac')
     assert.equal(refused.code, 2)
-    assert.match(refused.stderr, /^error: 2 tasks of run \S+ begin with fac; give the name of one: facts, factual; /)
+    assert.match(refused.stderr, /^error: 2 tasks of run \S+ begin with fac; give the name of one: facts, factual\n$/)
     assert.equal((await folder.reprise('invalidate', 'latest', 'facts')).code, 0)
   })
 

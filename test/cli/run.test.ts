@@ -148,7 +148,7 @@ describe('reprise run', { concurrency: 4 }, () => {
       assert.equal(ended.code, 5)
       assert.match(
         ended.stderr,
-        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\); see them with: npx reprise show latest --tasks\n$/,
+        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\)\n$/,
       )
     }
   })
@@ -281,5 +281,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     const ended = await folder.reprise('replay')
     assert.equal(ended.code, 2)
     assert.match(ended.stderr, /^error: no task is named; .*reprise show latest --tasks\n$/)
+    const named = await folder.reprise('replay', '--run', 'claim-1')
+    assert.match(named.stderr, /^error: no task is named; .*reprise show claim-1 --tasks\n$/)
   })
 })

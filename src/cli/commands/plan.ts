@@ -17,7 +17,7 @@ import type { PlanOptions } from '../../crew/verbs/plan.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import type { RetryPolicy } from '../../engine/plan/plan-fork.ts'
 import { withCrewStore } from '../execute.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import { defined } from '../../base/defined.ts'
 import { findTaskName } from '../find/find-task.ts'
@@ -29,7 +29,7 @@ import type { NewRunOptions } from './fork.ts'
 import { printPlan } from '../output/print-plan.ts'
 
 interface PlanCommandOptions extends Omit<NewRunOptions, 'id' | 'dryRun' | 'yes'> {
-  readonly of?: 'fork' | 'resume' | 'kickoff'
+  readonly of?: 'fork' | 'resume' | 'kickoff' | 'replay' | 'refresh'
   readonly from?: string
   readonly retry?: RetryPolicy
   readonly output?: readonly string[]
@@ -53,26 +53,35 @@ export const planCommand: Command<PlanCommandOptions> = {
   action: plan,
 }
 
-/** For `replay` and `refresh`, the error names the command that plans them. */
+/** `replay` and `refresh` are refused later, with the command that plans them. */
 function ofOption(): Option {
   const kinds = ['fork', 'resume', 'kickoff']
   const option = new Option('--of <kind>', 'of what (default: fork, or kickoff if the crew has no run)')
   return option.choices(kinds).argParser((kind) => {
-    if (kinds.includes(kind)) return kind
-    const presets = kind === 'replay' || kind === 'refresh' ? ` For a ${kind}: reprise ${kind} --dry-run.` : ''
-    throw new InvalidArgumentError(`Allowed choices are ${kinds.join(', ')}.${presets}`)
+    if ([...kinds, 'replay', 'refresh'].includes(kind)) return kind
+    throw new InvalidArgumentError(`Allowed choices are ${kinds.join(', ')}.`)
+  })
+}
+
+function refusePreset(of: 'replay' | 'refresh', { run, from }: PlanCommandOptions): never {
+  const named = run === undefined ? [] : ['--run', run]
+  const task = of === 'refresh' || from === undefined ? [] : ['-t', from]
+  throw new UsageError(`--of is ${of}, which is a fork`, {
+    next: { type: 'command', to: 'plan it', words: [of, '--dry-run', ...named, ...task], takes: 'crew' },
   })
 }
 
 async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number> {
   const { options, terminal } = invocation
+  const { of } = options
+  if (of === 'replay' || of === 'refresh') return refusePreset(of, options)
   const inputs = readInputs(options) as PlanOptions['inputs']
   const { crew: found, name } =
-    options.of === 'kickoff'
+    of === 'kickoff'
       ? { crew: await loadCrew(options.file, options.crew), name: options.run }
       : await loadCrewOfRun(options, options.run)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
-    const { of, only, retry, stale, effects, changed } = options
+    const { only, retry, stale, effects, changed } = options
     const from = await findTaskName(crew, options.from)
     const through = await findTaskName(crew, options.through)
     const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run

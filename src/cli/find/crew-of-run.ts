@@ -3,10 +3,13 @@ import type { Crew } from '../../crew/crew.ts'
 import { openCrewStore } from '../../crew/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
+import { runsNamed } from '../../runs/find.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { findRun, otherCrewError } from './find-run.ts'
-import { crewFile, loadCrew, loadCrews } from './load-crew.ts'
+import { locateCrew } from '../write-command.ts'
+import { loadCrew, loadCrews, noCrewFile } from './load-crew.ts'
 import { missingStore } from './open-runs.ts'
+import { usualFile } from './usual-file.ts'
 
 interface CrewOptions {
   readonly file?: string
@@ -22,15 +25,15 @@ interface CrewOfRun {
 
 /**
  * `name` is what a person typed for the run; without it, or for `latest`, the newest run that fits decides.
- * CREW_NOT_FOUND if the runs don't tell which crew it is, RUN_NOT_FOUND for a run of a crew that the file doesn't
- * export.
+ * CREW_NOT_FOUND without a file, or if the runs don't tell which crew it is; RUN_NOT_FOUND for a run of a crew that the
+ * file doesn't export.
  */
 export async function loadCrewOfRun(
   { file, crew, store: given }: CrewOptions,
   name: string | undefined,
   fits: (row: RunRow) => boolean = () => true,
 ): Promise<CrewOfRun> {
-  const path = crewFile(file)
+  const path = file ?? usualFile() ?? (await refuseWithoutFile(given, name, fits))
   const crews = crew === undefined ? await loadCrews(path) : []
   const [place, ...others] = new Set(crews.map(({ store }) => given ?? store))
   if (crews.length > 1 && others.length === 0 && (await missingStore(place)) === undefined) {
@@ -71,4 +74,34 @@ function crewOfRow(row: RunRow, crews: readonly Crew[]): Crew | undefined {
   if (named.length <= 1) return named[0]
   const noted = readSummary(row).module?.export
   return named.find((crew) => noted !== undefined && crew['~open'].module?.export === noted)
+}
+
+/** CREW_NOT_FOUND. Names the file that the run was made with, if it still exists. */
+async function refuseWithoutFile(
+  place: string | undefined,
+  name: string | undefined,
+  fits: (row: RunRow) => boolean,
+): Promise<never> {
+  if ((await missingStore(place)) !== undefined) throw noCrewFile()
+  const store = await openCrewStore(place)
+  try {
+    const row = await onlyRun(store, name, fits)
+    const made = row && readSummary(row).module
+    throw noCrewFile(made && locateCrew(made) ? made : undefined)
+  } finally {
+    await store.close()
+  }
+}
+
+async function onlyRun(
+  store: Store,
+  name: string | undefined,
+  fits: (row: RunRow) => boolean,
+): Promise<RunRow | undefined> {
+  if (name !== undefined && name !== 'latest') {
+    const rows = await runsNamed(store, name)
+    return rows.length === 1 ? rows[0] : undefined
+  }
+  for await (const row of allRows(store, { roots: true })) if (fits(row)) return row
+  return undefined
 }

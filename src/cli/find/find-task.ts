@@ -5,7 +5,6 @@ import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../command.ts'
-import { seeTasks } from '../write-command.ts'
 import { canAsk, terminalPerson } from '../input/ask-line.ts'
 import { pick } from '../input/pick.ts'
 
@@ -33,7 +32,7 @@ export async function chooseTask<T extends NamedTask>(
   const names = matches.map(({ name }) => name).join(', ')
   if (!canAsk()) {
     const what = begin === '' ? 'no task is named' : `${matches.length} tasks of ${where} begin with ${begin}`
-    throw new UsageError(`${what}; give the name of one: ${names}`, { next: seeTasks })
+    throw new UsageError(`${what}; give the name of one: ${names}`)
   }
   const choices = matches.map((task) => ({ value: task, label: task.name, note: task.description ?? '' }))
   const picked = await pick(`Which task of ${where}?`, choices, terminalPerson())
@@ -59,9 +58,17 @@ export async function findTaskName(crew: Crew, reference: string | undefined): P
 }
 
 /** The task of `backtest note` or `replay -t note`. A usage error, before a crew is loaded, for none or several. */
-export function namedTask({ args, options }: Invocation<{ task?: string; taskId?: string }>): string | undefined {
+export function namedTask({
+  args,
+  options,
+}: Invocation<{ task?: string; taskId?: string; run?: string | readonly string[] }>): string | undefined {
   const given = [args[0], options.task, options.taskId].filter((each) => each !== undefined)
   if (given.length > 1) throw new UsageError(`two tasks are named, ${given.join(' and ')}; name one`)
-  if (given.length === 0 && !canAsk()) throw new UsageError('no task is named; give its name or id', { next: seeTasks })
+  if (given.length === 0 && !canAsk()) {
+    const [run = 'latest'] = [options.run ?? []].flat()
+    throw new UsageError('no task is named; give its name or id', {
+      next: { type: 'command', to: 'see them', words: ['show', '--tasks'], values: [run] },
+    })
+  }
   return given[0]
 }

@@ -6,6 +6,8 @@ import { Crew } from '../../crew/crew.ts'
 import { projectFolder } from '../../crew/default-store.ts'
 import { RepriseError, messageOf, reworded } from '../../base/errors.ts'
 import { nearest } from '../../base/options.ts'
+import type { CrewModule } from '../../journal/entries.ts'
+import { namesWords } from '../../text/words.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { CommandNext } from '../write-command.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
@@ -30,7 +32,7 @@ export async function loadCrew(
   if (first && crews.every(([, crew]) => crew === first[1])) return first[1]
   const names = crews.map(([name]) => name)
   if (first)
-    throw crewNotFound(`${path} exports ${names.length} crews, ${names.join(' and ')}`, {
+    throw crewNotFound(`${path} exports ${names.length} crews: ${namesWords(names)}`, {
       type: 'again',
       to: 'choose one',
       words: ['--crew', first[0]],
@@ -45,7 +47,9 @@ export async function loadCrew(
 
 /** The named file, else the usual one. CREW_NOT_FOUND. */
 export function crewFile(named: string | undefined): string {
-  return named ?? usualFile() ?? noCrewFile()
+  const path = named ?? usualFile()
+  if (path === undefined) throw noCrewFile()
+  return path
 }
 
 /** All crews that a file exports, without duplicates. A usage error if it cannot be loaded. */
@@ -53,11 +57,12 @@ export async function loadCrews(path: string): Promise<Crew[]> {
   return [...new Set(Object.values(await load(path)).filter((value) => Crew.isInstance(value)))]
 }
 
-function noCrewFile(): never {
-  throw crewNotFound(
+/** `made`: where the run's crew was, if that is known. */
+export function noCrewFile(made?: CrewModule): UsageError {
+  return crewNotFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +
       `name the crew's file, or put "reprise": { "crew": "path" } into package.json`,
-    newProject,
+    made ? { type: 'module', to: 'load that crew', module: made } : newProject,
   )
 }
 
