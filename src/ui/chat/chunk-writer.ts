@@ -95,7 +95,7 @@ export function chunkWriter(narration: Narration, messageId: string): RunWriter<
     for (const item of changed) if (past.has(item) && narration.isShown(item)) yield* changes(item)
     if (narration.steps > steps) {
       yield* show(items.slice(begins, narration.begins).filter(narration.isShown), changed)
-      // first: without this mark, `lastEntry` takes the step as unfinished
+      // first: without this mark, `lastEntryNumber` takes the step as unfinished
       yield { type: 'message-metadata', messageMetadata: metadata() }
       yield { type: 'start-step' }
       shown = []

@@ -19,8 +19,8 @@ import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
 
 export interface UIStreamOptions {
   /**
-   * The last entry that the reader's message has: `lastEntry(message)`. The stream continues the message from there.
-   * Default: from the beginning.
+   * The last entry that the reader's message has: `lastEntryNumber(message)`. The stream continues the message from
+   * there. Default: from the beginning.
    */
   readonly after?: number | undefined
   /** Default: `run-` and the id of the run. */

@@ -7,7 +7,7 @@ function responded(approval: unknown): never {
   return { role: 'assistant', parts: [{ type: 'tool-pay', state: 'approval-responded', approval }] } as never
 }
 
-test('answersIn reads the approvals and the denials of a message', () => {
+test('answersFrom reads the approvals and the denials of a message', () => {
   assert.deepEqual(answersFrom(undefined), [])
   assert.deepEqual(answersFrom({ parts: [{ type: 'text', text: 'Go' }] }), [])
   assert.deepEqual(answersFrom(responded({ id: 'q1', approved: true })), [
@@ -21,7 +21,7 @@ test('answersIn reads the approvals and the denials of a message', () => {
   ])
 })
 
-test('answersIn accepts nothing but true as an approval', () => {
+test('answersFrom accepts nothing but true as an approval', () => {
   for (const approved of ['false', 'true', 1, 0, null, undefined, {}, []])
     assert.throws(() => answersFrom(responded({ id: 'q1', approved })), {
       code: 'OPTION_INVALID',
@@ -29,7 +29,7 @@ test('answersIn accepts nothing but true as an approval', () => {
     })
 })
 
-test('answersIn refuses a malformed message with the name of what is wrong', () => {
+test('answersFrom refuses a malformed message with the name of what is wrong', () => {
   const bad: readonly (readonly [unknown, RegExp])[] = [
     [null, /the message is null/],
     ['hello', /the message is "hello"/],
@@ -48,7 +48,7 @@ test('answersIn refuses a malformed message with the name of what is wrong', () 
     assert.throws(() => answersFrom(message as never), { name: 'RepriseError', code: 'OPTION_INVALID', message: words })
 })
 
-test('lastEntry is 0 for anything but a message', () => {
+test('lastEntryNumber is 0 for anything but a message', () => {
   for (const message of [null, 'hello', {}, { parts: 'no', metadata: { entry: 7, steps: 0 } }, { parts: null }])
     assert.equal(lastEntryNumber(message as never), 0)
 })
