@@ -15,11 +15,9 @@ import { advance, type AdvanceOutcome, type AdvanceOptions } from './verbs/advan
 import { resumeAll, type ResumeAllOptions } from './verbs/resume-all.ts'
 import type { Agent } from './agent.ts'
 import { engineCallbacks } from './callbacks.ts'
-import { crewModels } from './define/crew-models.ts'
-import { defineTasks, type Overrides } from './define/define-tasks.ts'
-import { stableId } from './define/identity.ts'
-import { resolveManager } from './define/manager.ts'
-import { checkStandIns, readStandIns, withStandIns } from './define/stand-ins.ts'
+import { crewModels, resolveManager } from './define/define-agent.ts'
+import { defineTasks, type Overrides, checkStandIns, readStandIns, withStandIns } from './define/define-tasks.ts'
+import { stableId, type Task } from './task.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions, type HiddenCrewOptions } from './options/crew-options.ts'
 import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
@@ -44,10 +42,15 @@ import type { InputsWith, NoArguments } from './verbs/shared-options.ts'
 import { type PlanOptions, plan, readPlan } from './verbs/plan.ts'
 import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
 import { type RunsOptions, runList, type RunList } from './verbs/runs.ts'
-import { enqueueNext, type NextRun } from './queue/enqueue-next.ts'
-import { readSchedule, type Schedule, type ScheduleOptions, type ScheduleRegistry } from './queue/read-schedule.ts'
+import {
+  enqueueNext,
+  type NextRun,
+  readSchedule,
+  type Schedule,
+  type ScheduleOptions,
+  type ScheduleRegistry,
+} from './queue/schedule.ts'
 import { crewLanes } from '../engine/read/lanes.ts'
-import { servingOptions, type ServingOptions } from './queue/serving.ts'
 import { wakeRun } from './queue/wake-run.ts'
 import type { Dispatcher } from './queue/dispatcher.ts'
 import { safeLogger, quietLogger, verboseLogger } from './result/log.ts'
@@ -55,7 +58,6 @@ import type { Plan } from './result/plan.ts'
 import type { Tasks } from './result/result.ts'
 import type { KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
 import { Run, startRun, type RunPromise } from './run.ts'
-import type { Task } from './task.ts'
 import { checkRuns, type RunCheck } from './verbs/check.ts'
 import { inputNames, type InputsBy, type InputsFor } from './arguments/inputs.ts'
 import { defined } from '../base/defined.ts'
@@ -352,7 +354,7 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
     await this.close()
   }
 
-  /** For the command line and the studio. */
+  /** For workers, the command line and the studio. */
   get '~open'(): OpenCrew {
     return this.#open
   }
@@ -365,11 +367,6 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   ): Promise<ForEachResult<T>[]> {
     const request = readForEach(this.#definition, inputs, options, watch)
     return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
-  }
-
-  /** For workers: the store, and which of its runs this code serves. Opens the store. */
-  async '~serve'(): Promise<ServingOptions> {
-    return servingOptions(this.#open, this.#options)
   }
 
   /** For workers: the lanes of runs that this code serves. */

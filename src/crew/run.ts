@@ -46,10 +46,9 @@ import {
   type RunSource,
 } from './result/event-stream.ts'
 import type { Plan } from './result/plan.ts'
-import { findDefinition, type RunResult, type Tasks } from './result/result.ts'
+import { findDefinition, type RunResult, type Tasks, viewRun, type RunView } from './result/result.ts'
 import type { KnownReference, RawBy, ReferenceTo } from './result/task-reference.ts'
 import { storedResultOf, waitForResult } from './result/stored-result.ts'
-import { viewRun, type RunView } from './result/view-run.ts'
 import { wakeRun } from './queue/wake-run.ts'
 import type { Task } from './task.ts'
 import { readOutput } from './arguments/inputs.ts'

@@ -7,7 +7,6 @@ import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { Crew } from './crew.ts'
 import type { CallbackContext } from './callbacks.ts'
-import { derivedName, stableId } from './define/identity.ts'
 import type { Placeholders, Unknowable } from './define/placeholders.ts'
 import type { InputsBy } from './arguments/inputs.ts'
 import type { Guardrail } from './guardrails.ts'
@@ -20,8 +19,9 @@ import type {
   OutputFor,
   TaskOptions,
 } from './options/task-options.ts'
-import { readTaskOptions } from './options/task-kinds.ts'
+import { readTaskOptions } from './options/task-table.ts'
 import type { OutputOfLast, Tasks } from './result/result.ts'
+import { createHash } from 'node:crypto'
 
 /** A piece of work. Its output has type `Output`; `Raw` is the same before the transforms of its schema. */
 export interface Task<
@@ -192,3 +192,22 @@ export const Task: TaskConstructor = class {
     Object.freeze(this)
   }
 } as TaskConstructor
+
+/** A UUID, version 8 (custom rule), computed from words. */
+export function stableId(...words: readonly string[]): string {
+  const bytes = createHash('sha256').update(JSON.stringify(words)).digest().subarray(0, 16)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+/** Name of an unnamed task: its first words, and enough of its id to make it unique. */
+function derivedName(description: string, id: string): string {
+  const words = description.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const kept: string[] = []
+  for (const word of words)
+    if ([...kept, word].join('-').length <= 32) kept.push(word)
+    else break
+  return `${kept.join('-') || 'task'}-${id.slice(0, 4)}`
+}

@@ -2,7 +2,7 @@
 // answered, wherever that happens, so runs started on the page need no worker. A run that another process has executed
 // since is left to workers. None of this is stored: when the studio stops, the run is ready for a worker or a resume.
 import type { Crew } from '../crew/crew.ts'
-import { waitForRun } from '../crew/result/wait-for-run.ts'
+import { waitForRun } from '../crew/result/stored-result.ts'
 import type { Run, RunPromise } from '../crew/run.ts'
 import { defined } from '../base/defined.ts'
 import type { Engine } from '../engine/definition.ts'

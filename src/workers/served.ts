@@ -1,8 +1,8 @@
 // The crews and stores that a worker serves.
 import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { Crew } from '../crew/crew.ts'
-import type { NextRun } from '../crew/queue/enqueue-next.ts'
-import type { Schedule } from '../crew/queue/read-schedule.ts'
+import type { NextRun, Schedule } from '../crew/queue/schedule.ts'
+import { checkModels } from '../crew/arguments/check-executable.ts'
 import { requestLeases, type TimedLease } from '../engine/lease/lease-keeper.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
@@ -41,11 +41,14 @@ export async function serve(
 ): Promise<ServedStore[]> {
   const places = new Map<unknown, { place: Omit<ServedStore, 'crews'>; crews: ServedCrew[] }>()
   for (const crew of crews) {
-    const { store, world, lanes, maxRuns } = await crew['~serve']()
+    const open = crew['~open']
+    // without its models, a worker would claim the crew's runs again and again for nothing
+    checkModels(open.definition.tasks)
+    const { store, world } = await open.engine()
     const served: ServedCrew = {
       name: crew.name,
-      lanes,
-      maxRuns,
+      lanes: crew['~lanes'],
+      maxRuns: crew['~maxRuns'],
       schedules: await crew.schedules(),
       advance: (lease, { until, signal }, via) =>
         crew.advance(lease.run, { lease, until, signal, changed, owner: name, via }),

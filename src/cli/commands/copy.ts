@@ -1,7 +1,7 @@
 // `reprise copy`: copies all or some runs of a store into another one. A run that is being executed or cannot be copied
 // is named with the reason, and the others are copied; the same command copies it later.
 import { runArgument, statusesOption, timeOption, wholeNumber, readMoment } from '../options.ts'
-import { mapConcurrently, readConcurrency } from '../../crew/verbs/pool.ts'
+import { mapConcurrently, readConcurrency } from '../../crew/verbs/shared-options.ts'
 import { defined } from '../../base/defined.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'

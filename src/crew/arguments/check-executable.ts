@@ -6,7 +6,7 @@ import { costOf } from '../../models/cost.ts'
 import { checkModel, checkModelKind, modelName, parseModel } from '../../models/resolve/resolve-model.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
-import { taskAgents, crewModels } from '../define/crew-models.ts'
+import { taskAgents, crewModels } from '../define/define-agent.ts'
 import { checkInputs } from './inputs.ts'
 import { parseInputs } from './run-inputs.ts'
 

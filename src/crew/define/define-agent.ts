@@ -1,5 +1,5 @@
 // Builds the engine's definition of an agent and its coworkers.
-import type { CoworkerDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
+import type { CoworkerDefinition, Inputs, TaskDefinition, CrewDefinition } from '../../engine/definition.ts'
 import { delegationTools } from '../../engine/task/delegation-tools.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
@@ -7,16 +7,19 @@ import { modelName } from '../../models/resolve/resolve-model.ts'
 import { formatDate } from '../../text/date-format.ts'
 import { storableProvider } from '../../tools/provider-tool.ts'
 import type { Tool } from '../../tools/tool.ts'
-import type { Agent } from '../agent.ts'
+import { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'
 import { defineGuardrail, guardrailIdentity } from '../guardrails.ts'
 import { interpolate } from './placeholders.ts'
 import { dateWords, instructionsFor } from './task-prompts.ts'
+import { describe } from '../../base/options.ts'
+import { isAgent } from '../options/crew-checks.ts'
+import type { CrewOptions } from '../options/crew-options.ts'
 
 /** Maximum length of a chain of delegations. */
 const maxDelegationDepth = 3
 
-export interface DelegationOptions {
+interface DelegationOptions {
   readonly task: string
   /** All agents of the crew. */
   readonly agents: readonly Agent[]
@@ -141,4 +144,53 @@ type AgentText = 'role' | 'goal' | 'backstory'
 
 function agentText(agent: Agent, name: AgentText, inputs: Inputs): string {
   return interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
+}
+
+/** CREW_INVALID if a hierarchical crew has no valid manager, or another crew has a manager. */
+export function resolveManager({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
+  if (process !== 'hierarchical') {
+    if (manager === undefined) return undefined
+    throw new RepriseError(
+      'CREW_INVALID',
+      `the crew has a manager, but its process is ${describe(process ?? 'sequential')}; make it 'hierarchical'`,
+    )
+  }
+  if (manager === undefined)
+    throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs a manager; give an agent, or a model')
+  if (agents.length === 0)
+    throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs agents to which its manager can delegate')
+  if (!isAgent(manager)) {
+    return new Agent({
+      role: 'Crew manager',
+      goal: 'Get each task done by handing work to the right coworkers, and put what they report together into the result',
+      model: manager,
+    })
+  }
+  if (agents.includes(manager))
+    throw new RepriseError('CREW_INVALID', `the manager ${manager.role} is one of the agents; remove it from them`)
+  if (manager.tools.length > 0) {
+    const names = manager.tools.map((tool) => tool.name).join(', ')
+    throw new RepriseError('CREW_INVALID', `the manager ${manager.role} has tools (${names}); give them to the agents`)
+  }
+  return manager
+}
+
+interface CrewModel {
+  readonly model: TaskDefinition['agent']['model']
+  /** `research/facts` is the task facts of the nested crew research. */
+  readonly task: string
+}
+
+export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
+  return tasks.flatMap((task) => {
+    const { name, code, child } = task
+    if (code) return []
+    if (child) return crewModels(child.crew).map((inner) => ({ ...inner, task: `${name}/${inner.task}` }))
+    return taskAgents(task).map(({ model }) => ({ model, task: name }))
+  })
+}
+
+/** All agents that may work on a task. */
+export function taskAgents({ agent, coworkers }: TaskDefinition): TaskDefinition['agent'][] {
+  return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }

@@ -1,9 +1,17 @@
 // Fingerprint of a task: one digest for each field that its result depends on. docs/explanation/stale.md lists the
 // options in it, and says why the others are not.
-import type { Inputs } from '../../engine/definition.ts'
+import type { Inputs, AgentDefinition, CoworkerDefinition, Outputs } from '../../engine/definition.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
+import { missingOutputs } from '../../engine/run/context-fields.ts'
+import { filesIn } from '../../journal/files.ts'
+import { modelName } from '../../models/resolve/resolve-model.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { Agent } from '../agent.ts'
+import { coworkerIdentity, toolIdentity } from './define-agent.ts'
+import { guardrailIdentity, type Guardrail } from '../guardrails.ts'
+import type { Task } from '../task.ts'
 
 export type Field = readonly [name: string, value: Json]
 
@@ -26,4 +34,88 @@ export function field(name: string, value: Json | undefined | false): Field[] {
 /** Fields of the named inputs. Default: all. */
 export function inputFields(inputs: Inputs, names: readonly string[] = Object.keys(inputs)): Field[] {
   return names.map((name) => [`input:${name}`, Object.hasOwn(inputs, name) ? (inputs[name] as Json) : null])
+}
+
+interface AgentTask {
+  readonly task: Task
+  readonly agent: AgentDefinition
+  readonly texts: { readonly [name: string]: string }
+  /** Names of the inputs used in texts, including those of coworkers. */
+  readonly used: readonly string[]
+  readonly tools: readonly Tool[]
+  /** Agents to which the agent may delegate. */
+  readonly coworkers: readonly CoworkerDefinition[]
+  /** All coworkers, including coworkers of coworkers. */
+  readonly helpers: readonly CoworkerDefinition[]
+  /** The task's guardrails, then the agent's. */
+  readonly guardrails: readonly Guardrail<never>[]
+  readonly context: readonly string[]
+}
+
+/** Digests what the code declares once: only inputs and outputs differ between runs. */
+export function agentTaskFingerprint(made: AgentTask): (inputs: Inputs, outputs: Outputs) => Fingerprint {
+  let declared: Fingerprint | undefined
+  return (inputs, outputs) => {
+    declared ??= digestFields(declaredFields(made))
+    return { ...declared, ...digestFields(fieldsOfRun(made, inputs, outputs)) }
+  }
+}
+
+function declaredFields({ task, agent: doer, texts, tools, coworkers, helpers, guardrails }: AgentTask): Field[] {
+  const roles = [coworkers, helpers].map((list) => list.map(({ agent }) => agent.role))
+  return [
+    ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
+    ['model', modelName(doer.model)],
+    ['settings', doer.settings],
+    ...field('date', dateField(doer)),
+    ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
+    // prompts list them in this order
+    ...field('coworkers', coworkers.length > 0 && roles),
+    ...helpers.map((helper): Field => [`coworker:${helper.agent.role}`, coworkerIdentity(helper)]),
+    ...field('markdown', task.markdown),
+    ...field('guardrails', guardrails.length > 0 && guardrails.map(guardrailIdentity)),
+    ...field('human input', task.humanInput),
+    ...field('output schema', task.schema?.json),
+    ...field('version', task.version),
+  ]
+}
+
+function fieldsOfRun(made: AgentTask, inputs: Inputs, outputs: Outputs): Field[] {
+  const { used, context } = made
+  const given = contextTexts(context, outputs)
+  const missing = missingOutputs(context, outputs)
+  const seen = Object.keys(inputs).filter((name) => isVisibleToCode(made, inputs[name]))
+  return [
+    ...inputFields(inputs, [...new Set([...used, ...seen])]),
+    ['context', given.map(([name]) => name)],
+    ...field('missing context', missing.length > 0 && missing),
+    ...given.map(([name, text]): Field => [`context:${name}`, text]),
+  ]
+}
+
+/** Date format, if the prompt contains the date. The date itself makes no output stale. */
+function dateField({ identity }: AgentDefinition): string | false {
+  const { injectDate, dateFormat } = identity as Agent
+  return injectDate && dateFormat
+}
+
+/** Outputs of context tasks as texts, which is how models receive them. */
+export function contextTexts(context: readonly string[], outputs: Outputs): [task: string, text: string][] {
+  return context.flatMap((name): [string, string][] => {
+    const output = outputs.get(name)
+    return output ? [[name, output.raw]] : []
+  })
+}
+
+/**
+ * Whether code may see an input that no text uses: guardrail functions receive all inputs, tools can read all files.
+ */
+function isVisibleToCode({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
+  const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]
+  if (all.some((guardrail) => typeof guardrail === 'function')) return true
+  return [...tools, ...helpers.flatMap((helper) => helper.tools)].length > 0 && filesIn(input).length > 0
+}
+
+function textField(name: string): string {
+  return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
 }

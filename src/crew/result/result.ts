@@ -1,17 +1,22 @@
 // Results of runs, computed from the journal alone, so that a finished run and a stored one have the same result.
-import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
+import type { CrewDefinition, TaskDefinition, Engine } from '../../engine/definition.ts'
 import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../base/errors.ts'
-import type { TaskFailure, Usage } from '../../journal/entries.ts'
+import type { TaskFailure, Usage, Question } from '../../journal/entries.ts'
 import { taskFailures } from '../../journal/state/failures.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../base/options.ts'
 import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
 import { lastOutput, taskView, taskViews, type TaskView } from '../../runs/task-view.ts'
-import { readSuspension, describeSuspension, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
 import type { KnownReference, OutputBy } from './task-reference.ts'
+import { answerStep } from '../../engine/inbox/questions.ts'
+import { suggestDecision } from '../../journal/describe.ts'
+import { parentRunId, rootRunId } from '../../journal/paths.ts'
+import { nextWords, type NextStep } from '../../base/next.ts'
+import { describeStop } from '../../runs/why.ts'
+import { viewRun as viewOfRun, type RunView as RunData } from '../../runs/run-view.ts'
 
 // The default of `Crew` and `Run` is `readonly Task[]`: declarations of users could not name this alias.
 export type Tasks = readonly Task[]
@@ -129,4 +134,55 @@ export function findTask<T extends { readonly name: string; readonly id: string 
 /** Finds the definition of a task of the crew. TASK_NOT_FOUND names the tasks that exist. */
 export function findDefinition(crew: CrewDefinition, task: Task | string): TaskDefinition {
   return findTask(crew.tasks, task, `crew ${crew.name}`)
+}
+
+export interface Suspension {
+  /** The reason, in one sentence without advice. */
+  readonly facts: string
+  /** Next step: answer the first open question; without one, resume the run, or its root. */
+  readonly next: NextStep
+}
+
+/** `questions`: open questions, including those of nested crews. */
+function readSuspension(state: RunState, questions: readonly Question[]): Suspension {
+  const { run, suspended, woken, imported } = state
+  const [first] = questions
+  const waits = ['questions', 'limit', 'child'].includes(suspended?.reason ?? '')
+  if (waits && first) {
+    const asked = questions.map(({ id, text }) => `${id}: ${text}`).join(' and ')
+    return { facts: `Run ${run} waits for an answer to ${asked}`, next: answerStep(run, first) }
+  }
+  if (suspended?.reason === 'tasks-changed')
+    return {
+      facts: `Run ${run} ${describeStop({ runId: run, suspended })}`,
+      next: parentRunId(run)
+        ? { type: 'resume', runId: rootRunId(run) }
+        : suggestDecision(run, suspended.orphaned ?? []),
+    }
+  if (suspended?.reason === 'moved')
+    return { facts: `Run ${run} ${describeStop({ runId: run, suspended })}`, next: { type: 'requeue', runId: run } }
+  const runId = suspended?.reason === 'parent' ? rootRunId(run) : run
+  return {
+    facts: `Run ${run} ${describeStop({ runId: run, suspended, woken, imported })}`,
+    next: { type: 'resume', runId },
+  }
+}
+
+/** In terms of the library: a call for each open question, then a call that resumes the run. */
+function describeSuspension(runId: string, { facts, next }: Suspension, questions: readonly Question[]): string {
+  if (next.type === 'resume' || next.type === 'requeue') return `${facts}; ${nextWords(next)}`
+  const answers = questions.map((question) => nextWords(answerStep(runId, question)))
+  return `${facts} (${[...answers, nextWords({ type: 'resume', runId })].join(', then ')})`
+}
+
+export interface RunView<T extends Tasks = readonly Task[]> extends RunData {
+  /** Looks up a task. Throws TASK_NOT_FOUND, which names the tasks that exist. */
+  task<const Given extends Task | string>(task: KnownReference<T, Given>): TaskView<OutputBy<T, Given>>
+}
+
+/** RUN_NOT_FOUND. */
+export async function viewRun(engine: Engine, run: string, crew: CrewDefinition): Promise<RunView> {
+  const view = await viewOfRun(engine, run, crew)
+  const task = (reference: Task | string): unknown => findTask(view.tasks, reference, `run ${run}`)
+  return { ...view, task: task as RunView['task'] }
 }

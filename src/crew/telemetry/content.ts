@@ -6,7 +6,7 @@ import type { ToolOutcome } from '../../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
 import type { ChatMessage } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
-import type { SpanAttributes } from './tracer.ts'
+import type { SpanAttributes } from './telemetry.ts'
 
 export function requestContent({ instructions, messages }: ModelRequest): SpanAttributes {
   const system = instructions === '' ? undefined : cleanJson([{ type: 'text', content: instructions }])

@@ -10,8 +10,13 @@ import { isModelFailure } from '../../models/model-failure.ts'
 import { redact } from '../../secrets/redact.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { argumentsContent, replyContent, requestContent, resultContent } from './content.ts'
-import { clientKind, errorStatus, internalKind, type Contexts, type SpanAttributes, type Tracer } from './tracer.ts'
+import type { Contexts, SpanAttributes, Tracer } from './telemetry.ts'
 import { ownMember } from '../../base/options.ts'
+
+// numbers of the package's enums, which are part of its interface
+const internalKind = 0
+const clientKind = 2
+const errorStatus = 2
 
 export interface TracingParts {
   readonly tracer: Tracer

@@ -3,7 +3,6 @@ import { whenMissing } from '../../base/optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
 import { check, flag, optional, wrong, type Check } from '../../base/checks.ts'
 import { checkKeys } from '../../base/options.ts'
-import type { Contexts, Tracer } from './tracer.ts'
 
 export interface TelemetryOptions {
   /** Default: a tracer named `reprise` of the global provider. */
@@ -46,4 +45,27 @@ export async function openTracing(telemetry: true | TelemetryOptions | undefined
     within: (active, work) => context.with(active, work),
   }
   return createTracing({ tracer, contexts, captureContent })
+}
+
+// own types: with the package's types, declarations would not compile without the package
+export type SpanAttributes = { readonly [name: string]: string | number | boolean | string[] | undefined }
+
+export interface Span {
+  setAttributes(attributes: SpanAttributes): unknown
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown
+  isRecording(): boolean
+  end(): void
+}
+
+/** An OpenTelemetry tracer, such as `trace.getTracer('my-service')`. */
+export interface Tracer {
+  startSpan(name: string, options: { readonly kind: number; readonly attributes: SpanAttributes }, parent: never): Span
+}
+
+/** Contexts of @opentelemetry/api, which parent spans and are active in user code. */
+export interface Contexts<Context = unknown> {
+  active(): Context
+  withSpan(context: Context, span: Span): Context
+  /** Does the work with this context active, if the program has a context manager. */
+  within<T>(context: Context, work: () => T): T
 }

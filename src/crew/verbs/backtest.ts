@@ -21,7 +21,7 @@ import type { Store } from '../../stores/store.ts'
 import type { Crew } from '../crew.ts'
 import { findDefinition } from '../result/result.ts'
 import type { Task } from '../task.ts'
-import { mapConcurrently, readConcurrency } from './pool.ts'
+import { mapConcurrently, readConcurrency } from './shared-options.ts'
 
 export interface BacktestOptions {
   /** Runs to test on: their ids, or how many of the latest runs with an output of the task. Default: 20. */

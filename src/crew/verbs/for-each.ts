@@ -10,8 +10,15 @@ import { redact } from '../../secrets/redact.ts'
 import type { StartedRun } from '../started-run.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readRawInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import { readChoices, readReuse, type ExecuteChoices, type Reuse, executeKeys } from './shared-options.ts'
-import { mapConcurrently, readConcurrency } from './pool.ts'
+import {
+  readChoices,
+  readReuse,
+  type ExecuteChoices,
+  type Reuse,
+  executeKeys,
+  mapConcurrently,
+  readConcurrency,
+} from './shared-options.ts'
 import { checkKickoff, kickoff } from './kickoff.ts'
 import type { RunResult, Tasks } from '../result/result.ts'
 import { startRun } from '../run.ts'

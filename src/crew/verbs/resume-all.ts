@@ -7,7 +7,7 @@ import { checkKeys } from '../../base/options.ts'
 import type { ClaimLimits } from '../../stores/store.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
-import { readConcurrency } from '../verbs/pool.ts'
+import { readConcurrency } from './shared-options.ts'
 import { advance, readDeadline, type AdvanceOutcome } from './advance.ts'
 import { defined } from '../../base/defined.ts'
 

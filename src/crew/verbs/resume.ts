@@ -39,7 +39,7 @@ import {
 import { limitCheck } from '../options/crew-options.ts'
 import { logStart } from '../result/log.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
-import { waitForHolder } from '../result/wait-for-run.ts'
+import { waitForHolder, waitForResult } from '../result/stored-result.ts'
 import { checkExecutable, checkBudgetPrices, hasStarted, isOpen } from '../arguments/check-executable.ts'
 import { latestUnfinished } from './latest-run.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
@@ -54,7 +54,6 @@ import type { RunRow } from '../../stores/store.ts'
 import type { DispatchedBy } from '../../journal/values.ts'
 import { isDue } from '../../engine/read/due.ts'
 import type { RunResult } from '../result/result.ts'
-import { waitForResult } from '../result/stored-result.ts'
 
 export interface ResumeOptions<Reference = TaskReference>
   extends ExecuteChoices<Reference>, PlanConfirmation, WhenHeldOption, TaskDecisionOptions {

@@ -8,14 +8,12 @@ import { defined } from '../../base/defined.ts'
 import { checkNames } from '../../base/options.ts'
 import { Crew } from '../crew.ts'
 import { crewTable, type CrewOptions } from '../options/crew-options.ts'
-import { openYaml, type YamlEntry } from './document.ts'
-import { readCrewFields } from './crew-fields.ts'
-import { crewJsonIn, isJson, openCrewJson } from './crew-json.ts'
+import { openYaml, type YamlEntry, invalid, locate, type FileReference } from './document.ts'
+import { readCrewFields, crewJsonIn, isJson, openCrewJson } from './crew-json.ts'
 import { agentsIn, readAgents, type AgentSource, type LoadAgentsOptions } from './load-agents.ts'
 import { readTasks, tasksIn, type LoadTasksOptions, type TaskSource } from './load-tasks.ts'
 import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { modelsCheck } from './references.ts'
-import { invalid, locate, type FileReference } from './yaml-file.ts'
 
 /** Options of the crew other than agents and tasks, and the objects that names in the files refer to. */
 export type YamlCrewOptions = Omit<CrewOptions, 'agents' | 'tasks'> &

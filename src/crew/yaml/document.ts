@@ -1,10 +1,25 @@
 // A YAML file for the loaders: with merges resolved, aliases followed, and a position (file, line, column) for every
 // mistake. It works on the parser's nodes, since plain values have no positions.
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Alias,
+  type Node,
+  type Scalar,
+  type YAMLError,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Problems } from './problems.ts'
-import { invalid, locate, readText, type FileReference } from './yaml-file.ts'
+import { readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** A value with its alias followed; undefined for an empty one: `role:` and `role: null`. */
 export type YamlValue = Scalar | YAMLMap | YAMLSeq | undefined
@@ -29,7 +44,7 @@ export interface YamlDocument {
   place(at: Node): string
 }
 
-export type SectionKind = 'agent' | 'task' | 'crew'
+type SectionKind = 'agent' | 'task' | 'crew'
 
 /**
  * Parses a file. CREW_INVALID if it doesn't exist, isn't YAML or isn't a mapping. `kind` says what the names stand for.
@@ -179,4 +194,46 @@ export function blankComments(text: string): string {
   return text.replaceAll(/"(?:[^"\\]|\\[^])*"|\/\/[^\r\n]*|\/\*[^]*?\*\//g, (found) =>
     found.startsWith('"') ? found : found.replaceAll(/[^\r\n]/g, ' '),
   )
+}
+
+/** A path, relative to the working folder, or a URL: `new URL('config/agents.yaml', import.meta.url)`. */
+export type FileReference = string | URL
+
+export function invalid(message: string, cause?: unknown): RepriseError {
+  return new RepriseError('CREW_INVALID', message, { cause })
+}
+
+/** The path to open, and its name in messages: a path as given, a URL relative to the working folder. */
+export function locate(reference: unknown): { readonly path: string; readonly file: string; readonly isUrl: boolean } {
+  const isUrl = reference instanceof URL || (typeof reference === 'string' && reference.startsWith('file:'))
+  if (!isUrl && (typeof reference !== 'string' || reference === '')) {
+    throw invalid(`a YAML file needs a path or a URL, such as 'config/agents.yaml'`)
+  }
+  if (!isUrl) return { path: reference, file: reference, isUrl }
+  try {
+    const path = fileURLToPath(reference)
+    const near = relative(resolve(), path)
+    return { path, file: near.startsWith('..') ? path : near, isUrl }
+  } catch (error) {
+    throw invalid(`${String(reference)} is not the URL of a file on this machine: ${messageOf(error)}`, error)
+  }
+}
+
+/** CREW_INVALID if the file doesn't exist or isn't UTF-8. */
+function readText(path: string, file: string): string {
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(path)
+  } catch (error) {
+    const { code } = error as { readonly code?: string }
+    const where = `the working folder is ${resolve()}; for a path relative to the module use new URL('…', import.meta.url)`
+    if (code === 'ENOENT') throw invalid(`${file} does not exist; ${where}`, error)
+    throw invalid(`${file} cannot be read: ${messageOf(error)}`, error)
+  }
+  try {
+    // removes a byte order mark
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw invalid(`${file} is not UTF-8 text; save it as UTF-8`, error)
+  }
 }

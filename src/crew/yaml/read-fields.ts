@@ -4,15 +4,33 @@ import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { settingNames } from '../../models/resolve/settings.ts'
-import { findOption, guess, type MissingFeature, type OptionNames, type Option } from '../../base/options.ts'
+import {
+  findOption,
+  guess,
+  type MissingFeature,
+  type OptionNames,
+  type Option,
+  missingFeatureText,
+  spellings,
+} from '../../base/options.ts'
 import type { FromYaml } from '../options/crew-checks.ts'
-import type { YamlEntry, YamlDocument } from './document.ts'
-import { checkOption, needsCode, otherName, refuseLack, unknownField, type Lacking } from './check-fields.ts'
+import { type YamlEntry, type YamlDocument, invalid } from './document.ts'
 import { model, settings } from './model-fields.ts'
 import type { Problems } from './problems.ts'
 import { agent, context, tools, type NameScope } from './references.ts'
-import { boolean, degree, number, scalarNumber, sentences, shown, text, type FieldValue } from './yaml-values.ts'
-import { invalid } from './yaml-file.ts'
+import {
+  boolean,
+  degree,
+  number,
+  scalarNumber,
+  sentences,
+  shown,
+  text,
+  type FieldValue,
+  scalarBoolean,
+  isOff,
+  scalarText,
+} from './yaml-values.ts'
 
 type Row = Option & { readonly yaml: FromYaml }
 
@@ -197,5 +215,65 @@ export function withPlace<T>({ document }: EntryReader, entry: YamlEntry, make: 
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
     throw reworded(error, `${document.place(entry.key)}: ${error.facts}`)
+  }
+}
+
+interface FieldScope {
+  readonly document: YamlDocument
+  readonly table: OptionNames & { readonly object: string }
+  readonly problems: Problems
+}
+
+/**
+ * Warns about an unknown field, which CrewAI ignores too. A name close to a known field is probably a mistake, and is
+ * refused.
+ */
+export function unknownField(
+  { document, table, problems }: FieldScope,
+  { name, key }: YamlEntry,
+  refuse: (problem: string, at: Node) => Error,
+): void {
+  const words = Object.keys(table.options).flatMap((option) => spellings(table, option))
+  const meant = guess(name, [...words, ...Object.keys(table.lacks)])
+  if (meant !== '') throw refuse(`there is no field ${JSON.stringify(name)}${meant}`, key)
+  const one = `${table.object === 'agent' ? 'an' : 'a'} ${table.object}`
+  problems.note(document.place(key), `${one} has no field ${JSON.stringify(name)}`, 'it has no effect; remove it')
+}
+
+type Lacking = FieldValue & { readonly name: string; readonly key: Node }
+
+/**
+ * Accepts a value that turns the feature off. Warns if the crew works without the feature; otherwise refuses the field.
+ */
+export function refuseLack(lack: MissingFeature, field: Lacking, problems: Problems): void {
+  const { document, name, key, value } = field
+  if (lack.detail || (lack.alwaysOn ? scalarBoolean(value) === true : isOff(value))) return
+  if (lack.without === undefined) throw field.refuse(`is ${shown(value)}: ${missingFeatureText(lack)}`)
+  problems.note(document.place(key), `${name} is ${shown(value)}`, lack.without)
+}
+
+function needsCode(field: FieldValue, code: string): void {
+  if (isOff(field.value)) return
+  const words = `is ${shown(field.value)}, but a file cannot contain what it needs; give it in the code`
+  throw field.refuse(`${words}: ${field.inCode(code)}`)
+}
+
+/** In CrewAI, a task's name may differ from its key. In Reprise, the key is the name. */
+function otherName({ value }: FieldValue, { self }: NameScope, problems: Problems, place: string): void {
+  const name = scalarText(value)
+  if (name === '' || name === self) return
+  problems.note(
+    place,
+    `the name of task ${self} is ${shown(value)}`,
+    'in Reprise, its key is its name; remove the field name',
+  )
+}
+
+/** Applies the option's check, and adds the place of the field to its error. */
+export function checkOption(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
+  try {
+    row.takes.read(name, value)
+  } catch (error) {
+    throw RepriseError.isInstance(error) ? refuse(error.facts) : error
   }
 }

@@ -3,8 +3,7 @@ import { isMap } from 'yaml'
 import { RepriseError } from '../../base/errors.ts'
 import { listOf, optional, wrong } from '../../base/checks.ts'
 import { guess, isRecord, ownMember } from '../../base/options.ts'
-import type { YamlEntry, YamlDocument } from './document.ts'
-import { invalid } from './yaml-file.ts'
+import { type YamlEntry, type YamlDocument, invalid } from './document.ts'
 
 /**
  * Agent or task entries, at the top or below a single `agents:` or `tasks:`. Names that begin with `x-` are skipped:

@@ -1,7 +1,7 @@
 // Loaded crews, their schedules, and the queue.
 import type { Agent } from '../../crew/agent.ts'
 import type { Crew } from '../../crew/crew.ts'
-import { taskAgents } from '../../crew/define/crew-models.ts'
+import { taskAgents } from '../../crew/define/define-agent.ts'
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'

@@ -1,6 +1,5 @@
 // Server-sent events: the events of a run, and hints that runs have changed.
-import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
-import { eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
+import { eventBody, eventFrame, eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { follow } from '../../engine/follow/follow.ts'
 import { isEnded } from '../../journal/state/state.ts'

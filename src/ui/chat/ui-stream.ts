@@ -1,7 +1,8 @@
 // Runs for `useChat` of the AI SDK, and for other readers of UI messages: one assistant message that grows.
 import type { Run } from '../../crew/run.ts'
-import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
 import {
+  eventBody,
+  eventFrame,
   eventHeaders,
   lastEventId,
   responseHeaders,

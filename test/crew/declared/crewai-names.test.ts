@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { optionRows } from '../../../scripts/option-tables.ts'
 import { agentTable } from '../../../src/crew/options/agent-options.ts'
 import { crewTable } from '../../../src/crew/options/crew-options.ts'
-import { taskTables } from '../../../src/crew/options/task-kinds.ts'
+import { taskTables } from '../../../src/crew/options/task-table.ts'
 import { toolTable } from '../../../src/tools/tool-options.ts'
 import { crewOf, refusal, small } from '../yaml/yaml-files.ts'
 

@@ -11,7 +11,7 @@ import {
 import { generateText, registerTelemetry } from 'ai'
 import { Agent, Crew, Task } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
-import type { Tracer } from '../../../src/crew/telemetry/tracer.ts'
+import type { Tracer } from '../../../src/crew/telemetry/telemetry.ts'
 
 const exporter = new InMemorySpanExporter()
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })

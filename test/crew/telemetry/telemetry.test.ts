@@ -26,8 +26,7 @@ import { memoryStore } from '../../../src/stores/memory/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
 import { dyingRightAfter, entriesOf, newStore } from '../../engine/support.ts'
 import { environmentOf } from '../../models/support.ts'
-import type { TelemetryOptions } from '../../../src/crew/telemetry/telemetry.ts'
-import type { Tracer } from '../../../src/crew/telemetry/tracer.ts'
+import type { TelemetryOptions, Tracer } from '../../../src/crew/telemetry/telemetry.ts'
 
 function recorder() {
   const exporter = new InMemorySpanExporter()

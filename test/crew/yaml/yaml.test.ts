@@ -9,7 +9,7 @@ import { scriptedModel } from 'reprise/testing'
 import { crewFromYaml, loadAgents, loadTasks, type YamlCrewOptions } from 'reprise/yaml'
 import { z } from 'zod'
 import { agentTable } from '../../../src/crew/options/agent-options.ts'
-import { taskTables } from '../../../src/crew/options/task-kinds.ts'
+import { taskTables } from '../../../src/crew/options/task-table.ts'
 import { snakeCase } from '../../../src/base/options.ts'
 import { crewOf, search, small, templateAgents, templateTasks, withFiles } from './yaml-files.ts'
 
