@@ -5,8 +5,7 @@ import { defined } from '../base/defined.ts'
 import type { ChatMessage, GeneratedFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { imagesIn, toOutput, type Images } from './tool-output.ts'
-import { userContent, type UserContent } from './user-content.ts'
+import { imagesIn, toOutput, type Images, userContent, type UserContent } from './tool-output.ts'
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
 type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][number], { type: 'tool-result' }>

@@ -2,9 +2,12 @@
 // provider's protocol allows it, or else after it in a user message: tool messages of the chat protocol only take text.
 import type { ModelMessage } from 'ai'
 import { defined } from '../base/defined.ts'
-import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome } from '../journal/entries.ts'
+import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome, StoredFile } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
-import type { UserContent } from './user-content.ts'
+import { RepriseError } from '../base/errors.ts'
+import { fileMark, type Files } from '../journal/files.ts'
+import { isTextType } from '../base/media-types.ts'
+import { findProvider } from './resolve/providers.ts'
 
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>
 type Output = Extract<ToolMessage['content'][number], { type: 'tool-result' }>['output']
@@ -119,4 +122,43 @@ type Options = { providerOptions?: ProviderOptions }
 
 function outputOptions(opaque: Json | undefined): Options {
   return defined({ providerOptions: opaque as ProviderOptions | undefined })
+}
+
+export type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
+
+/**
+ * The text and the files of a user message. Text files become part of the text, which every model accepts. Other files
+ * are separate parts, and the provider decides whether the model accepts them. BLOB_MISSING for a file whose bytes are
+ * not in `files`.
+ */
+export function userContent(text: string, references: readonly StoredFile[], files: Files): UserContent {
+  const bytesOf = ({ hash, name }: StoredFile): Uint8Array => {
+    const bytes = files.get(hash)
+    if (bytes) return bytes
+    throw new RepriseError('BLOB_MISSING', `the bytes of the file ${name} (${hash}) did not come with the message`)
+  }
+  const texts = references
+    .filter(({ mediaType }) => isTextType(mediaType))
+    .map((file) => `--- ${fileMark(file)} ---\n${new TextDecoder().decode(bytesOf(file))}`)
+  const parts = references
+    .filter(({ mediaType }) => !isTextType(mediaType))
+    .map((file) => ({
+      type: 'file' as const,
+      mediaType: file.mediaType,
+      filename: file.name,
+      data: bytesOf(file),
+    }))
+  const whole = [text, ...texts].join('\n\n')
+  return parts.length === 0 ? whole : [{ type: 'text', text: whole }, ...parts]
+}
+
+/** Throws, before anything is sent, for a file that the provider's package would drop or garble. */
+export function refuseFiles(provider: string, messages: readonly ChatMessage[]): void {
+  const known = findProvider(provider.split('.', 1)[0]!)
+  if (!known?.picturesOnly) return
+  for (const message of messages) {
+    const files = message.role === 'user' ? (message.files ?? []) : []
+    const wrong = files.find(({ mediaType }) => !isTextType(mediaType) && !mediaType.startsWith('image/'))
+    if (wrong) throw new Error(`${known.name} only accepts texts and images, and ${wrong.name} is ${wrong.mediaType}`)
+  }
 }

@@ -11,8 +11,7 @@ import { hasPending, isForSdk, toReplyParts, type Content } from './reply-parts.
 import type { ResolvedModel } from './resolve/resolve-model.ts'
 import { modelSettings, providerOptions } from './resolve/settings.ts'
 import { readStreamedReply, type OnDelta } from './read-streamed-reply.ts'
-import type { Images } from './tool-output.ts'
-import { refuseFiles } from './user-content.ts'
+import { type Images, refuseFiles } from './tool-output.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface TryOptions {

@@ -11,10 +11,17 @@ import { orphanedIn } from '../journal/state/change-tasks.ts'
 import { taskFailures } from '../journal/state/failures.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
-import { planOutcomes, type PlannedOutcome } from './plan-outcomes.ts'
+import {
+  planOutcomes,
+  type PlannedOutcome,
+  isDone,
+  lastOutput,
+  currentTasks,
+  taskViews,
+  type TaskView,
+} from './task-view.ts'
 import { runViewStatus } from './status.ts'
 import type { RunSummary } from './summary.ts'
-import { isDone, lastOutput, currentTasks, taskViews, type TaskView } from './task-view.ts'
 import { readRunTree, type RunTree } from './run-tree.ts'
 import { describeWhy } from './why.ts'
 import type { Store } from '../stores/store.ts'

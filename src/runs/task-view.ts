@@ -2,11 +2,13 @@
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../engine/model/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
-import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
+import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage, PlannedTask } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import { fillInInputs } from '../journal/state/fill-in-inputs.ts'
 import type { RunTree } from './run-tree.ts'
+import { costOfTask } from '../engine/plan/estimate.ts'
+import type { Prices } from '../models/prices.ts'
 
 export interface TaskView<Output = unknown> {
   readonly name: string
@@ -142,4 +144,27 @@ function unknownTask({ name, id, description }: TaskDefinition): TaskState {
 function firstWords(text: string, count: number): string {
   const words = text.trim().split(/\s+/)
   return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
+}
+
+export interface PlannedOutcome extends PlannedTask {
+  readonly outcome: 'executed' | 'inherited' | 'edited' | 'skipped' | 'failed' | 'pending'
+  /** What the execution took in this run. */
+  readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
+}
+
+/** Undefined for a run without a plan: a kickoff. */
+export async function planOutcomes(state: RunState, prices?: Prices): Promise<readonly PlannedOutcome[] | undefined> {
+  const { plan } = state
+  if (!plan) return undefined
+  return Promise.all(
+    plan.map(async (planned): Promise<PlannedOutcome> => {
+      const task = state.tasks.get(planned.task)
+      const done = task?.status === 'completed' ? (task.source ?? 'executed') : undefined
+      const outcome = task?.final ? 'failed' : task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
+      if (!task || task.attempts.length === 0) return { ...planned, outcome, actual: undefined }
+      const cost = await costOfTask(state, planned.task, prices)
+      const actual = { usage: spentOn(state, task), ...(cost === undefined ? {} : { cost }) }
+      return { ...planned, outcome, actual }
+    }),
+  )
 }

@@ -9,6 +9,7 @@ import { describe } from '../base/options.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import type { Store } from './store.ts'
+import { existsSync } from 'node:fs'
 
 interface SharedStore {
   readonly store: Promise<Store>
@@ -132,4 +133,16 @@ function invalidUrl(url: string, why: string, cause?: unknown): RepriseError {
     `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user@host/database, redis://host:6379/0 or memory:`,
     { cause },
   )
+}
+
+/**
+ * The URL of a store that doesn't exist yet, without a password. Undefined if it exists, if only opening it would tell,
+ * or if its server is unreachable. STORE_INVALID and STORE_NEWER for a store that this code cannot use.
+ */
+export async function missingStore(url: string | Store): Promise<string | undefined> {
+  if (typeof url !== 'string') return undefined
+  if (/^postgres(ql)?:/i.test(url)) return (await import('./postgres/inspect.ts')).missingPostgres(url)
+  if (/^rediss?:/i.test(url)) return (await import('./redis/inspect.ts')).missingRedis(url)
+  const path = storePath(url)
+  return path === undefined || existsSync(path) ? undefined : url
 }

@@ -1,21 +1,19 @@
 // A worker claims ready runs of its crews and advances them, many at a time, until it is stopped. It has no state of
 // its own: if it is killed, other workers continue its runs.
-import type { AdvanceWork } from './advance-run.ts'
+import { type AdvanceWork, startTime } from './advance-run.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
 import { defined } from '../base/defined.ts'
 import type { WorkerPartEvent } from './report/events.ts'
-import { createHealth, type WorkerHealth } from './report/health.ts'
+import { createHealth, type WorkerHealth, serveHttp } from './report/serve-http.ts'
 import { dispatchedWork } from './dispatch/dispatched-work.ts'
 import { sweepStore } from './dispatch/sweep-store.ts'
 import { newInProgress } from './in-progress.ts'
 import { keepSchedulesUntil, keepSchedules } from './keep-schedules.ts'
 import { createMetrics } from './report/metrics.ts'
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
-import { serveHttp } from './report/serve-http.ts'
 import { serveStore } from './serve-store.ts'
 import { serve, type ServedCrew, type ServedStore, worldOf } from './served.ts'
-import { startTime } from './time.ts'
 
 export interface Worker extends AsyncDisposable {
   /** Where `/health` and `/metrics` are served, with a `port`. */

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realClock } from '../../src/base/clock.ts'
 import { RepriseError } from '../../src/base/errors.ts'
-import { callModel } from '../../src/models/call-model.ts'
+import { callModel, backoff, retryAfter } from '../../src/models/call-model.ts'
 import { isModelFailure } from '../../src/models/model-failure.ts'
-import { backoff, retryAfter } from '../../src/models/retry-after.ts'
 import { chatReply, environmentOf, openMock, openServer, requestOf, sendJson } from './support.ts'
 
 test('a call is retried after a 429, after the wait that the server requests', async () => {

@@ -1,7 +1,11 @@
 // A deterministic model: the text of a task decides which tools it calls and how many answers it has.
-import { readConversation, type Conversation } from '../../src/models/read-conversation.ts'
+import {
+  readConversation,
+  type Conversation,
+  scriptedModel,
+  type ScriptEntry,
+} from '../../src/testing/scripted-model.ts'
 import type { LanguageModelV4 } from '../../src/models/resolve/resolve-model.ts'
-import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import type { Ledger } from './ledger.ts'
 import { choiceOf, hashOf } from './random.ts'
 

@@ -99,9 +99,9 @@ const fields = 'five fields for minute, hour, day, month and weekday, such as 0 
 
 /**
  * Returns the first time of a cron expression after a moment. At clock changes, Croner counts like Vixie cron: a time
- * skipped in spring becomes the first moment after the gap, a time repeated in autumn counts once, and intervals continue
- * as if there were no change. `whose` is used in messages: `schedule "nightly"`. OPTION_INVALID if the expression is
- * invalid or never matches.
+ * skipped in spring becomes the first moment after the gap, a time repeated in autumn counts once, and intervals
+ * continue as if there were no change. `whose` is used in messages: `schedule "nightly"`. OPTION_INVALID if the
+ * expression is invalid or never matches.
  */
 async function readCron(
   whose: string,
@@ -158,8 +158,8 @@ export interface NextRun {
 
 /**
  * Queues the next run ahead of its time. If no worker is alive at that time, the run is made up for when one starts:
- * once, however many times have passed. Undefined if the schedule has no more times. An existing run may have other inputs. OPTION_INVALID if the id belongs
- * to another crew.
+ * once, however many times have passed. Undefined if the schedule has no more times. An existing run may have other
+ * inputs. OPTION_INVALID if the id belongs to another crew.
  */
 export async function enqueueNext(
   open: OpenCrew,

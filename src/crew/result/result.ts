@@ -7,8 +7,14 @@ import { taskFailures } from '../../journal/state/failures.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../base/options.ts'
-import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
-import { lastOutput, taskView, taskViews, type TaskView } from '../../runs/task-view.ts'
+import {
+  planOutcomes,
+  type PlannedOutcome,
+  lastOutput,
+  taskView,
+  taskViews,
+  type TaskView,
+} from '../../runs/task-view.ts'
 import type { Task } from '../task.ts'
 import type { KnownReference, OutputBy } from './task-reference.ts'
 import { answerStep } from '../../engine/inbox/questions.ts'

@@ -1,9 +1,17 @@
 // The table of providers, one row each: package, variables, address, aliases. docs/decisions/0018-providers.md explains
 // how each is called.
-import { compatible, load } from './load-provider.ts'
+import {
+  compatible,
+  load,
+  azure,
+  bedrock,
+  openai,
+  openrouter,
+  vertex,
+  type SpecialProvider,
+} from './special-providers.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
-import { azure, bedrock, openai, openrouter, vertex, type SpecialProvider } from './special-providers.ts'
 
 export interface Provider extends SpecialProvider {
   readonly name: string

@@ -7,10 +7,10 @@ import { messageOf, RepriseError } from '../../base/errors.ts'
 import { describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import { safeCause } from '../model-failure.ts'
-import { learnSecrets } from './model-secrets.ts'
 import { knownProviders, readModelName, type NamedModel } from './model-names.ts'
 import { readAccess, checkProvider, keyVariable } from './provider-access.ts'
 import { findProvider, openModel } from './providers.ts'
+import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 
 /** A language model object of any version that the AI SDK accepts. */
 export type LanguageModel = Exclude<AiLanguageModel, string>
@@ -91,4 +91,46 @@ export function checkModelKind(what: string, model: unknown): void {
 // Removes the API, which is not part of the name: `openai.responses`, `anthropic.messages`, `google.generative-ai`.
 function modelProvider(model: LanguageModel): string {
   return model.provider.replace(/\.(chat|responses|completion|messages|generative-ai)$/, '')
+}
+
+interface Config {
+  readonly headers?: unknown
+  readonly baseURL?: unknown
+  readonly url?: unknown
+}
+
+const seen = new WeakSet<LanguageModel>()
+
+/**
+ * Registers the keys of model objects made in code, such as createOpenAI({ apiKey, headers, baseURL }). Objects of the
+ * AI SDK have what they send in `config`, which is not part of their types, so it is read defensively. The key of
+ * another or a wrapped object is only recognised by its shape. Reads each object once, because its headers may come
+ * from a user's function that creates a token. Never throws.
+ */
+function learnSecrets(model: LanguageModel): void {
+  if (seen.has(model)) return
+  seen.add(model)
+  const { config } = model as { readonly config?: Config | null }
+  if (typeof config !== 'object' || config === null) return
+  const { baseURL, url, headers } = config
+  for (const address of [baseURL, callSafely(url, { path: '/', modelId: model.modelId })])
+    if (typeof address === 'string') remember(secretsInAddress(address))
+  const sent = typeof headers === 'function' ? callSafely(headers) : headers
+  if (sent instanceof Promise) sent.then(rememberHeaders, () => {})
+  else rememberHeaders(sent)
+}
+
+function rememberHeaders(headers: unknown): void {
+  if (typeof headers !== 'object' || headers === null) return
+  const texts = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
+  remember(texts.flatMap(secretsIn))
+}
+
+function callSafely(maker: unknown, ...given: readonly unknown[]): unknown {
+  try {
+    return typeof maker === 'function' ? (maker as (...given: readonly unknown[]) => unknown)(...given) : undefined
+  } catch {
+    // the model call will report the error
+    return undefined
+  }
 }

@@ -1,7 +1,6 @@
 // Providers that need more than a key, or a special way to create their model objects.
 import { firstSet } from '../../base/environment.ts'
 import { describe } from '../../base/options.ts'
-import { compatible, load } from './load-provider.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
@@ -131,4 +130,23 @@ export const openrouter: SpecialProvider = {
     // strict mode also requests the usage of streamed replies
     return createOpenRouter!({ apiKey, baseURL: address, compatibility: 'strict' })(id)
   },
+}
+
+type Factory = (settings: object) => ((id: string) => LanguageModel) & { chat(id: string): LanguageModel }
+
+/** Takes the name as a variable, so that compilers and bundlers don't look for packages that only some users have. */
+export async function load(specifier: string): Promise<{ readonly [factory: string]: Factory }> {
+  return (await import(specifier)) as { readonly [factory: string]: Factory }
+}
+
+/** A model that speaks chat completions. Its package comes with Reprise. */
+export async function compatible(
+  name: string,
+  id: string,
+  { apiKey, baseURL }: { readonly apiKey: string | undefined; readonly baseURL: string },
+): Promise<LanguageModel> {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+  // without supportsStructuredOutputs, the package leaves the schema of an answer out of the request
+  const settings = { name, baseURL, includeUsage: true, supportsStructuredOutputs: true }
+  return createOpenAICompatible(apiKey === undefined ? settings : { ...settings, apiKey })(id)
 }

@@ -1,9 +1,8 @@
 // Compares what two runs sent to the model, from the pinned requests of their attempts.
 import type { ToolDefinition } from '../../journal/entries.ts'
-import type { AttemptState, SentRequest } from '../../journal/state/state.ts'
+import type { AttemptState, SentRequest, RunState, TaskState } from '../../journal/state/state.ts'
 import type { Json } from '../../journal/json.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
-import type { MissingReason } from './maker.ts'
 import { textDiff, type TextDiff } from './text-diff.ts'
 
 /** Only the changes. If a side has no prompt, `missing` has the reason, and nothing is compared. */
@@ -69,4 +68,18 @@ function diffSchemas(a: Json | undefined, b: Json | undefined): JsonChange[] {
   if (a !== undefined && b !== undefined) return jsonChanges(a, b, 'schema')
   if (a !== undefined) return [{ path: 'schema', kind: 'removed', a }]
   return b === undefined ? [] : [{ path: 'schema', kind: 'added', b }]
+}
+
+/**
+ * Why a run has no prompt and no steps for a task: they are in another run, a person edited the output, or nothing was
+ * sent.
+ */
+export type MissingReason = 'inherited' | 'edited' | 'not started'
+
+/** The attempt that made the output; for a task without output, its last attempt. */
+export function outputAttempt(state: RunState, task: TaskState): AttemptState | MissingReason {
+  if (task.source === 'inherited' || task.source === 'edited') return task.source
+  const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
+  const made = task.output && attempts.findLast((attempt) => attempt.status === 'completed')
+  return made ?? attempts.at(-1) ?? 'not started'
 }

@@ -2,7 +2,7 @@
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { AttemptState, RunState, ToolOutcome, TurnState } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
-import type { MissingReason } from './maker.ts'
+import type { MissingReason } from './prompt-diff.ts'
 
 export interface StepsDiff {
   /** Absent if the run has no steps of the task (inherited, edited, not started). Then nothing is compared. */

@@ -1,14 +1,12 @@
 // The section of one task that differs.
 import { cutToWidth } from '../../text/columns.ts'
 import { plural, usageWords } from '../../text/words.ts'
-import { changeLines } from './change-lines.ts'
+import { changeLines, textLines } from './text-lines.ts'
 import { markedLines, noteLines, titleLine, type DiffLine } from './diff-lines.ts'
-import type { MissingReason } from './maker.ts'
-import type { PromptDiff, ToolChange } from './prompt-diff.ts'
+import type { MissingReason, PromptDiff, ToolChange } from './prompt-diff.ts'
 import type { ResultChange, Step, StepCounts, StepsDiff } from './steps-diff.ts'
 import type { Difference, OutputDiff, TaskDiff, TaskSide } from './task-diff.ts'
 import type { TextDiff } from './text-diff.ts'
-import { textLines } from './text-lines.ts'
 
 export function taskLines(task: TaskDiff, context: number): DiffLine[] {
   return [

@@ -2,8 +2,8 @@
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plural } from '../../text/words.ts'
 import { markedLines, noteLines, sameLine, type DiffLine } from './diff-lines.ts'
-import type { TextDiff, TextPart } from './text-diff.ts'
-import type { WordPart } from './word-parts.ts'
+import { type TextDiff, type TextPart, textDiff, type WordPart } from './text-diff.ts'
+import type { JsonChange } from './json-changes.ts'
 
 /** Limits of a stretch, and of the printed lines of a text: the data has the rest. */
 const stretchLimit = 20
@@ -80,4 +80,28 @@ function lastPart(text: string): string {
   const tail = end.join('')
   const space = tail.indexOf(' ')
   return space >= 0 && space < tail.length - 1 ? tail.slice(space) : tail
+}
+
+const changeLimit = 20
+
+export function changeLines(changes: readonly JsonChange[], context: number): DiffLine[] {
+  const left = changes.length - changeLimit
+  const shown = changes.slice(0, changeLimit).flatMap((change) => oneChangeLines(change, context))
+  return left > 0 ? [...shown, ...noteLines(`⋮ ${plural(left, 'more change')}`)] : shown
+}
+
+function oneChangeLines(change: JsonChange, context: number): DiffLine[] {
+  const { path, kind } = change
+  const line = (mark: 'removed' | 'added', value: unknown): DiffLine[] =>
+    markedLines(mark, `${path}: ${JSON.stringify(value)}`)
+  if (kind === 'added') return line('added', change.b)
+  if (kind === 'removed') return line('removed', change.a)
+  const { a, b } = change
+  // a long text gets a text diff, so that its beginning isn't shown twice
+  const text = isLong(a) && isLong(b) ? textDiff(a, b) : undefined
+  return text ? [...noteLines(path), ...textLines(text, context)] : [...line('removed', a), ...line('added', b)]
+}
+
+function isLong(value: unknown): value is string {
+  return typeof value === 'string' && (value.length > 60 || value.includes('\n'))
 }

@@ -5,9 +5,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'
-import { guardFile } from '../guard-file.ts'
+import { guardFile, openDatabase } from '../sqlite/open-database.ts'
 import { whileBusy } from '../sqlite/errors.ts'
-import { openDatabase } from '../sqlite/open-database.ts'
 import { createTable, rootTable, type Roots } from './roots.ts'
 
 /** Raised by every change of the table. A database with another number is refused. */

@@ -1,9 +1,11 @@
-// The files of a folder by run. Remembers the state of each journal, so that an unchanged file isn't read again.
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+// The files of a folder by run. Remembers the state of each journal, so that an unchanged file isn't read again. The
+// messages to a run stay in its inbox file forever, one per line, oldest first. The journal's lines record which were
+// taken, so removing such a line puts the message back.
+import { mkdir, readdir, readFile, rename, rm, stat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
-import { isMissing, syncFolder, writeSynced } from './durable-files.ts'
-import { writeNote } from './end-note.ts'
+import { isMissing, syncFolder, writeSynced, appendDurably } from './durable-files.ts'
+import { writeNote, readNote } from './end-note.ts'
 import {
   blobsName,
   decodeName,
@@ -14,8 +16,10 @@ import {
   notePath,
   runPart,
 } from './file-names.ts'
-import { appendMessage, loadInbox } from './inbox-file.ts'
 import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import { scanLines, type ScanResult } from './json-lines.ts'
 
 export interface RunFiles {
   /** Undefined if the file is missing or empty. An unreadable file is a damaged state. */
@@ -149,5 +153,63 @@ async function pathExists(path: string): Promise<boolean> {
   } catch (error) {
     if (isMissing(error)) return false
     throw error
+  }
+}
+
+/** JOURNAL_DAMAGED, naming the line. A missing file has no messages. */
+async function loadInbox(path: string): Promise<Message[]> {
+  return readMessages(path, await scanInbox(path))
+}
+
+/** The caller holds the lock and has checked that the id is new. */
+async function appendMessage(path: string, message: Message): Promise<void> {
+  const scanned = await scanInbox(path)
+  readMessages(path, scanned)
+  const { id, at, body } = message
+  const line = Buffer.from(`${JSON.stringify({ id, at, body })}\n`)
+  await appendDurably(path, { ...scanned, synced: false }, line)
+  await writeNote(notePath(path), { seq: scanned.lines.length + 1, hash: hashBytes(line) })
+}
+
+async function scanInbox(path: string): Promise<ScanResult<Message>> {
+  const noted = (await readNote(notePath(path)))?.seq ?? 0
+  return scanLines<Message>(await readBytes(path), {
+    decode: decodeMessage,
+    hasMore: () => false,
+    // each message is one write
+    endsWriteAfter: () => false,
+    hasSyncedAfter: (good) => noted > good.length,
+  })
+}
+
+async function readBytes(path: string): Promise<Uint8Array> {
+  let handle
+  try {
+    handle = await open(path, 'r')
+  } catch (error) {
+    if (isMissing(error)) return new Uint8Array()
+    throw error
+  }
+  try {
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+function readMessages(path: string, scanned: ScanResult<Message>): Message[] {
+  if (scanned.damagedLine === undefined) return scanned.lines.map((line) => line.value)
+  throw new RepriseError(
+    'JOURNAL_DAMAGED',
+    `line ${scanned.damagedLine} of ${path} isn't a message: fix or remove that line`,
+  )
+}
+
+function decodeMessage(line: Uint8Array): Message | undefined {
+  try {
+    const { id, at, body } = JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>
+    return typeof id === 'string' && typeof at === 'string' && typeof body === 'string' ? { id, at, body } : undefined
+  } catch {
+    return undefined
   }
 }

@@ -13,7 +13,9 @@ import { listMessages, postMessage } from './inbox.ts'
 import { findLastNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
-import { watchFolder } from './watch.ts'
+import { watch, type FSWatcher } from 'node:fs'
+import { createWatchers, type Watchers } from '../watchers.ts'
+import { isSideFile, isInbox, decodeRunFile } from './file-names.ts'
 
 const driver: Driver<Connection> = {
   createRun,
@@ -48,4 +50,41 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
   await makePrivateFolder(folder)
   const connection = await openConnection(folder, options.now ?? Date.now)
   return driverStore(driver, connection, watchFolder(folder), () => connection.close())
+}
+
+/** Where the system cannot watch a folder, all watchers are woken at this interval. */
+const fallbackMs = 1000
+
+/** Wakes watchers when another process or an editor changes the folder. */
+function watchFolder(folder: string): Watchers {
+  let watcher: FSWatcher | undefined
+  let timer: NodeJS.Timeout | undefined
+  function fallBack(): void {
+    watcher?.close()
+    watcher = undefined
+    timer ??= setInterval(() => watchers.changed(), fallbackMs).unref()
+  }
+  const watchers = createWatchers({
+    start() {
+      try {
+        // Not persistent: a watcher alone keeps no process alive.
+        watcher = watch(folder, { persistent: false }, (_event, file) => {
+          const run = file === null ? undefined : decodeRunFile(file)
+          if (file === null || (run === undefined && !isSideFile(file))) watchers.changed()
+          else if (run !== undefined && isInbox(file)) watchers.posted(run)
+          else if (run !== undefined) watchers.changed(run)
+        })
+        watcher.on('error', fallBack)
+      } catch {
+        fallBack()
+      }
+    },
+    stop() {
+      watcher?.close()
+      clearInterval(timer)
+      watcher = undefined
+      timer = undefined
+    },
+  })
+  return watchers
 }

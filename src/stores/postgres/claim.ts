@@ -3,7 +3,7 @@
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import { laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
 import type { Lane, Lease, Owner, ReadyRun, ClaimLimits } from '../store.ts'
-import { binaryArray, binaryColumn } from './binary-arrays.ts'
+import { binaryArray, binaryColumn } from './columns.ts'
 import type { Statements } from './connection.ts'
 import { nowSql, type Database } from './database.ts'
 import { freed, nextToken, unchanged } from './leases.ts'

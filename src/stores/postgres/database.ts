@@ -3,6 +3,7 @@ import { hashBytes } from '../../journal/hash.ts'
 import { isOutage } from '../patient/patience.ts'
 import { escapeName, type PostgresPool } from './connection.ts'
 import { applyMigrations } from './migrate.ts'
+import type { RunId } from '../store.ts'
 
 export interface Database extends PostgresPool {
   /** The schema's name, quoted. */
@@ -56,4 +57,21 @@ export async function findTime({ read, now }: Database): Promise<number> {
 function channelOf(schema: string): string {
   const name = `reprise:${schema}`
   return Buffer.byteLength(name) <= 63 ? name : `reprise:${hashBytes(schema)}`
+}
+
+/** The server's limit is 8,000 bytes. */
+const longest = 7_000
+
+/**
+ * A notification for watch-server.ts: the run stopped being executed, became ready, or got a message. Steps aren't
+ * notified, since a notification costs more than a step; watchers poll for them. Empty if the run's id is too long:
+ * then every watcher looks.
+ */
+export function noticeText(run: RunId, what: 'changed' | 'posted' = 'changed'): string {
+  return Buffer.byteLength(run) > longest ? '' : `${what === 'posted' ? 'p' : 'c'}${run}`
+}
+
+/** Sends a notification if the expression isn't null. */
+export function notifySql({ channel }: Pick<Database, 'channel'>, notice: string): string {
+  return `case when ${notice} is not null then pg_notify('${channel.replaceAll("'", "''")}', ${notice}) end`
 }

@@ -2,7 +2,7 @@
 import type { RunId } from '../store.ts'
 import { watchServer, type RunCounters } from '../watch-server.ts'
 import type { Watchers } from '../watchers.ts'
-import { binaryArray } from './binary-arrays.ts'
+import { binaryArray } from './columns.ts'
 import { escapeName } from './connection.ts'
 import type { Database } from './database.ts'
 

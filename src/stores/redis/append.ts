@@ -5,9 +5,8 @@ import { rootRunId } from '../../journal/paths.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError } from '../rules/refusals.ts'
 import { checkToken, checkTree } from '../rules/leases.ts'
 import type { Batch, Lease, RunStatus } from '../store.ts'
-import { batchArguments } from './batch-arguments.ts'
+import { batchArguments, checkBlobs, runTooLarge } from './batch-arguments.ts'
 import type { Database } from './database.ts'
-import { checkBlobs, runTooLarge } from './limits.ts'
 import { findRoot, toHolding, refuse, type RefusedReply } from './roots.ts'
 
 type AppendReply =

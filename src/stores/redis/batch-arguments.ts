@@ -1,9 +1,10 @@
 // A batch as arguments of a script (scripts/batch.lua). Lists begin with their length.
 import { rootRunId } from '../../journal/paths.ts'
-import { lastEntry } from '../rules/last-entry.ts'
-import { rowValues } from '../rules/run-record.ts'
+import { lastEntry, rowValues } from '../rules/run-record.ts'
 import type { Batch, RunId, RunRow } from '../store.ts'
 import type { Argument } from './connection.ts'
+import { RepriseError } from '../../base/errors.ts'
+import type { Database } from './database.ts'
 
 export function batchArguments(run: RunId, batch: Batch, row: RunRow | undefined = batch.row): Argument[] {
   const { lines, taken = [], blobs = [], outputs = [], due } = batch
@@ -37,4 +38,24 @@ function batchSize({ lines, blobs = [] }: Batch): number {
 
 function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** STORE_FAILED. */
+export function checkBlobs({ url, limits }: Database, run: RunId, { blobs = [] }: Batch): void {
+  const large = blobs.find(({ bytes }) => bytes.length > limits.maxBlobBytes)
+  if (large === undefined) return
+  throw tooLarge(
+    run,
+    `has a value of ${large.bytes.length} bytes`,
+    `${url} takes ${limits.maxBlobBytes} (maxBlobBytes)`,
+  )
+}
+
+export function runTooLarge({ url, limits }: Database, run: RunId, bytes: number): RepriseError {
+  return tooLarge(run, `would have ${bytes} bytes`, `${url} takes ${limits.maxRunBytes} (maxRunBytes) of a run`)
+}
+
+function tooLarge(run: RunId, what: string, limit: string): RepriseError {
+  const words = `run ${run} ${what}, and ${limit}: store large files elsewhere and pass their names, or raise the limit`
+  return new RepriseError('STORE_FAILED', words, { runId: run })
 }

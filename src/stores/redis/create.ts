@@ -6,11 +6,10 @@ import { encodeOwner } from '../owner.ts'
 import { isLease, type LeaseRequest, checkTree } from '../rules/leases.ts'
 import { checkNumbers } from '../rules/refusals.ts'
 import type { Batch, Lease, RunRow } from '../store.ts'
-import { batchArguments } from './batch-arguments.ts'
+import { batchArguments, checkBlobs, runTooLarge } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
 import { acquireLease, releaseLease } from './leases.ts'
-import { checkBlobs, runTooLarge } from './limits.ts'
 import { refuse, type RefusedReply } from './roots.ts'
 
 type CreateResult = Promise<{ created: boolean; lease?: Lease }>

@@ -2,8 +2,8 @@
 // script, which the server executes atomically.
 import { isOutage } from '../patient/patience.ts'
 import { driverStore, type Driver } from '../rules/driver.ts'
-import type { Store } from '../store.ts'
-import { watchServer } from '../watch-server.ts'
+import type { Store, RunId } from '../store.ts'
+import { watchServer, type RunCounters } from '../watch-server.ts'
 import { appendBatch } from './append.ts'
 import { claimRuns, listReady } from './claim.ts'
 import { openConnection } from './connection.ts'
@@ -15,7 +15,6 @@ import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeas
 import { findOutput, findRow, listRows } from './listing.ts'
 import { readServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
 import { readRedisUrl, type RedisOptions } from './url.ts'
-import { readCounters } from './watch.ts'
 
 const driver: Driver<Database> = {
   createRun,
@@ -78,4 +77,16 @@ async function checkOpened(database: Database): Promise<void> {
     await database.close()
     throw error
   }
+}
+
+/** Reads the counters of all watched runs in one round trip, to detect changes. */
+async function readCounters({ readBytes, key }: Database, runs: readonly RunId[]): Promise<Map<RunId, RunCounters>> {
+  const asked = runs.map((run) => ['HMGET', key('run', run), 'seq', 'inbox', 'waiting'])
+  const heads = await readBytes<(Buffer | null)[][]>(asked)
+  return new Map(
+    runs.flatMap((run, index): [RunId, RunCounters][] => {
+      const [seq, inbox, waiting] = (heads[index] ?? []).map((value) => Number(value ?? 0))
+      return seq ? [[run, { seq, inbox: inbox ?? 0, waiting: waiting ?? 0 }]] : []
+    }),
+  )
 }

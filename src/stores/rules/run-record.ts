@@ -1,5 +1,6 @@
 // A listing row in the tables of the SQL stores.
-import type { Priority, RunRow, RunStatus } from '../store.ts'
+import type { Priority, RunRow, RunStatus, Batch, Line, LastEntryNote } from '../store.ts'
+import { hashBytes } from '../../journal/hash.ts'
 
 export interface RunRecord {
   readonly run: string
@@ -54,4 +55,9 @@ export function toRow(record: RunRecord): RunRow {
 
 function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+export function lastEntry({ lines }: Batch): Required<LastEntryNote> {
+  const { seq, bytes, hash = hashBytes(bytes) } = lines.at(-1) as Line
+  return { seq, hash }
 }

@@ -4,11 +4,10 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosedError } from '../rules/refusals.ts'
-import { guardFile } from '../guard-file.ts'
+import { guardFile, openDatabase } from './open-database.ts'
 import { whileBusy } from './errors.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
-import { openDatabase } from './open-database.ts'
 
 /**
  * Twice SQLite's default: of steps of 1 KB (1.4 KB as a line), often only two fit into 4 KB, and the file gets twice

@@ -1,6 +1,6 @@
 // How the rows of the run table are written and found.
 import { RepriseError } from '../../base/errors.ts'
-import { lastEntry } from '../rules/last-entry.ts'
+import { lastEntry } from '../rules/run-record.ts'
 import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { ReadyRecord } from './roots.ts'

@@ -5,10 +5,9 @@ import type { World } from '../../engine/definition.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/serially.ts'
 import type { RunId, Store } from '../../stores/store.ts'
-import { advanceRun, type AdvanceWork } from '../advance-run.ts'
+import { advanceRun, type AdvanceWork, type Time } from '../advance-run.ts'
 import type { InProgress } from '../in-progress.ts'
 import type { ServedStore } from '../served.ts'
-import type { Time } from '../time.ts'
 import { claimOne, locateRun, isAtCrewLimit, notReadyOutcome, type LocatedRun } from './advance-one.ts'
 
 export interface ServeWork extends AdvanceWork {

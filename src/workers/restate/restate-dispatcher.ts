@@ -11,7 +11,7 @@ import { redact } from '../../secrets/redact.ts'
 import { readRestateOptions, type RestateOptions } from './restate-options.ts'
 import { runObject, type AdvanceMessage, type Sdk } from './run-object.ts'
 import { queueName } from '../dispatch/queue-name.ts'
-import { rootCause } from '../http/call-failure.ts'
+import { rootCause } from '../http/addresses.ts'
 import { realWorld } from '../../engine/world.ts'
 import type { World } from '../../engine/definition.ts'
 

@@ -3,7 +3,7 @@ import { listOf, optional, seconds, text, whole, type Check } from '../../base/c
 import { environment } from '../../base/environment.ts'
 import { checkKeys } from '../../base/options.ts'
 import { remember } from '../../secrets/known.ts'
-import { readUrl } from '../http/read-address.ts'
+import { readUrl } from '../http/addresses.ts'
 
 export interface RestateOptions {
   /** Ingress URL, or several for a cluster. Default: RESTATE_INGRESS_URL, else http://127.0.0.1:8080. */
