@@ -24,7 +24,7 @@ export interface EarlierCalls {
   load(): Promise<void>
   /**
    * Calls of tasks, tools and kickoffs that the code no longer has, in this run and its parents: a new call may be one
-   * of them under another name. `within`: the function task for whose child run they are listed.
+   * of them under another name. `within`: the address of the child run for which they are listed.
    */
   unclaimed(within?: string): readonly OnceCall[]
   /** Whether an equal call was recorded as `once`. */
@@ -73,8 +73,12 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
     const inner = kickedOff.get(`${name}/${kickoff}`)
     if (inner) return !isServedBy(inner, rest, call.tool)
     const task = state.tasks.get(name)
-    // not kicked off yet by this process: unclaimed for other kickoffs of the same function only
-    if (!task || !isDone(task)) return name === within
+    // not kicked off yet by this process: unclaimed for other kickoffs of the same function, and for the same kickoff
+    // by another function, to which it may have moved
+    if (!task || !isDone(task)) {
+      const [nameWithin, kickoffWithin] = within?.split('/') ?? []
+      return name === nameWithin || kickoff === kickoffWithin
+    }
     return !task.nested.some((path) => {
       const attempt = state.attempts.get(path)
       return attempt?.status === 'completed' && attempt.child !== undefined && childName(path) === kickoff

@@ -223,7 +223,7 @@ export async function withinBudget(
     const state = await work({
       crews: [life.crew, ...(life.parent?.crews ?? [])],
       within: life.childRuns,
-      earlier: { load: life.earlier.load, unclaimed: () => life.earlier.unclaimed(task.name) },
+      earlier: { load: life.earlier.load, unclaimed: () => life.earlier.unclaimed(childAddress(task.name, path)) },
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error

@@ -26,6 +26,8 @@ interface Code {
   readonly effect?: Effect
   /** It kicks all of them off at once, and takes any failure for a result. */
   readonly catching?: boolean
+  /** A function before it, which kicks them off in its place. */
+  readonly movedTo?: string
 }
 
 const quiet = { info() {}, warn() {} }
@@ -58,6 +60,7 @@ function stage() {
     kind = 'function',
     effect = 'once',
     catching = false,
+    movedTo,
   }: Code) => {
     const agent = new Agent({ role: 'A', goal: 'g', model, tools: [payAs(effect)] })
     const task = new Task({
@@ -68,21 +71,19 @@ function stage() {
     })
     const payer = new Crew({ name: inner, tasks: [task], logger: quiet })
     const named = { name, ...defined({ was }) }
+    const run = async (): Promise<string[]> => {
+      const kickoff = async (item: string): Promise<string> => String(await payer.kickoff({ inputs: { item } }))
+      if (catching) return Promise.all(items.map((item) => kickoff(item).catch(() => 'no result')))
+      const done: string[] = []
+      for (const item of items) done.push(await kickoff(item))
+      return done
+    }
     const all =
       kind === 'crew'
         ? new Task({ ...named, crew: payer, inputs: { item: 'a' } })
-        : new Task({
-            ...named,
-            effect: 'idempotent',
-            async run() {
-              const kickoff = async (item: string): Promise<string> => String(await payer.kickoff({ inputs: { item } }))
-              if (catching) return Promise.all(items.map((item) => kickoff(item).catch(() => 'no result')))
-              const done: string[] = []
-              for (const item of items) done.push(await kickoff(item))
-              return done
-            },
-          })
-    return new Crew({ name: 'outer', tasks: [all], store, logger: quiet })
+        : new Task({ ...named, effect: 'idempotent', run: movedTo === undefined ? run : () => 'nothing' })
+    const moved = movedTo === undefined ? [] : [new Task({ name: movedTo, effect: 'idempotent', run })]
+    return new Crew({ name: 'outer', tasks: [...moved, all], store, logger: quiet })
   }
   /** Ends the first life when the first payment is on record. */
   const diesPaid = async (first: Code) => {
@@ -118,6 +119,7 @@ describe('a changed function that kicks off crews and is called again', () => {
     'its function is renamed, and the crew that it kicks off': { name: 'every', was: 'all', inner: 'payer' },
     'the crew that it kicks off is renamed': { inner: 'payer' },
     'it kicks off something else first': { items: ['c', 'a', 'b'] },
+    'its kickoffs move to a function before it': { movedTo: 'first' },
   }
   for (const [change, edited] of Object.entries(changes))
     test(`makes no payment without asking when ${change}`, async () => {
@@ -126,7 +128,7 @@ describe('a changed function that kicks off crews and is called again', () => {
       const before = [...paid]
       const result = await code(edited).resume('r')
       assert.equal(result.status, 'suspended')
-      assert.ok(result.questions.every(({ id }) => id.startsWith(edited.name ?? 'all')))
+      assert.ok(result.questions.every(({ id }) => id.startsWith(edited.movedTo ?? edited.name ?? 'all')))
       assert.deepEqual(paid, before)
     })
 
