@@ -1,5 +1,6 @@
 // Prints one run: its facts, and each task with the beginning of its output.
 import { defined } from '../../base/defined.ts'
+import { describeTaskChanges } from '../../journal/describe.ts'
 import { describeFiles } from '../../journal/files.ts'
 import type { RunView } from '../../runs/run-view.ts'
 import type { TaskView } from '../../runs/task-view.ts'
@@ -33,6 +34,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)
   field('created', longTime(run.createdAt))
   field('updated', `${longTime(run.updatedAt)}, ${run.lives === 1 ? '1 life' : `${run.lives} lives`}`)
+  for (const change of run.taskChanges) field('changed', `${longTime(change.at)}: ${describeTaskChanges(change)}`)
   const cost = run.cost === undefined || run.cost === 0 ? '' : `, ${dollars(run.cost)}`
   field('spent', `${usageWords(run.usage)}, ${plural(run.usage.calls, 'model call')}${cost}`)
   if (run.parent) {
