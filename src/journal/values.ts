@@ -355,6 +355,8 @@ export interface StoredOutput {
   readonly limited?: { readonly [agent: string]: number }
   /** Kickoffs that were not child runs: their usage is not counted here. */
   readonly uncounted?: readonly string[]
+  /** Nested crew: the failures that it continued without. */
+  readonly failures?: readonly TaskFailure[]
 }
 
 /** The conversation that made an output in another run: the first message, and those after it. */

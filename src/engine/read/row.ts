@@ -61,6 +61,8 @@ export function listingRow(state: RunState): RunRow {
 export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
   return entries.flatMap((entry) => {
     if (entry.type !== 'task.completed' || entry.path === undefined || isNestedAttempt(entry.path)) return []
+    // with all of its tasks, a nested crew may have another output
+    if (entry.failures) return []
     const attempt = state.attempts.get(entry.path)
     const task = attempt && state.tasks.get(attempt.task)
     if (!task || hasDoneSomething(state, task)) return []

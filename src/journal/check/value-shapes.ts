@@ -49,6 +49,7 @@ export const declaredTasks: Shape = list(
 export const output: Shape = object({
   raw: text,
   structured: flag,
+  within: optional(text),
   agent: optional(text),
   usage,
   startedAt: text,
@@ -56,6 +57,7 @@ export const output: Shape = object({
   fingerprint: optional(fingerprint),
   limited: optional(record(amount)),
   uncounted: optional(texts),
+  failures: optional(taskFailures),
 })
 const sentPart = choice('type', {
   text: { text },

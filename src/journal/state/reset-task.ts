@@ -49,7 +49,6 @@ export function forgetOutput(task: TaskState): void {
   delete task.error
   delete task.final
   delete task.failed
-  delete task.failures
 }
 
 /** A failed task has an output after all, or starts over: tasks that were skipped because of it get another turn. */

@@ -21,7 +21,6 @@ import type {
   RunStatus,
   StoredOutput,
   TaskListChanges,
-  TaskFailure,
   ToolOutcome,
   ToolRequest,
   Usage,
@@ -186,8 +185,6 @@ export interface TaskState extends DeclaredTask {
   final?: boolean
   /** The failed tasks that it was skipped for. */
   failed?: readonly string[]
-  /** For a finished nested crew: the failures that it continued without. */
-  failures?: readonly TaskFailure[]
 }
 
 export interface AttemptState {

@@ -73,10 +73,10 @@ interface Counts {
 const nothing: Counts = { isDone: false, done: 0, failures: 0 }
 
 function countsOf(task: TaskState): Counts {
-  const { removed, final, failures = [] } = task
+  const { removed, final, output } = task
   const done = isDone(task)
   if (removed) return { ...nothing, isDone: done }
-  return { isDone: done, done: done && !final ? 1 : 0, failures: final ? 1 : failures.length }
+  return { isDone: done, done: done && !final ? 1 : 0, failures: final ? 1 : (output?.failures?.length ?? 0) }
 }
 
 /** A skipped task gets another turn: it was done until now. */

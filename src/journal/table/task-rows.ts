@@ -159,12 +159,12 @@ export const taskRows: EntryRows<'task'> = {
         fingerprint: attempt.fingerprint,
         ...iterationLimits(state, task, attempt),
         ...uncountedIn(state, task, entry.uncounted),
+        ...(entry.failures === undefined ? {} : { failures: entry.failures }),
       }
       forgetOutput(task)
       withdrawQuestions(state, task)
       state.outputs.set(entry.seq, raw)
       Object.assign(task, { status: 'completed', source: 'executed', output: made, seq: entry.seq })
-      if (entry.failures) task.failures = entry.failures
       state.failures = 0
     },
   },

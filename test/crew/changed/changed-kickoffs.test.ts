@@ -81,7 +81,7 @@ function stage() {
     const all =
       kind === 'crew'
         ? new Task({ ...named, crew: payer, inputs: { item: 'a' } })
-        : new Task({ ...named, effect: 'idempotent', run: movedTo === undefined ? run : () => 'nothing' })
+        : new Task({ ...named, effect: 'idempotent', run: movedTo === undefined ? run : async () => [] })
     const moved = movedTo === undefined ? [] : [new Task({ name: movedTo, effect: 'idempotent', run })]
     return new Crew({ name: 'outer', tasks: [...moved, all], store, logger: quiet })
   }

@@ -406,6 +406,42 @@ describe('a nested crew', () => {
   })
 })
 
+describe('the output of a nested crew that continued without a task', () => {
+  const stage = async () => {
+    const { crew: inner, broken } = crewOf(chain)
+    const sub = new Task({ name: 'sub', crew: inner })
+    const last = new Task({ name: 'last', version: '1', effect: 'read', run: () => 'last' })
+    const crew = new Crew({ name: 'outer', tasks: [sub, last], store: newStore(), logger: quiet })
+    broken.add('b')
+    await crew.kickoff({ id: 'r' })
+    return { crew, broken }
+  }
+
+  test('takes its failures along to a run that inherits it', async () => {
+    const { crew } = await stage()
+    const replayed = await crew.replay('last', { id: 's' })
+    const missing = [{ task: 'sub/b', message: 'no b', skipped: ['sub/c', 'sub/e'] }]
+    assert.deepEqual(told(replayed), missing)
+    const [summary] = await Array.fromAsync(crew.runs())
+    assert.equal(summary?.failed, 1)
+    assert.deepEqual(told(await crew.refresh({ runId: 's' })), missing)
+    await crew.run('r').delete()
+    await assert.rejects(crew.fork({ runId: 's', retry: 'failed' }), { message: /only sub\/b failed/ })
+    assert.deepEqual((await crew.fork({ runId: 's', outputs: { sub: 'mine' } })).failures, [])
+  })
+
+  test('is not reused by another kickoff', async () => {
+    const { crew, broken } = await stage()
+    broken.clear()
+    const statusOf = async (id: string): Promise<string | undefined> => {
+      await crew.kickoff({ id, reuse: true })
+      return (await crew.run(id).view()).tasks[0]?.status
+    }
+    assert.equal(await statusOf('s'), 'executed')
+    assert.equal(await statusOf('t'), 'inherited', 'a complete one is')
+  })
+})
+
 describe('a nested crew that fails', () => {
   test('is a failure of the outer crew wherever that is killed', async () => {
     const live = (at: string, store: Store) =>
