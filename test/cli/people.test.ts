@@ -112,7 +112,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('resume', run)).stdout, 'found\n')
   })
 
-  test('a child run is listed with --within, and its cost is part of its parent otherwise', async () => {
+  test('a child run is listed with --children, and its cost is part of its parent otherwise', async () => {
     await using folder = await project(within)
     const run = runIn(await folder.reprise('run'))
     const listed = records(await folder.reprise('runs', '--json'))
@@ -122,7 +122,7 @@ describe('on the command line,', { concurrency: 4 }, () => {
     )
     assert.equal(callsOf(listed[0]), 1)
     assert.deepEqual(
-      records(await folder.reprise('runs', '--within', '--json')).map(({ runId, caller }) => [runId, caller]),
+      records(await folder.reprise('runs', '--children', '--json')).map(({ runId, caller }) => [runId, caller]),
       [
         [`${run}/the research#1`, run],
         [run, undefined],

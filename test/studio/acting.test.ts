@@ -136,6 +136,46 @@ describe('with the code of a crew, a studio', () => {
   })
 })
 
+test('a studio retries what failed, and takes what became of renamed and removed tasks, as the library does', async () => {
+  const store = memoryStore()
+  let isDown = true
+  const fetching = (name: string): Task =>
+    new Task({
+      name,
+      effect: 'read',
+      version: '1',
+      run() {
+        if (isDown && name === 'fetch') throw new Error('the net is down')
+        return name
+      },
+    })
+  const crewOf = (...names: readonly string[]): Crew =>
+    new Crew({ name: 'fetching', store, tasks: names.map(fetching) as [Task, ...Task[]] })
+  const old = crewOf('read', 'fetch')
+  await assert.rejects(old.kickoff({ id: 'r' }), { code: 'TASK_FAILED' })
+  isDown = false
+  {
+    await using studio = await served({ crews: [old] })
+    const retry = { retry: 'failed' }
+    const plan = await studio.post('POST /runs/{run}/plan', '/runs/r/plan', { of: 'fork', ...retry })
+    assert.deepEqual(plan.execute, ['fetch'])
+    await studio.post('POST /runs/{run}/fork', '/runs/r/fork', { id: 'f', ...retry })
+    await rested(studio, 'f')
+    assert.equal((await old.run('f').view()).status, 'completed')
+    const again = await problemOf(await studio.send('/runs/f/fork', posted(retry)))
+    assert.deepEqual([again.status, again.code], [400, 'OPTION_INVALID'])
+  }
+  const decided = { renamed: { read: 'look' }, removed: ['fetch'] }
+  await using studio = await served({ crews: [crewOf('look')] })
+  for (const kind of ['fork', 'refresh'] as const) {
+    const plan = await studio.post('POST /runs/{run}/plan', '/runs/f/plan', { of: kind, ...decided })
+    assert.deepEqual([plan.execute, plan.tasks.map(({ task }) => task)], [[], ['look']], kind)
+  }
+  await studio.post('POST /runs/{run}/fork', '/runs/f/fork', { id: 'g', ...decided })
+  await rested(studio, 'g')
+  assert.equal((await studio.get('GET /runs/{run}', '/runs/g')).raw, 'read')
+})
+
 describe('with a store alone, a studio', () => {
   test('shows runs, answers and cancels, and refuses the rest because the code is missing', async () => {
     const store = memoryStore()

@@ -58,7 +58,7 @@ test('a backtest is planned without spending, then executed on exactly the runs 
   const store = await withRuns(['cellar', 'roof', 'door'])
   const { crew, asked } = letters(store, 'warm')
   await using studio = await served({ crews: [crew] })
-  const plan = await planned(studio, { task: 'letter', last: 2 })
+  const plan = await planned(studio, { task: 'letter', runs: 2 })
   assert.deepEqual(
     plan.cases.map(({ runId, inputs, done }) => [runId, inputs, done]),
     [
@@ -81,7 +81,13 @@ test('a backtest is planned without spending, then executed on exactly the runs 
   )
   assert.deepEqual([view.code, view.task, view.crew], [true, 'letter', 'letters'])
   // its trials are not runs of the crew
-  assert.equal((await studio.get('GET /runs', '/runs')).runs.length, 3)
+  const listed = async (query: string): Promise<readonly string[]> =>
+    (await studio.get('GET /runs', `/runs${query}`)).runs.map(({ crew: name }) => name)
+  assert.deepEqual(await listed(''), ['letters', 'letters', 'letters'])
+  const trials = await listed('?backtests=true')
+  assert.equal(trials.length, 2)
+  assert.ok(!trials.includes('letters'), 'they are listed instead of the others')
+  assert.deepEqual(await listed('?backtests=true&crew=letters'), trials)
 })
 
 test('a backtest grows while it is seen, is stopped between its trials, and is continued without paying again', async () => {
@@ -101,7 +107,7 @@ test('a backtest grows while it is seen, is stopped between its trials, and is c
   const stopped = await seen(studio, id)
   assert.deepEqual([stopped.here, stopped.cases.filter((one) => one.new).length], [false, 4])
   assert.equal(stopped.total, 6)
-  const rest = await planned(studio, { task: 'letter', id, last: 6 })
+  const rest = await planned(studio, { task: 'letter', id, runs: 6 })
   assert.deepEqual([rest.cases.length, rest.execute], [6, 2])
   go.resolve()
   const before = asked()
@@ -135,8 +141,8 @@ test('a task that cannot be tried is refused before a run is made, and a studio 
     return `${status} ${code}`
   }
   assert.equal(await refused({ task: 'lettre' }), '404 TASK_NOT_FOUND')
-  assert.equal(await refused({ task: 'letter', last: 0 }), '400 OPTION_INVALID')
-  assert.equal(await refused({ task: 'letter', last: 201 }), '400 OPTION_INVALID')
+  assert.equal(await refused({ task: 'letter', runs: 0 }), '400 OPTION_INVALID')
+  assert.equal(await refused({ task: 'letter', runs: 201 }), '400 OPTION_INVALID')
   assert.equal(await refused({ task: 'letter', runs: ['none'] }), '404 RUN_NOT_FOUND')
   assert.equal(await refused({ task: 'letter', runs: [7] }), '400 OPTION_INVALID')
   assert.equal(await refused({ task: 'letter', id: 'latest' }), '400 OPTION_INVALID')

@@ -25,7 +25,7 @@ interface RunsOptions {
   readonly since?: string
   readonly until?: string
   readonly backtests?: boolean
-  readonly within?: boolean
+  readonly children?: boolean
   readonly cost?: boolean
   readonly waiting?: boolean
   readonly limit: number
@@ -41,7 +41,7 @@ export const runsCommand: Command<RunsOptions> = {
       .option('--since <time>', timeOption)
       .option('--until <time>', 'created before then')
       .option('--backtests', 'the runs of backtests instead of the others')
-      .option('--within', 'child runs as well')
+      .option('--children', 'child runs as well')
       .option('--cost', 'also the cost of each, in dollars')
       .option('--limit <number>', 'how many', wholeNumber, 20)
       .addOption(
@@ -51,7 +51,7 @@ export const runsCommand: Command<RunsOptions> = {
           'since',
           'until',
           'backtests',
-          'within',
+          'children',
           'cost',
           'limit',
         ]),
@@ -156,9 +156,9 @@ function runColumns({ id, time, withCost, withFailed, withParent, withWorker }: 
 }
 
 async function readFilter(engine: Engine, options: RunsOptions): Promise<RunsFilter> {
-  const { status, crew, parent, since, until, backtests, within = false } = options
+  const { status, crew, parent, since, until, backtests, children = false } = options
   return {
-    ...(crew === undefined && !within ? { roots: true } : {}),
+    ...(crew === undefined && !children ? { roots: true } : {}),
     ...defined({
       crew: crew !== undefined && backtests ? backtestName(crew) : crew,
       status: status && [status],

@@ -13,7 +13,7 @@ export const runFilter = {
   until: { type: 'string', description: 'Only runs created before this time.' },
   search: { type: 'string', description: 'Text in the inputs (case-insensitive), or the start of a run id.' },
   parent: { type: 'string', description: 'Only runs forked from this run.' },
-  backtests: { type: 'string', enum: ['true'], description: 'Include the trials of backtests.' },
+  backtests: { type: 'string', enum: ['true'], description: 'The trials of backtests instead of the other runs.' },
   children: { type: 'string', enum: ['true'], description: 'Include child runs.' },
   limit: { type: 'integer', minimum: 1, maximum: 200, description: 'Page size. Default: 50.' },
   cursor: { type: 'string', description: '`next` of the previous page.' },
@@ -78,17 +78,7 @@ export const startFields = {
 } as const
 export type StartBody = FieldValues<typeof kickoffFields & typeof startFields>
 
-export const resumeFields = {
-  how: {
-    type: 'string',
-    enum: ['here', 'queue'],
-    description: 'Executed by this process or by a worker. Default: `here` if the code of the crew is loaded.',
-  },
-  changed: {
-    type: 'string',
-    enum: ['restart', 'continue', 'refuse'],
-    description: 'What to do with a started task whose code has changed.',
-  },
+export const decisionFields = {
   renamed: {
     type: 'object',
     additionalProperties: { type: 'string' },
@@ -99,6 +89,19 @@ export const resumeFields = {
     items: { type: 'string' },
     description: 'Tasks that the crew no longer has, whose recorded work is dropped.',
   },
+} as const
+
+export const resumeFields = {
+  how: {
+    type: 'string',
+    enum: ['here', 'queue'],
+    description: 'Executed by this process or by a worker. Default: `here` if the code of the crew is loaded.',
+  },
+  changed: {
+    type: 'string',
+    enum: ['restart', 'continue', 'refuse'],
+    description: 'What to do with a started task whose code has changed. Default: `continue`.',
+  },
   through: { type: 'string', description: 'Stop after this task.' },
   budget: {
     type: 'object',
@@ -107,7 +110,7 @@ export const resumeFields = {
   },
   by: { type: 'string', description: 'Who resumes the run.' },
 } as const
-export type ResumeBody = FieldValues<typeof resumeFields>
+export type ResumeBody = FieldValues<typeof resumeFields & typeof decisionFields>
 
 export const newRunFields = {
   id: { type: 'string', description: 'Your own id for the new run.' },
@@ -115,11 +118,11 @@ export const newRunFields = {
   effects: {
     type: 'string',
     enum: ['reuse', 'again', 'ask'],
-    description: 'What to do about `once` calls that the run already made.',
+    description: 'What to do about `once` calls that the run already made. Default: `reuse`.',
   },
   through: { type: 'string', description: 'Stop after this task.' },
 } as const
-export type NewRunBody = FieldValues<typeof newRunFields>
+export type NewRunBody = FieldValues<typeof newRunFields & typeof decisionFields>
 
 export const scopeFields = {
   only: { type: 'string', enum: ['descendants'], description: 'Execute only what depends on the task.' },
@@ -133,10 +136,15 @@ export const scopeFields = {
 export const replayFields = {
   task: { type: 'string', description: 'The first task to execute.', isRequired: true },
 } as const
-export type ReplayBody = FieldValues<typeof newRunFields & typeof scopeFields & typeof replayFields>
+export type ReplayBody = NewRunBody & FieldValues<typeof scopeFields & typeof replayFields>
 
 export const forkFields = {
   from: { type: 'string', description: 'The first task to execute.' },
+  retry: {
+    type: 'string',
+    enum: ['failed'],
+    description: 'Execute failed tasks, tasks skipped because of them, and the tasks that depend on either.',
+  },
   outputs: {
     type: 'object',
     additionalProperties: {},
@@ -145,7 +153,7 @@ export const forkFields = {
   },
   by: { type: 'string', description: 'Who provides the outputs.' },
 } as const
-export type ForkBody = FieldValues<typeof newRunFields & typeof scopeFields & typeof forkFields>
+export type ForkBody = NewRunBody & FieldValues<typeof scopeFields & typeof forkFields>
 
 /** The request to plan, and which one it is. */
 export type PlanBody =
@@ -161,17 +169,12 @@ export type CancelBody = FieldValues<typeof cancelFields>
 
 export const backtestFields = {
   task: { type: 'string', description: 'The task to execute with the current code.', isRequired: true },
-  last: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 200,
-    description: 'How many of the latest runs that have what the task needs. Default: 20.',
-  },
   runs: {
-    type: 'array',
-    items: { type: 'string' },
-    maxItems: 200,
-    description: 'Ids of the runs to use instead of the latest ones.',
+    anyOf: [
+      { type: 'integer', minimum: 1, maximum: 200 },
+      { type: 'array', items: { type: 'string' }, maxItems: 200 },
+    ],
+    description: 'How many of the latest runs that have what the task needs, or the ids of runs. Default: 20.',
   },
   id: { type: 'string', description: 'Continues this backtest. Trials that are done are not repeated.' },
 } as const

@@ -16,15 +16,17 @@ import type { Routes } from '../api/route.ts'
 import { optionalFields, type Field } from '../api/schema.ts'
 import { crewOfRun, findCrew, readRow, type StudioContext } from '../context.ts'
 
-const replayFields = { ...fields.newRunFields, ...fields.scopeFields, ...fields.replayFields }
-const forkFields = { ...fields.newRunFields, ...fields.scopeFields, ...fields.forkFields }
+const resumeFields = { ...fields.resumeFields, ...fields.decisionFields }
+const newRunFields = { ...fields.newRunFields, ...fields.decisionFields }
+const replayFields = { ...newRunFields, ...fields.scopeFields, ...fields.replayFields }
+const forkFields = { ...newRunFields, ...fields.scopeFields, ...fields.forkFields }
 const planKinds: Field = {
   type: 'string',
   enum: ['resume', 'replay', 'fork', 'refresh'],
   description: 'The request to plan. The other fields are those of that request.',
   isRequired: true,
 }
-const planFields = { ...optionalFields({ ...fields.resumeFields, ...replayFields, ...forkFields }), of: planKinds }
+const planFields = { ...optionalFields({ ...resumeFields, ...replayFields, ...forkFields }), of: planKinds }
 
 export const actionRoutes: Routes<
   | 'POST /crews/{crew}/plan'
@@ -66,7 +68,7 @@ export const actionRoutes: Routes<
   'POST /runs/{run}/resume': {
     summary: 'Resume a run after its last recorded step',
     role: 'act',
-    body: fields.resumeFields,
+    body: resumeFields,
     async handle({ context, param, body, by }) {
       const row = await readRow(context, param('run'))
       const { crew: name } = row
@@ -109,7 +111,7 @@ export const actionRoutes: Routes<
   'POST /runs/{run}/refresh': {
     summary: 'Start a new run that executes only what is stale',
     role: 'act',
-    body: fields.newRunFields,
+    body: newRunFields,
     async handle({ context, param, body }) {
       const crew = await crewOfRun(context, param('run'))
       return startHere(context, crew, crew.run(param('run')).refresh({ ...body, signal: context.signal }))

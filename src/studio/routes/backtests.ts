@@ -116,12 +116,12 @@ const defaultCount = 20
 async function backtestPlan(
   { store, engine }: StudioContext,
   { crew, definition }: LoadedCrew,
-  { task: name, last = defaultCount, runs, id }: BacktestBody,
+  { task: name, runs = defaultCount, id }: BacktestBody,
 ): Promise<BacktestPlan> {
   const task = findTask(definition.tasks, name, `crew ${definition.name}`)
   const tried = new Map<string, RunRow>()
   for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.forkedFrom ?? '', trial)
-  const found = await storedCases(engine, definition, task, runs ?? last)
+  const found = await storedCases(engine, definition, task, runs)
   const cases: BacktestPlan['cases'][number][] = []
   for (const runId of new Set([...tried.keys(), ...found.runs])) {
     // a run that was tried may have been deleted since

@@ -1,5 +1,5 @@
 // A page of runs: the store applies its filter, then the search and the displayed status narrow it down.
-import { isBacktest } from '../../engine/history/backtest-name.ts'
+import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
 import { time } from '../../base/checks.ts'
 import { defined } from '../../base/defined.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -60,11 +60,11 @@ function readStatuses(given: string | undefined): readonly RunViewStatus[] | und
 }
 
 function readFilter(query: RunsQuery, statuses: readonly RunViewStatus[] | undefined): RunFilter {
-  const { crew, parent, since, until, children } = query
+  const { crew, parent, since, until, children, backtests } = query
   return {
     ...(children === 'true' ? {} : { roots: true as const }),
     ...defined({
-      crew,
+      crew: crew !== undefined && backtests === 'true' && !isBacktest(crew) ? backtestName(crew) : crew,
       parent,
       status: statuses && storedStatuses(statuses),
       createdFrom: since === undefined ? undefined : time.read('since', since),
@@ -77,7 +77,7 @@ function readSearch({ search, backtests, crew }: RunsQuery): (row: RunRow) => bo
   const wanted = search?.trim().toLowerCase() ?? ''
   const trials = backtests === 'true' || (crew !== undefined && isBacktest(crew))
   return (row) => {
-    if (!trials && isBacktest(row.crew)) return false
+    if (trials !== isBacktest(row.crew)) return false
     if (wanted === '') return true
     return row.run.toLowerCase().startsWith(wanted) || unescaped(row.inputs).toLowerCase().includes(wanted)
   }

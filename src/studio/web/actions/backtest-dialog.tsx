@@ -34,8 +34,8 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
   const [alone, setAlone] = useState(run !== undefined)
   const [starting, setStarting] = useState(false)
   const [failure, setFailure] = useState('')
-  const which = alone && run !== undefined ? { runs: [run] } : { last }
-  const body: BacktestBody = { task, ...which, ...(id === undefined ? {} : { id }) }
+  const runs = alone && run !== undefined ? [run] : last
+  const body: BacktestBody = { task, runs, ...(id === undefined ? {} : { id }) }
   const {
     value: plan,
     problem,
@@ -48,9 +48,12 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
     setStarting(true)
     setFailure('')
     try {
-      const runs = plan.cases.map(({ runId }) => runId)
+      const planned = plan.cases.map(({ runId }) => runId)
       const own = id === undefined ? {} : { id }
-      const begun = await call('POST /crews/{crew}/backtests', { params: { crew }, body: { task, runs, ...own } })
+      const begun = await call('POST /crews/{crew}/backtests', {
+        params: { crew },
+        body: { task, runs: planned, ...own },
+      })
       changes.value++
       navigate(`/compare?backtest=${encodeURIComponent(begun.id)}`)
     } catch (error) {
