@@ -112,4 +112,19 @@ describe('a crew file that may name a store', { concurrency: 4 }, () => {
     await folder.write('package.json', '{ "type": "module", "reprise": { "crew": "gone.ts" } }')
     assert.match((await folder.reprise('runs')).stderr, /^no runs; start one with/)
   })
+
+  test('stays open for the run whose crew was looked for, if several crews share a store opened in code', async () => {
+    const stores = new URL('../../src/stores/index.ts', import.meta.url).href
+    const crew = (name: string): string =>
+      `export const ${name} = new Crew({ name: '${name}', tasks: [new Task({ name: 'one', effect: 'read', run: () => '${name}' })], store })`
+    await using folder = await project(`${imports}
+import { openStore } from ${JSON.stringify(stores)}
+const store = await openStore('sqlite:kept.db')
+${crew('claims')}
+${crew('letters')}
+`)
+    assert.equal((await folder.start(['run', '--crew', 'letters', '--id', 'r']).ended()).code, 0)
+    const replayed = await folder.start(['replay', 'one', '--run', 'r']).ended()
+    assert.deepEqual([replayed.code, replayed.stdout], [0, 'letters\n'], replayed.stderr)
+  })
 })

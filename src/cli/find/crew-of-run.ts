@@ -42,7 +42,8 @@ export async function loadCrewOfRun(
       const found = await owner(store, crews, name, fits)
       if (found) return found
     } finally {
-      await store.close()
+      // a store that the crews' file opened is theirs
+      if (typeof place !== 'object') await store.close()
     }
   }
   return { crew: await loadCrew(path, crew), name }
