@@ -13,7 +13,7 @@ import type { Plan } from '../../crew/result/plan.ts'
 import type { RestStatus } from '../../engine/follow/follow.ts'
 import type { CaughtUpEvent, Delta } from '../../engine/follow/listeners.ts'
 import type { DecisionForm } from '../../engine/inbox/questions.ts'
-import type { Entry, Failure } from '../../journal/entries.ts'
+import type { CrewModule, Entry, Failure } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import type { NextStep } from '../../base/next.ts'
@@ -240,6 +240,8 @@ export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 
   readonly seq: number
   /** Whether the code of the crew is loaded. Without it, `stale`, `context` and `schema` are unknown. */
   readonly code: boolean
+  /** Where the command line finds the crew, if a command loaded it here or made the run. */
+  readonly module: CrewModule | undefined
   /** Whether this studio executes the run, so that its events include model output as it streams. */
   readonly here: boolean
   /** The actions that the caller may take now. Any other is refused. */

@@ -159,6 +159,7 @@ async function runDetail(context: StudioContext, runId: string, role: Role): Pro
     through: state.through,
     seq: state.seq,
     code: shown !== undefined,
+    module: context.crews.get(state.crew)?.open.module ?? state.module,
     here: isHere(context, runId),
     can: availableActions({ ...view, orphaned }, tree, role, context.crews.has(state.crew)),
   }

@@ -12,6 +12,7 @@ import { browserOf, openStudio } from './support.ts'
 
 const skip = await noChromium()
 const hour = 3_600_000
+const command = 'npx reprise resume r --file jobs/crews.ts --crew crashing --store memory:crashing'
 
 /** Its second task ends the process. */
 function crashing(store: Store, effect: 'read' | 'once', die: () => void = () => {}): Crew {
@@ -24,7 +25,10 @@ function crashing(store: Store, effect: 'read' | 'once', die: () => void = () =>
       return 'done'
     },
   })
-  return new Crew({ name: 'crashing', tasks: [prepare, work], store, logger: { info() {}, warn() {} } })
+  const crew = new Crew({ name: 'crashing', tasks: [prepare, work], store, logger: { info() {}, warn() {} } })
+  // as the command line notes it
+  crew['~open'].module = { file: 'jobs/crews.ts', export: 'crashing' }
+  return crew
 }
 
 /** Workers take the run up until it is as wanted. */
@@ -51,7 +55,7 @@ describe('the page of a run whose process ended', { skip, timeout: 240_000 }, ()
     await window.go('/runs/r')
     const words = await window.until('.gone-bar', /at task work#1/)
     assert.match(words, /The last process, process \d+ on \S+, ended at task/)
-    assert.match(words, /npx reprise resume r --store memory:crashing/)
+    assert.ok(words.includes(command), words)
     await window.page.locator('.takeover.is-gone').last().waitFor()
     await window.page.locator('.gone-bar').getByRole('button', { name: 'Resume' }).click()
     await window.until('dialog .plan-tasks li', /work/)
@@ -68,7 +72,11 @@ describe('the page of a run whose process ended', { skip, timeout: 240_000 }, ()
     await using window = await browser.open(studio.url)
     await window.go('/runs/r')
     await window.until('.run-title', /abandoned/)
-    await window.until('.gone-bar', /npx reprise resume r --store memory:crashing/)
+    assert.ok((await window.until('.gone-bar', /npx reprise resume/)).includes(command))
+    await using without = await openStudio({ store })
+    await using codeless = await browser.open(without.url)
+    await codeless.go('/runs/r')
+    assert.ok((await codeless.until('.gone-bar', /A worker of the crew will continue it/)).includes(command))
     const call = await window.until('.line.is-step', /outcome not recorded/)
     assert.doesNotMatch(call, /in progress/)
     await window.page.locator('.line.is-step').last().locator('.line-link').click()

@@ -115,7 +115,7 @@ function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null
         'Continue it here.'
       ) : (
         <>
-          Continue it with: <code>{`reprise backtest -t ${task} --id ${id} --runs ${total}`}</code>
+          Continue it with: <code>{`npx reprise backtest -t ${task} --id ${id} --runs ${total}`}</code>
         </>
       )}
     </p>

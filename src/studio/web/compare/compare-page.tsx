@@ -78,7 +78,7 @@ function Backtests(): JSX.Element {
     return (
       <Empty title="Choose two runs">
         Select two in <Link to="/runs">Runs</Link> with the checkboxes or <kbd>x</kbd>, or start from the lineage of a
-        run. Backtests are listed here, too. Start one from a task of a crew, or with <code>reprise backtest</code>.
+        run. Backtests are listed here, too. Start one from a task of a crew, or with <code>npx reprise backtest</code>.
       </Empty>
     )
   return (

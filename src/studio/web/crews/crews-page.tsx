@@ -50,7 +50,7 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
     return (
       <Empty title="No crews loaded">
         You can view, answer and cancel runs, and workers continue them. To start, replay and fork runs, start the
-        studio with the modules of your crews: <code>reprise studio crew.ts</code>
+        studio with the modules of your crews: <code>npx reprise studio crew.ts</code>
       </Empty>
     )
   return (
@@ -118,7 +118,7 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
       <h3>Active processes</h3>
       {workers.length === 0 ? (
         <p class="soft">
-          No process is executing a run. Idle workers aren’t shown. To start a worker: <code>reprise worker</code>
+          No process is executing a run. Idle workers aren’t shown. To start a worker: <code>npx reprise worker</code>
         </p>
       ) : (
         <ul class="workers">

@@ -58,7 +58,7 @@ function Next({ schedule }: { readonly schedule: ScheduleView }): JSX.Element {
       <p>{queued ? <Link to={runPath(runId)}>{time}</Link> : time}</p>
       {!queued && (
         <p class="note">
-          The next run isn’t queued, because no worker serves {crew}. Start one: <code>reprise worker</code>
+          The next run isn’t queued, because no worker serves {crew}. Start one: <code>npx reprise worker</code>
         </p>
       )}
     </>

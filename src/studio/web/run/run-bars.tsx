@@ -71,11 +71,11 @@ export function isGone(detail: RunDetail): boolean {
 }
 
 function Continues({ detail }: { readonly detail: RunDetail }): JSX.Element {
-  const { runId, can } = detail
+  const { can } = detail
   if (can.includes('requeue') && !can.includes('resume'))
-    return <Command lead="To continue it by a worker: " words={['requeue', runId]} />
+    return <Command lead="To continue it by a worker: " words={['requeue', detail.runId]} />
   const resume = (
-    <Command lead={can.includes('resume') ? 'To resume it in a shell: ' : ', or: '} words={['resume', runId]} />
+    <Command lead={can.includes('resume') ? 'To resume it in a shell: ' : ', or: '} words={resumeWords(detail)} />
   )
   return can.includes('resume') || isGivenUpReason(detail) ? resume : <>A worker of the crew will continue it{resume}</>
 }
@@ -86,7 +86,19 @@ function placeWords(root: string, run: string, path: string): string {
   return `${attemptsOnPath(path).at(-1) === path ? 'task' : 'step'} ${within}${path}`
 }
 
-export function OrphansBar({ detail: { runId, caller, orphaned, can } }: { readonly detail: RunDetail }): JSX.Element {
+function resumeWords({ runId, module }: RunDetail, options: readonly string[] = []): readonly string[] {
+  const { file, export: crew } = module ?? {}
+  return [
+    'resume',
+    runId,
+    ...options,
+    ...(file === undefined ? [] : ['--file', file]),
+    ...(crew === undefined ? [] : ['--crew', crew]),
+  ]
+}
+
+export function OrphansBar({ detail }: { readonly detail: RunDetail }): JSX.Element {
+  const { runId, caller, orphaned, can } = detail
   const { renamed = {}, removed = [] } = suggestDecision(runId, orphaned)
   const options = [
     ...Object.entries(renamed).flatMap(([old, now]) => ['--renamed', `${old}=${now}`]),
@@ -98,7 +110,7 @@ export function OrphansBar({ detail: { runId, caller, orphaned, can } }: { reado
       <p>
         The crew has no task for the recorded work of {orphaned.map(describeOrphan).join('; ')}. Decide what happens to
         it to continue the run.
-        {!here && caller === undefined && <Command lead=" For example: " words={['resume', runId, ...options]} />}
+        {!here && caller === undefined && <Command lead=" For example: " words={resumeWords(detail, options)} />}
       </p>
       {here && (
         <button type="button" onClick={() => navigate(withQuery({ action: 'resume' }))}>
