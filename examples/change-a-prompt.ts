@@ -39,8 +39,8 @@ if (import.meta.main) {
 
 // Output:
 // A new run from run monday-1: 2 of 4 tasks are executed
-//   inherit  facts   its output is there
-//   inherit  cover   its output is there
+//   inherit  facts   its output is recorded
+//   inherit  cover   its output is recorded
 //   execute  urgent  description changed; about 109 tokens, <$0.0001 (median of 2)
 //   execute  letter  it depends on urgent, which is executed (unless urgent returns the same as before); about 108 tokens, <$0.0001 (median of 2)
 // Expected: about 217 tokens, <$0.0001

@@ -314,7 +314,8 @@ function outcomeSpan(outcome: ToolOutcome): Pick<StepSpan, 'status' | 'words'> {
 function replyWords(parts: readonly ReplyPart[]): string {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   if (text.trim() !== '') return text.trim()
-  return parts.flatMap((part) => (part.type === 'call' || part.type === 'provider-call' ? [part.tool] : [])).join(', ')
+  const tools = parts.flatMap((part) => (part.type === 'call' || part.type === 'provider-call' ? [part.tool] : []))
+  return tools.length > 0 ? `calls ${tools.join(', ')}` : ''
 }
 
 function clip(text: string): string {

@@ -26,7 +26,7 @@ describe('commands that plan and make runs', { concurrency: 4 }, () => {
     await using folder = await withRun()
     const { stdout } = await folder.reprise('plan', '--input', 'tone=kind')
     assert.match(stdout, /^A new run from run first: 1 of 2 tasks is executed$/m)
-    assert.match(stdout, /^ {2}inherit {2}facts {2}its output is there$/m)
+    assert.match(stdout, /^ {2}inherit {2}facts {2}its output is recorded$/m)
     assert.match(stdout, /^ {2}execute {2}note {3}input tone changed; about \d+ tokens/m)
     const [plan] = records(await folder.reprise('plan', '--from', 'facts', '--through', 'facts', '--json'))
     assert.deepEqual(plan?.['execute'], ['facts'])

@@ -173,7 +173,7 @@ describe('the diff of two runs', () => {
     ])
     assert.deepEqual(taskOf(diff, 'facts').fields, ['input notes changed'])
     assert.deepEqual(taskOf(diff, 'note').fields, ['context facts changed'])
-    assert.match(String(diff), /2 of 3 tasks differ, first facts\.\n\nInputs\n {2}- inputs\.notes: "water"\n/)
+    assert.match(String(diff), /2 of 3 tasks differ, starting with facts\.\n\nInputs\n {2}- inputs\.notes: "water"\n/)
     assert.match(String(diff), /\nThe same in both: log$/)
   })
 

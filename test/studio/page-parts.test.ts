@@ -6,7 +6,7 @@ import { emptyTimeline } from '../../src/runs/timeline.ts'
 import type { AttemptSpan, Life, StepSpan, Timeline } from '../../src/runs/timeline.ts'
 import { schemaFields, schemaShape } from '../../src/studio/web/form/schema-shape.ts'
 import { layoutGraph } from '../../src/studio/web/parts/graph-layout.ts'
-import { parseBlocks, parseSpans } from '../../src/studio/web/parts/markdown-blocks.ts'
+import { parseBlocks, parseSpans, plainText } from '../../src/studio/web/parts/markdown-blocks.ts'
 import { treeRows, type ChildRun } from '../../src/studio/web/run/timeline-rows.ts'
 import { lastRecorded, findTakeovers } from '../../src/studio/web/run/takeovers.ts'
 import { timelineRows, triesWords, type TimelineRowsRequest } from '../../src/studio/web/run/timeline-rows.ts'
@@ -24,6 +24,11 @@ describe('markdown on the page', () => {
     )
     const [table] = parseBlocks('| a | b |\n| --- | --- |\n| 1 | 2 |')
     assert.deepEqual(table, { type: 'table', head: ['a', 'b'], rows: [['1', '2']] })
+  })
+
+  test('is plain text in a title', () => {
+    const text = '## Spring\n\nThe *new* **plant** opens, see `plan_b` and [it](https://a.example): 2 * 3'
+    assert.equal(plainText(text), 'Spring\n\nThe new plant opens, see plan_b and it: 2 * 3')
   })
 
   test('becomes a link only for a page on the web: whatever else could run or load stays text', () => {

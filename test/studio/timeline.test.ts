@@ -56,7 +56,7 @@ test('a run that waited for a person has two lives, the wait between them, and i
         'Clerk',
         'scripted/script',
         [
-          ['settle#1/1', 'model', 'done', 'pay'],
+          ['settle#1/1', 'model', 'done', 'calls pay'],
           ['settle#1/1.0', 'tool', 'done', '{"paid":5}'],
           ['settle#1/2', 'model', 'done', 'Paid for P-77'],
         ],

@@ -132,7 +132,7 @@ export async function backtestCase(
     origin: {
       parent: { run: parent.run, incarnation: parent.incarnation, from: task.name },
       plan: [
-        ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is there'] }) as const),
+        ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is recorded'] }) as const),
         { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : [unchanged] },
       ],
       calls: recordedCalls(parent, task.name),

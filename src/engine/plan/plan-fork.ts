@@ -201,8 +201,8 @@ function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskS
   const reasons = [...made.reasons, ...decided.reasons]
   const origin =
     from.incarnation === fork.parent.incarnation
-      ? 'its output is there'
-      : `its output is there, made by run ${from.run}`
+      ? 'its output is recorded'
+      : `its output is recorded, from run ${from.run}`
   const maybe = upstream.map((name) => `${name} is executed and may come out different`)
   const kept = reasons.map((reason) => `stale: ${reason}`)
   return {

@@ -4,7 +4,7 @@ import { taskNameAt } from '../../journal/state/at-path.ts'
 import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { namesWords } from '../../text/words.ts'
+import { namesWords, plural } from '../../text/words.ts'
 import { runOutputs } from '../run/context-fields.ts'
 import { hasSteps } from '../task/attempts.ts'
 import { openTreeQuestions, childReader } from '../task/children.ts'
@@ -78,7 +78,7 @@ export async function planResume(
       plan.push({ task: task.name, action: 'inherit', reasons })
     } else if (known?.status === 'completed' && known.output) {
       const { fields, reasons } = taskChange(crew, task, known, state.inputs, outputs)
-      keep(known.output, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
+      keep(known.output, ['already completed', ...reasons.map((reason) => `stale: ${reason}`)], fields)
     } else if (byHand.has(task.name)) {
       execute({ reasons: ['entries of the journal are missing or changed'] })
     } else if (isInProgress(state, known)) {
@@ -96,7 +96,7 @@ export async function planResume(
       })
     } else {
       const canInherit = known?.offered || state.reuse || task.when
-      const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not reached it'
+      const why = known?.error ? `it failed: ${known.error.message}` : 'not reached yet'
       const found =
         upstream.length > 0 || task.when ? undefined : await findStoredOutput(engine, crew, task, state, outputs)
       if (found) keep(found.output, found.reasons)
@@ -127,13 +127,13 @@ function planContinuation(
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
   const recorded =
     attempt.child === undefined
-      ? `it continues as it was started, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
-      : `it continues with its run ${attempt.child}`
+      ? `it continues as it was started, with ${steps === 0 ? 'no recorded steps' : plural(steps, 'recorded step')}`
+      : `it continues its child run ${attempt.child}`
   if (fields.length === 0) return { reasons: [recorded] }
   const policy = changed === 'continue' && !hasSteps(attempt) ? 'restart' : changed
   const what = {
     restart: 'it starts again',
-    continue: `${recorded}; changed: 'restart' starts it again`,
+    continue: `${recorded}, unless you resume with changed: 'restart'`,
     refuse: 'the resume is refused',
   }[policy]
   return { reasons: [what, ...reasons], fields }

@@ -81,13 +81,13 @@ function runLines(mark: string, kind: 'removed' | 'added', side: RunSide): DiffL
 function headline({ first, a, b, inputs, order, tasks }: RunDiff): string {
   if (first !== undefined) {
     const count = tasks.filter((task) => task.differences.length > 0).length
-    return `${count} of ${plural(tasks.length, 'task')} differ${count === 1 ? 's' : ''}, first ${first}.`
+    return `${count} of ${plural(tasks.length, 'task')} differ${count === 1 ? 's' : ''}, starting with ${first}.`
   }
   const what = [
     ...(a.crew === b.crew ? [] : ['the crews']),
     ...(inputs.length > 0 ? ['the inputs'] : []),
     ...(order ? ['the order of the tasks'] : []),
-    ...(a.status === b.status ? [] : ['how the runs stand']),
+    ...(a.status === b.status ? [] : ['the statuses']),
   ]
   return `No task differs, only ${what.join(', ') || 'the errors'}.`
 }

@@ -203,7 +203,7 @@ describe('new inputs over outputs made from old ones', () => {
     await crew.kickoff({ id: 'r', inputs })
     const changed = { runId: 'r', inputs: { topic: 'fire' } }
     const planned = await crew.plan({ from: 'b', ...changed })
-    assert.deepEqual(planned.tasks[0]?.reasons, ['its output is there', 'stale: input topic changed'])
+    assert.deepEqual(planned.tasks[0]?.reasons, ['its output is recorded', 'stale: input topic changed'])
     const kept = await crew.replay('b', changed)
     assert.deepEqual(
       kept.stale.map(({ task, reasons }) => `${task}: ${reasons.join()}`),

@@ -204,7 +204,7 @@ describe('a plan', () => {
     const plan = await crew.plan({ of: 'resume' })
     assert.equal(plan.runId, 'r')
     assert.deepEqual(plan.execute, ['join', 'end'])
-    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it continues as it was started, with no step recorded'])
+    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it continues as it was started, with no recorded steps'])
     const changed = await diamond({ store, texts: { join: 'Join them' } }).crew.plan({ of: 'resume' })
     assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts again', 'description changed'])
   })
@@ -218,7 +218,7 @@ describe('a plan', () => {
     const crew = new Crew({ name: 'outer', tasks: [work], store: memoryStore() })
     await assert.rejects(crew.kickoff({ id: 'r' }))
     const plan = await crew.plan({ of: 'resume' })
-    assert.deepEqual(reasonsOf(plan, 'work')?.reasons, ['it continues with its run r/work#1'])
+    assert.deepEqual(reasonsOf(plan, 'work')?.reasons, ['it continues its child run r/work#1'])
   })
 
   test('of a resume matches the resume: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {

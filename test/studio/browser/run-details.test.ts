@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { memoryStore } from 'reprise/stores'
 import { noChromium } from '../../support/chromium.ts'
-import { briefingCrew, claimsCrew } from '../sample-crews.ts'
+import { briefingCrew, checksCrew, claimsCrew } from '../sample-crews.ts'
 import { browserOf, openStudio } from './support.ts'
 
 const skip = await noChromium()
@@ -42,6 +42,51 @@ describe('the page of a run', { skip, timeout: 240_000 }, () => {
     await window.until('.facts div', /^Time\s*2m/)
     assert.equal(await page.locator('.acts').getByRole('button', { name: 'Resume' }).count(), 0)
     await page.getByRole('button', { name: 'Fork' }).waitFor()
+  })
+
+  test('names calls and decisions in the words of its buttons', async () => {
+    const crew = claimsCrew({ store: memoryStore() })
+    const decide = (question: { kind: string }) =>
+      question.kind === 'call' ? ({ decision: 'deny', reason: 'too much', by: 'Grace' } as const) : undefined
+    await crew.kickoff({ id: 'denied', inputs, onQuestion: decide })
+    await using studio = await openStudio({ crews: [crew] })
+    await using window = await browser.open(studio.url)
+    await window.go('/runs/denied')
+    await window.until('.line.is-step', /reply\s*calls pay_out/)
+    await window.page.locator('.line.is-question .line-link').first().click()
+    const decisions = await window.until('.detail', /Decisions/)
+    assert.match(decisions, /Approve this call\?/)
+    assert.match(decisions, /: denied by Grace: too much/)
+    assert.doesNotMatch(decisions, /Answer "approve"/)
+  })
+
+  test('and a comparison agree on the time and the tasks of a waiting run', async () => {
+    const crew = claimsCrew({ store: memoryStore() })
+    await crew.kickoff({ id: 'one', inputs })
+    await crew.kickoff({ id: 'two', inputs })
+    await using studio = await openStudio({ crews: [crew] })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await page.clock.install()
+    await window.go('/compare?a=one&b=two')
+    await window.until('.diff-part', /assessment/)
+    await page.clock.fastForward(120_000)
+    await window.until('.side-card', /Time\s*2m/)
+    const assessment = page.locator('.diff-part').filter({ hasText: 'assessment' })
+    assert.match(await assessment.locator('.diff-links').innerText(), /^waiting, .* → waiting, /)
+  })
+
+  test('keeps the selected task of a wide graph in view beside its details', async () => {
+    const crew = checksCrew({ store: memoryStore() })
+    await crew.kickoff({ id: 'checked', inputs: { company: 'North Mill' } })
+    await using studio = await openStudio({ crews: [crew] })
+    await using window = await browser.open(studio.url)
+    await window.go('/runs/checked?tab=graph')
+    await window.page.locator('.graph-node').filter({ hasText: 'report' }).click()
+    await window.until('.detail h2', /report/)
+    await window.holds(
+      `document.querySelector('.graph-node[aria-current]').getBoundingClientRect().right - 1 <= document.querySelector('.graph-scroll').getBoundingClientRect().right`,
+    )
   })
 
   test('leads from a nested crew to the page of that crew, and from there to the outer one', async () => {

@@ -1,11 +1,13 @@
 // The differences between two runs: their numbers, their inputs, and the prompts, steps and outputs of each task.
 import type { JSX } from 'preact'
 import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
+import type { TaskStatus } from '../../../journal/state/state.ts'
+import type { TaskViewStatus } from '../../../runs/status.ts'
 import type { TaskDiff } from '../../../runs/diff/task-diff.ts'
-import { amount, dollars, preciseDuration, plural } from '../../../text/words.ts'
+import { amount, dollars, plural } from '../../../text/words.ts'
 import { Fact } from '../parts/fact.tsx'
 import { Status } from '../parts/status.tsx'
-import { Ago } from '../parts/time.tsx'
+import { Ago, RunTime } from '../parts/time.tsx'
 import { Link, runPath, shortId } from '../routing/router.tsx'
 import { JsonChanges, PromptChanges, StepChanges, TextChanges } from './changes.tsx'
 
@@ -60,7 +62,9 @@ function Side({ side, name }: { readonly side: RunSide; readonly name: string })
         <Fact name="Created">
           <Ago at={createdAt} />
         </Fact>
-        <Fact name="Time">{preciseDuration(durationMs)}</Fact>
+        <Fact name="Time">
+          <RunTime run={{ status, createdAt, updatedAt: new Date(Date.parse(createdAt) + durationMs).toISOString() }} />
+        </Fact>
         <Fact name="Tokens">{amount(usage.input + usage.output)}</Fact>
         <Fact name="Cost">{dollars(cost)}</Fact>
       </dl>
@@ -86,7 +90,7 @@ function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; re
           <span class="faint">same</span>
         )}
         <span class="faint diff-links">
-          {describeSide(task.a)} → {describeSide(task.b)}
+          {describeSide(task.a, a)} → {describeSide(task.b, b)}
         </span>
       </summary>
       {fields.length > 0 && <p class="soft">{fields.join('; ')}</p>}
@@ -116,10 +120,17 @@ function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; re
   )
 }
 
-function describeSide(side: TaskDiff['a']): string {
+function describeSide(side: TaskDiff['a'], run: RunSide): string {
   if (!side) return 'no such task'
-  const words = side.source ?? side.status
+  const words = side.source ?? taskStatus(side.status, run)
   return side.usage.calls > 0 && side.source !== 'inherited'
     ? `${words}, ${amount(side.usage.input + side.usage.output)} tokens`
     : words
+}
+
+/** A started task as the page of its run shows it. */
+function taskStatus(status: TaskStatus, run: RunSide): TaskViewStatus {
+  if (status === 'completed') return 'executed'
+  if (status !== 'running') return status
+  return run.status === 'running' || run.status === 'waiting' ? run.status : 'started'
 }

@@ -1,5 +1,6 @@
 // Tasks as a graph: linked boxes, and edges for their dependencies.
 import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { Link } from '../routing/router.tsx'
 import { layoutGraph, type GraphTask, type Spot } from './graph-layout.ts'
 
@@ -20,9 +21,14 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
   const { nodes, edges, implied, columns, rows } = layoutGraph(tasks)
   const shown = implied.filter(({ from, to: target }) => from === current || target === current)
   const size = { width: columns * (width + gapX) - gapX, height: rows * (height + gapY) - gapY }
+  const scroll = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // the details beside the graph leave less room for it
+    scroll.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
   return (
     <>
-      <div class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and their dependencies">
+      <div ref={scroll} class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and their dependencies">
         <div class="graph" style={{ width: `${size.width}px`, height: `${size.height}px` }}>
           <svg width={size.width} height={size.height} aria-hidden="true">
             {edges.map(({ from, to: target, spots }) => (
@@ -56,7 +62,7 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
         </div>
       </div>
       {implied.length > 0 && (
-        <p class="hint">For the selected task, dashed lines show direct dependencies that other lines imply.</p>
+        <p class="hint">Dependencies that other lines imply are drawn only for the selected task, dashed.</p>
       )}
     </>
   )

@@ -134,6 +134,13 @@ export function parseSpans(text: string, depth = 0): Span[] {
   return found
 }
 
+/** For a title, which isn't rendered: without the marks of headings and spans. */
+export function plainText(text: string): string {
+  const words = (spans: readonly Span[]): string =>
+    spans.map((each) => (each.type === 'break' ? ' ' : 'spans' in each ? words(each.spans) : each.text)).join('')
+  return words(parseSpans(text.replaceAll(/^#+ /gm, '')))
+}
+
 function toSpan(match: RegExpMatchArray, depth: number): Span {
   const [whole, , code, strong = match[4], , emphasis = match[6], , label, target, address, lineEnd] = match
   if (code !== undefined) return { type: 'code', text: code }

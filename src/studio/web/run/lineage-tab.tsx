@@ -17,7 +17,7 @@ export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
     <div class="lineage-tree">
       <Ancestors ancestors={value.ancestors} run={value.run} here={runId} />
       {value.ancestors.length === 0 && value.run.children.length === 0 && (
-        <p class="soft">This run isn’t a fork and has none. Replay, fork or refresh it to create one.</p>
+        <p class="soft">This run isn’t a fork and has no forks. Replay, fork or refresh it to create one.</p>
       )}
       {value.cut && <p class="hint">More distant runs are left out.</p>}
     </div>

@@ -11,6 +11,7 @@ import { Markdown } from '../parts/markdown.tsx'
 import { ValueView } from '../parts/output-view.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { Link, withQuery } from '../routing/router.tsx'
+import { decisionWords, kindTitles } from '../waiting/decision-words.ts'
 import type { LiveRun } from './live-run.ts'
 import { Messages, Outcome, Parts } from './messages.tsx'
 import { ErrorBox } from './task-panel.tsx'
@@ -210,12 +211,12 @@ export function StepQuestions({ questions }: Pick<ToolStep, 'questions'>): JSX.E
       <h3>Decisions</h3>
       {questions.map(({ question, askedAt, answer }) => (
         <div key={question.id} class="decision">
-          <p>{question.text}</p>
+          <p>{kindTitles[question.kind]}</p>
           <p class="soft">
             {longTime(askedAt)}:{' '}
             {answer ? (
               <>
-                <strong>{answer.decision}</strong>
+                <strong>{decisionWords(question.kind, answer.decision).done}</strong>
                 {answer.by !== undefined && ` by ${answer.by}`}
                 {'reason' in answer && `: ${answer.reason}`}
                 {answer.note !== undefined && ` (${answer.note})`}

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { QuestionView, Questions } from '../../api/contract.ts'
 import type { Resource } from '../api/resource.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
+import { plainText } from '../parts/markdown-blocks.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link, navigate, currentLocation, runPath, questionKey, questionPath, shortId } from '../routing/router.tsx'
@@ -60,7 +61,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
       </div>
       {unreadable.length > 0 && (
         <p class="problem">
-          Can’t read the questions of {unreadable.join(', ')}. Run <code>reprise doctor</code> for the reason.
+          Can’t read the questions of {unreadable.join(', ')}. Run <code>npx reprise doctor</code> for the reason.
         </p>
       )}
       {question ? (
@@ -120,15 +121,10 @@ function cardTitle(question: QuestionView): string {
     case 'doubt':
       return `${question.tool}(${oneLine(question.input)})`
     case 'result':
-      return typeof question.output === 'string' ? unmarked(question.output) : oneLine(question.output)
+      return typeof question.output === 'string' ? plainText(question.output) : oneLine(question.output)
     case 'limit':
       return `Limit: ${oneLine(question.limit)}`
   }
-}
-
-/** Without the Markdown syntax that a title doesn't render. */
-function unmarked(text: string): string {
-  return text.replaceAll(/\*\*|`|^#+ /gm, '')
 }
 
 export function oneLine(value: unknown): string {
