@@ -22,8 +22,9 @@ import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { readStateIfExists, readRun } from '../read/read-run.ts'
+import { readRun } from '../read/read-run.ts'
 import { activeChildren } from '../task/children.ts'
+import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
 import { runOutputs } from './context-fields.ts'
 
 export interface TaskComparison {
@@ -124,7 +125,7 @@ export async function compareTasks(
   const isOwn = orphan?.because === undefined && orphan?.task.includes('/') === false
   if (orphan && only && isOwn && orphaned.length === 1 && unclaimed.length === 1)
     orphaned[0] = { nearest: only.name, ...orphan }
-  checkAddresses(state, decisions, used)
+  await checkAddresses(state, decisions, used, store)
   const gone = [...before].filter((name) => !taskIn(crew, name) && !byOldName.has(name))
   return { changes: changesOf(added, [...new Set([...gone, ...removed])], renamed), orphaned }
 }
@@ -254,42 +255,6 @@ function checkRemovedTask(crew: CrewDefinition, state: RunState, name: string, r
   removed.delete(name)
 }
 
-/** OPTION_INVALID for a decision about a task of a nested crew that is not in progress. */
-function checkAddresses(
-  state: RunState,
-  { renamed = {}, removed = [] }: TaskDecisions,
-  used: ReadonlySet<string>,
-): void {
-  for (const address of [...Object.keys(renamed), ...removed]) {
-    const [first, ...rest] = address.split('/')
-    if (rest.length === 0 || first === undefined || used.has(first)) continue
-    if (state.taskChanges.some(({ renamed: before = {} }) => Object.hasOwn(before, first))) continue
-    throw new RepriseError('OPTION_INVALID', `run ${state.run} has no task ${address} in progress`)
-  }
-}
-
-/** OPTION_INVALID for a decision about a task that is not in progress in what a function has kicked off. */
-async function checkRecorded(
-  state: RunState,
-  address: string,
-  store: Store | undefined,
-  { run, within }: { readonly run: string; readonly within: string } = { run: state.run, within: '' },
-): Promise<void> {
-  const [first = '', ...rest] = address.split('/')
-  if (state.taskChanges.some(({ renamed = {} }) => Object.hasOwn(renamed, first))) return
-  const children = activeChildren(state, first)
-  const child = children.find(({ task }) => address.startsWith(`${task}/`))
-  if (rest.length === 0 ? !isKnown(state, first) && !state.tasks.has(first) : !child) {
-    const there = rest.length === 0 ? [...state.tasks.keys()] : children.map(({ task }) => task)
-    const words = `run ${run} has no task ${within}${address} in progress`
-    throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)
-  }
-  const inner = child && store && (await readStateIfExists(store, child.run))
-  if (!inner) return
-  const deeper = { run, within: `${within}${child.task}/` }
-  await checkRecorded(inner, address.slice(child.task.length + 1), store, deeper)
-}
-
 function changesOf(
   added: readonly string[],
   removed: readonly string[],
@@ -367,13 +332,6 @@ function hasRecord({ attempts, nested, output }: TaskState): boolean {
 function hasRecordOf(state: RunState, name: string): boolean {
   const task = state.tasks.get(name)
   return task !== undefined && !task.removed && hasRecord(task)
-}
-
-/** Whether a decision can be about the task: the run has it, or inherited calls of it. */
-function isKnown(state: RunState, name: string): boolean {
-  const task = state.tasks.get(name)
-  if (task && !task.removed) return true
-  return state.through === name || state.inheritedCalls.some((call) => call.task.split('/')[0] === name)
 }
 
 function wasRenamed({ taskChanges }: RunState, old: string, now: string): boolean {

@@ -446,6 +446,25 @@ describe('a changed nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
+  test('takes a decision about its tasks again once it is completed, and no other one', async () => {
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const { tasks, store } = nest(stage, renamed)
+    const end = new Task({ name: 'end', effect: 'read', run: () => 'over' })
+    const outer = new Crew({
+      name: 'outer',
+      tasks: [...tasks, end],
+      store: store as Store,
+      logger: { info() {}, warn() {} },
+    })
+    const decided = { renamed: { 'work/book': 'post' } }
+    assert.equal((await outer.resume('r', { ...decided, through: 'work' })).status, 'suspended')
+    for (const unknown of ['work/boko', 'work/note', 'works/book'])
+      await assert.rejects(outer.resume('r', { renamed: { [unknown]: 'post' } }), { code: 'OPTION_INVALID' })
+    assert.equal((await outer.resume('r', decided)).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
   test('of a removed task is cancelled with it, and its calls ask a person', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
