@@ -2,8 +2,9 @@
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
-import { checkFree, checkToken, isLive } from '../rules/leases.ts'
-import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
+import type { RootLease } from '../rules/driver.ts'
+import { checkFree, checkToken } from '../rules/leases.ts'
+import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { refreshRoot } from './readiness.ts'
 import { notReady, type Roots, type StoredRoot } from './roots.ts'
@@ -79,16 +80,8 @@ function heldRoot(roots: Roots, { run, token, id }: Lease): StoredRoot | undefin
   return root.token === token && root.holding?.id === id ? root : undefined
 }
 
-export async function findHolder({ readRoots: look, now }: Connection, run: RunId): Promise<Owner | undefined> {
-  const { holding } = await look((roots) => roots.get(rootRunId(run)))
-  return isLive(holding, now()) ? holding?.owner : undefined
-}
-
-export function findTries({ readRoots: look }: Connection, run: RunId): Promise<Tries> {
-  return look((roots) => {
-    const { tries, deaths } = roots.get(rootRunId(run))
-    return { tries, deaths }
-  })
+export function findLease({ readRoots, now }: Connection, run: RunId): Promise<RootLease> {
+  return readRoots((roots) => ({ ...roots.get(rootRunId(run)), now: now() }))
 }
 
 const untried = { ...neverTried, holding: undefined, unsure: false } as const

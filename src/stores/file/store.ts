@@ -5,38 +5,27 @@ import { resolve } from 'node:path'
 import { makePrivateFolder } from '../private-folder.ts'
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'
-import { appendBatch } from './append.ts'
-import { claimRuns, listReady } from './claim.ts'
+import * as appending from './append.ts'
+import * as claiming from './claim.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { createRun } from './create.ts'
-import { listMessages, postMessage } from './inbox.ts'
-import { findLastNoted, readBlob, readLines } from './journal.ts'
-import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
-import { findOutput, findRow, listRows } from './listing.ts'
+import * as creating from './create.ts'
+import * as inbox from './inbox.ts'
+import * as journal from './journal.ts'
+import * as leases from './leases.ts'
+import * as listing from './listing.ts'
 import { watch, type FSWatcher } from 'node:fs'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import { isSideFile, isInbox, decodeRunFile } from './file-names.ts'
 
 const driver: Driver<Connection> = {
-  createRun,
-  appendBatch,
-  readLines,
-  findLastNoted,
-  readBlob,
-  findRow,
-  listRows,
-  findOutput,
-  acquireLease,
-  claimRuns,
-  listReady,
-  renewLeases,
-  releaseLease,
-  findHolder,
+  ...appending,
+  ...claiming,
+  ...creating,
+  ...inbox,
+  ...journal,
+  ...leases,
+  ...listing,
   findTime: async ({ now }) => now(),
-  findTries,
-  postMessage,
-  listMessages,
-  deleteRun,
 }
 
 export interface FileStoreOptions {

@@ -5,7 +5,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isOutage } from '../patient/patience.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
-import { checkToken, checkTree } from '../rules/leases.ts'
+import { checkToken, checkTree, toHolding } from '../rules/leases.ts'
 import type { Batch, Lease, RunId, RunStatus } from '../store.ts'
 import {
   type Append,
@@ -20,9 +20,8 @@ import {
   Parameters,
 } from './columns.ts'
 import type { Database } from './database.ts'
-import { unchanged } from './leases.ts'
+import { unchanged, findRoot } from './leases.ts'
 import { readySql } from './ready-sql.ts'
-import { findRoot, toHolding } from './roots.ts'
 import { appendSql, type Parts, type Tables } from './append-sql.ts'
 
 /** Limits of one statement: its memory, and how long building it blocks the event loop. */
@@ -166,7 +165,7 @@ function batchBytes({ lines, blobs = [], row }: Batch): number {
  */
 async function checkRefusal(database: Database, { lease, run, after, batch }: Append): Promise<void> {
   const root = await findRoot(database, lease.run)
-  checkToken(lease, root?.token, root && toHolding(root))
+  checkToken(lease, root?.token, toHolding(root))
   checkTree(lease, run)
   const [found] = await database.read<{ id: number; seq: number; status: RunStatus }>(
     `select id, status, greatest(seq, (select max(e.seq) from ${database.schema}.entries e where e.run_id = h.id)) as seq

@@ -2,15 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
-import { isLease, type LeaseRequest, checkToken, checkTree } from '../rules/leases.ts'
+import { isLease, type LeaseRequest, checkToken, checkTree, toHolding } from '../rules/leases.ts'
 import { lastEntry } from '../rules/run-record.ts'
 import { checkNumbers } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { blobColumns, lineColumns, outputColumns, Parameters } from './columns.ts'
 import { nowSql, type Database, noticeText, notifySql } from './database.ts'
-import { acquireLease, nextToken, releaseLease } from './leases.ts'
+import { acquireLease, nextToken, releaseLease, findRoot } from './leases.ts'
 import { readySql } from './ready-sql.ts'
-import { findRoot, toHolding } from './roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 
@@ -48,7 +47,7 @@ async function createFenced(database: Database, row: RunRow, batch: Batch, lease
   if ((await insert(database, row, batch, { under: lease })) !== undefined) return { created: true, lease }
   if (await runExists(database, row.run)) return { created: false }
   const root = await findRoot(database, lease.run)
-  checkToken(lease, root?.token, root && toHolding(root))
+  checkToken(lease, root?.token, toHolding(root))
   // the existing run was deleted in the meantime
   return createFenced(database, row, batch, lease)
 }

@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner, encodeOwner } from '../owner.ts'
-import { checkFree, isLive } from '../rules/leases.ts'
+import type { RootLease } from '../rules/driver.ts'
+import { checkFree, toHolding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
+import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
 import { binaryColumn } from './columns.ts'
 import { nowSql, type Database, noticeText, notifySql } from './database.ts'
 import { deathSql, readySql, type ReadySql } from './ready-sql.ts'
-import { findRoot, toHolding, rootColumns, type RootRecord } from './roots.ts'
 
 /** The columns of a head that keep their values when its lease changes. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {
@@ -106,15 +106,9 @@ async function undoDeath(database: Database, { run, token }: Lease): Promise<voi
   )
 }
 
-export async function findTries(database: Database, run: RunId): Promise<Tries> {
+export async function findLease(database: Database, run: RunId): Promise<RootLease | undefined> {
   const root = await findRoot(database, rootRunId(run))
-  return { tries: root?.tries ?? 0, deaths: root?.deaths ?? 0 }
-}
-
-export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
-  const root = await findRoot(database, rootRunId(run))
-  const holding = root && toHolding(root)
-  return root && isLive(holding, root.now) ? holding?.owner : undefined
+  return root && { ...root, holding: toHolding(root) }
 }
 
 /** The tree of the root `$1`, and run `$2`. A union, since the planner would scan all heads for an `or`. */
@@ -132,7 +126,7 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
       `select ${rootColumns} from ${schema}.heads r where r.run = $2 for no key update`,
       [database.now(), rootRunId(run)],
     )
-    checkFree(run, root && toHolding(root), root?.now ?? 0)
+    checkFree(run, toHolding(root), root?.now ?? 0)
     const tree = await query<{ id: number; run: string; inbox: number }>(treeSql(schema), [rootRunId(run), run])
     const gone = tree.filter((each) => isInTreeOf(each.run, run))
     // nothing to delete: the root's `ready_at` must not change
@@ -152,4 +146,27 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
     )
     return gone.map((each) => each.run)
   })
+}
+
+export interface RootRecord {
+  readonly id: number
+  readonly token: number
+  readonly lease: string | null
+  readonly owner: string | null
+  readonly expires_at: number | null
+  readonly tries: number
+  readonly deaths: number
+  /** The store's clock at the time of the read. */
+  readonly now: number
+  readonly [column: string]: unknown
+}
+
+export const rootColumns: string = `r.id, r.token, r.lease, r.owner, r.expires_at, r.tries, r.deaths, ${nowSql} as now`
+
+export async function findRoot(database: Database, root: RunId): Promise<RootRecord | undefined> {
+  const [found] = await database.read<RootRecord>(
+    `select ${rootColumns} from ${database.schema}.heads r where r.run = $2`,
+    [database.now(), root],
+  )
+  return found
 }

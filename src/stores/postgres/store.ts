@@ -3,14 +3,14 @@
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store } from '../store.ts'
 import { groupAppends } from './append.ts'
-import { claimRuns, listReady } from './claim.ts'
+import * as claiming from './claim.ts'
 import { openPool } from './connection.ts'
-import { createRun } from './create.ts'
+import * as creating from './create.ts'
 import { findTime, openDatabase, type Database } from './database.ts'
-import { postMessage, listMessages } from './inbox.ts'
-import { findLastNoted, readBlob, readLines } from './journal.ts'
-import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
-import { findOutput, findRow, listRows } from './listing.ts'
+import * as inbox from './inbox.ts'
+import * as journal from './journal.ts'
+import * as leases from './leases.ts'
+import * as listing from './listing.ts'
 import { readPostgresUrl, type PostgresOptions } from './url.ts'
 import { watchDatabase } from './watch.ts'
 
@@ -32,25 +32,14 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
   })
   const appends = groupAppends(database)
   const driver: Driver<Database> = {
-    createRun,
     appendBatch: (_, ...args) => appends.append(...args),
-    readLines,
-    findLastNoted,
-    readBlob,
-    findRow,
-    listRows,
-    findOutput,
-    acquireLease,
-    claimRuns,
-    listReady,
-    renewLeases,
-    releaseLease,
-    findHolder,
+    ...claiming,
+    ...creating,
+    ...inbox,
+    ...journal,
+    ...leases,
+    ...listing,
     findTime,
-    findTries,
-    postMessage,
-    listMessages,
-    deleteRun,
   }
   return driverStore(driver, database, watchDatabase(database), async () => {
     await appends.close()

@@ -7,7 +7,7 @@ import { checkToken, checkTree } from '../rules/leases.ts'
 import type { Batch, Lease, RunStatus } from '../store.ts'
 import { batchArguments, checkBlobs, runTooLarge } from './batch-arguments.ts'
 import type { Database } from './database.ts'
-import { findRoot, toHolding, refuse, type RefusedReply } from './roots.ts'
+import { findRoot, refuse, type RefusedReply } from './roots.ts'
 
 type AppendReply =
   | ['appended', waiting: number]
@@ -26,7 +26,7 @@ export async function appendBatch(database: Database, lease: Lease, after: numbe
   checkBlobs(database, run, batch)
   if (rootRunId(run) !== lease.run) {
     const root = await findRoot(database, lease.run)
-    checkToken(lease, root?.token, root && toHolding(root))
+    checkToken(lease, root?.token, root?.holding)
     checkTree(lease, run)
   }
   const reply = await database.script<AppendReply>('append', [

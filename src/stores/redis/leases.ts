@@ -3,12 +3,13 @@
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
-import { checkFree, isLive } from '../rules/leases.ts'
+import type { RootLease } from '../rules/driver.ts'
+import { checkFree } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
+import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import { findTime, type Database } from './database.ts'
-import { findRoot, toHolding } from './roots.ts'
+import { findRoot } from './roots.ts'
 
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   const root = rootRunId(run)
@@ -20,7 +21,7 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
     ])
     if (isThere === 0) throw unknownRunError(run, database.url)
     if (found === undefined) throw unknownRunError(root, database.url)
-    checkFree(run, toHolding(found), now, owner)
+    checkFree(run, found.holding, now, owner)
     const id = randomUUID()
     const given = [root, ...found.read, encodeOwner(owner), String(Math.ceil(ttlMs)), id]
     const token = await database.script<number>('acquire', given)
@@ -55,16 +56,9 @@ export async function releaseLease(database: Database, { run, token, id }: Lease
   return waiting < 0 ? undefined : waiting
 }
 
-export async function findTries({ read, key }: Database, run: RunId): Promise<Tries> {
-  const found = await read<(string | null)[]>(['HMGET', key('run', rootRunId(run)), 'tries', 'deaths'])
-  const [tries = 0, deaths = 0] = found.map(Number)
-  return { tries, deaths }
-}
-
-export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
+export async function findLease(database: Database, run: RunId): Promise<RootLease | undefined> {
   const [root, now] = await Promise.all([findRoot(database, rootRunId(run)), findTime(database)])
-  const holding = root && toHolding(root)
-  return isLive(holding, now) ? holding?.owner : undefined
+  return root && { ...root, now }
 }
 
 /** Returns the deleted runs: the run and its child runs. */
@@ -76,7 +70,7 @@ export async function deleteRun(database: Database, run: RunId): Promise<RunId[]
       findTime(database),
       database.read<string[]>(['ZRANGE', database.key('tree', top), '0', '-1']),
     ])
-    checkFree(run, root && toHolding(root), now)
+    checkFree(run, root?.holding, now)
     const tree = places.map((place) => place.slice(place.indexOf('\0') + 1))
     const gone = tree.filter((each) => isInTreeOf(each, run))
     const expected = root?.read ?? ['', '', '']

@@ -4,38 +4,27 @@ import { isOutage } from '../patient/patience.ts'
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store, RunId } from '../store.ts'
 import { watchServer, type RunCounters } from '../watch-server.ts'
-import { appendBatch } from './append.ts'
-import { claimRuns, listReady } from './claim.ts'
+import * as appending from './append.ts'
+import * as claiming from './claim.ts'
 import { openConnection } from './connection.ts'
-import { createRun } from './create.ts'
+import * as creating from './create.ts'
 import { createDatabase, findTime, type Database } from './database.ts'
-import { postMessage, listMessages } from './inbox.ts'
-import { findLastNoted, readBlob, readLines } from './journal.ts'
-import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
-import { findOutput, findRow, listRows } from './listing.ts'
+import * as inbox from './inbox.ts'
+import * as journal from './journal.ts'
+import * as leases from './leases.ts'
+import * as listing from './listing.ts'
 import { readServer, serverCaution, checkLayout, checkRights, checkServer } from './server.ts'
 import { readRedisUrl, type RedisOptions } from './url.ts'
 
 const driver: Driver<Database> = {
-  createRun,
-  appendBatch,
-  readLines,
-  findLastNoted,
-  readBlob,
-  findRow,
-  listRows,
-  findOutput,
-  acquireLease,
-  claimRuns,
-  listReady,
-  renewLeases,
-  releaseLease,
-  findHolder,
+  ...appending,
+  ...claiming,
+  ...creating,
+  ...inbox,
+  ...journal,
+  ...leases,
+  ...listing,
   findTime,
-  findTries,
-  postMessage,
-  listMessages,
-  deleteRun,
 }
 
 export interface RedisStoreOptions extends RedisOptions {

@@ -1,13 +1,20 @@
 // Builds a store from a driver. Every driver has the same functions over its own connection, so knowing one driver
 // means knowing all.
-import type { Lease, LastEntryNote, Line, RunId, Store } from '../store.ts'
+import type { Lease, LastEntryNote, Line, RunId, Store, Tries } from '../store.ts'
 import type { Watchers } from '../watchers.ts'
+import { isLive, type Holding } from './leases.ts'
 
 /** A call of the port as a function of the driver's connection. */
 type On<Connection, Call extends (...args: never[]) => unknown> = (
   connection: Connection,
   ...args: Parameters<Call>
 ) => ReturnType<Call>
+
+export interface RootLease extends Tries {
+  readonly holding: Holding | undefined
+  /** The store's clock. */
+  readonly now: number
+}
 
 export interface Driver<Connection> {
   createRun: On<Connection, Store['create']>
@@ -30,9 +37,9 @@ export interface Driver<Connection> {
   renewLeases: On<Connection, Store['renew']>
   /** Returns how many messages wait for the tree; undefined if the lease was no longer held. */
   releaseLease(connection: Connection, lease: Lease): Promise<number | undefined>
-  findHolder: On<Connection, Store['holder']>
+  /** The lease of a run's root; undefined if there is no root. */
+  findLease(connection: Connection, run: RunId): Promise<RootLease | undefined>
   findTime: On<Connection, Store['now']>
-  findTries: On<Connection, Store['tries']>
   postMessage: On<Connection, Store['post']>
   listMessages: On<Connection, Store['inbox']>
   /** Returns the deleted runs: the run and its child runs. */
@@ -73,9 +80,15 @@ export function driverStore<Connection extends { readonly url: string }>(
       if (waiting !== undefined) watchers.changed(lease.run)
       return waiting ?? 0
     },
-    holder: (run) => driver.findHolder(connection, run),
+    async holder(run) {
+      const root = await driver.findLease(connection, run)
+      return root && isLive(root.holding, root.now) ? root.holding?.owner : undefined
+    },
     now: () => driver.findTime(connection),
-    tries: (run) => driver.findTries(connection, run),
+    async tries(run) {
+      const { tries = 0, deaths = 0 } = (await driver.findLease(connection, run)) ?? {}
+      return { tries, deaths }
+    },
     async post(run, message) {
       const result = await driver.postMessage(connection, run, message)
       if (result === 'posted') watchers.posted(run)

@@ -16,7 +16,7 @@
 // the old holder gets LEASE_LOST. If the old holder made no progress, the takeover counts as its death (ready.ts).
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import { describeOwner, isOwnerDead, sameOwner } from '../owner.ts'
+import { describeOwner, isOwnerDead, readOwner, sameOwner } from '../owner.ts'
 import type { Lease, Owner, RunId } from '../store.ts'
 
 /** The lease argument of `create`, unless it is the lease of the root of a child run. */
@@ -41,6 +41,16 @@ export interface Holding {
   readonly id: string
   /** Milliseconds since 1970, by the store's clock. */
   readonly expiresAt: number
+}
+
+/** The lease in the columns of a root. */
+export function toHolding(
+  root:
+    | { readonly owner: string | null; readonly lease: string | null; readonly expires_at: number | null }
+    | undefined,
+): Holding | undefined {
+  const owner = readOwner(root?.owner ?? null)
+  return owner && { owner, id: root?.lease ?? '', expiresAt: root?.expires_at ?? 0 }
 }
 
 /** Whether a lease still excludes other owners. */

@@ -4,13 +4,14 @@ import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, recordsMessages } from '../rules/ready.ts'
-import { checkFree, isLive } from '../rules/leases.ts'
+import type { RootLease } from '../rules/driver.ts'
+import { checkFree, toHolding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Lease, Owner, RenewedLease, RunId, RunStatus, Tries } from '../store.ts'
+import type { Lease, Owner, RenewedLease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './inbox.ts'
 import { findRun } from './records.ts'
-import { changeRoot, findRoot, toHolding, rootColumns, type RootRecord } from './roots.ts'
+import { changeRoot, findRoot, rootColumns, type RootRecord } from './roots.ts'
 
 /** The columns of a root without a holder. */
 export const noLease = { owner: null, expires_at: null, lease: null } as const
@@ -69,15 +70,9 @@ function undoDeath(connection: Connection, { run, token }: Lease): void {
     connection.sql('update runs set deaths = ?, died = 0 where id = ?').run(deaths, root.id)
 }
 
-export async function findTries(connection: Connection, run: RunId): Promise<Tries> {
+export async function findLease(connection: Connection, run: RunId): Promise<RootLease | undefined> {
   const root = await connection.read(() => findRoot(connection, run))
-  return { tries: root?.tries ?? 0, deaths: root?.deaths ?? 0 }
-}
-
-export async function findHolder(connection: Connection, run: RunId): Promise<Owner | undefined> {
-  const root = await connection.read(() => findRoot(connection, run))
-  const holding = root && toHolding(root)
-  return isLive(holding, connection.now()) ? holding?.owner : undefined
+  return root && { holding: toHolding(root), now: connection.now(), tries: root.tries, deaths: root.deaths }
 }
 
 interface TreeRecord {
@@ -91,7 +86,7 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
   const { sql } = connection
   return connection.write(() => {
     const root = findRoot(connection, run)
-    checkFree(run, root && toHolding(root), connection.now())
+    checkFree(run, toHolding(root), connection.now())
     const tree = sql('select id, run, status from runs where root = ?').all(rootRunId(run)) as unknown as TreeRecord[]
     const deleted = tree.filter((each) => isInTreeOf(each.run, run))
     const recording = deleted.filter(({ status }) => recordsMessages(status))

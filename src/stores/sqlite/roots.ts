@@ -2,9 +2,8 @@
 // them recomputes `ready_at`, so all changes go through this file.
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { readOwner } from '../owner.ts'
 import { readyAt, type DeathCount } from '../rules/ready.ts'
-import { checkToken, type Holding } from '../rules/leases.ts'
+import { checkToken, toHolding } from '../rules/leases.ts'
 import type { Lease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 
@@ -47,13 +46,8 @@ export function findRoot(connection: Connection, run: RunId): RootRecord | undef
 /** The leased root. LEASE_LOST if the lease is no longer valid. */
 export function heldRoot(connection: Connection, lease: Lease): RootRecord {
   const root = findRoot(connection, lease.run)
-  checkToken(lease, root?.token, root && toHolding(root))
+  checkToken(lease, root?.token, toHolding(root))
   return root as RootRecord
-}
-
-export function toHolding({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
-  const owner = readOwner(text)
-  return owner && { owner, id: lease ?? '', expiresAt: expires_at ?? 0 }
 }
 
 export function readyTime(
