@@ -11,8 +11,7 @@ import { text } from '../base/checks.ts'
 import { checkKeys, readOptions } from '../base/options.ts'
 import type { Lane, Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
-import { advance, type AdvanceOutcome, type AdvanceOptions } from './verbs/advance.ts'
-import { resumeAll, type ResumeAllOptions } from './verbs/resume-all.ts'
+import { advance, type AdvanceOutcome, type AdvanceOptions, resumeAll, type ResumeAllOptions } from './verbs/advance.ts'
 import type { Agent } from './agent.ts'
 import { engineCallbacks } from './callbacks.ts'
 import { crewModels, resolveManager } from './define/define-agent.ts'
@@ -22,41 +21,22 @@ import { openCrew, type OpenCrew } from './open-crew.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions, type HiddenCrewOptions } from './options/crew-options.ts'
 import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
 import { type Enqueue, type EnqueueOptions, enqueue, readEnqueue } from './verbs/enqueue.ts'
-import {
-  type ForEachOptions,
-  kickoffForEach,
-  readForEach,
-  type ForEachResult,
-  type ForEachWatch,
-} from './verbs/for-each.ts'
-import {
-  type ForkOptions,
-  type NewRunOptions,
-  type OutputsFor,
-  type ReplayOptions,
-  forkRun,
-  readFork,
-} from './verbs/fork.ts'
+import { kickoffForEach, readForEach } from './verbs/for-each.ts'
+import type { ForEachOptions, ForEachResult, ForEachWatch } from './verbs/for-each.ts'
+import { forkRun, readFork } from './verbs/fork.ts'
+import type { ForkOptions, NewRunOptions, OutputsFor, ReplayOptions } from './verbs/fork.ts'
 import { type Kickoff, type KickoffOptions, readKickoff, kickoff } from './verbs/kickoff.ts'
 import type { InputsWith, NoArguments } from './verbs/shared-options.ts'
 import { type PlanOptions, plan, readPlan } from './verbs/plan.ts'
 import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
 import { type RunsOptions, runList, type RunList } from './verbs/runs.ts'
-import {
-  enqueueNext,
-  type NextRun,
-  readSchedule,
-  type Schedule,
-  type ScheduleOptions,
-  type ScheduleRegistry,
-} from './queue/schedule.ts'
+import { enqueueNext, readSchedule } from './queue/schedule.ts'
+import type { NextRun, Schedule, ScheduleOptions, ScheduleRegistry } from './queue/schedule.ts'
 import { crewLanes } from '../engine/read/lanes.ts'
-import { wakeRun } from './queue/wake-run.ts'
-import type { Dispatcher } from './queue/dispatcher.ts'
+import { wakeRun, type Dispatcher } from './queue/dispatcher.ts'
 import { safeLogger, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
-import type { Tasks } from './result/result.ts'
-import type { KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
+import type { Tasks, KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/result.ts'
 import { Run, startRun, type RunPromise } from './run.ts'
 import { checkRuns, type RunCheck } from './verbs/check.ts'
 import { inputNames, type InputsBy, type InputsFor } from './arguments/inputs.ts'

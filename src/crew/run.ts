@@ -25,31 +25,17 @@ import type { RunRow } from '../stores/store.ts'
 import { unjournaledFailure, type StartedRun, type RunHere } from './started-run.ts'
 import type { OpenCrew } from './open-crew.ts'
 import { type Decision, type InputNamesOf, type SignedBy, readSignedBy } from './verbs/shared-options.ts'
-import {
-  type ForkOptions,
-  type NewRunOptions,
-  type OutputsFor,
-  type ReplayOptions,
-  forkRun,
-  readFork,
-} from './verbs/fork.ts'
+import { forkRun, readFork } from './verbs/fork.ts'
+import type { ForkOptions, NewRunOptions, OutputsFor, ReplayOptions } from './verbs/fork.ts'
 import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
 import { type RunPlanOptions, plan, readPlan } from './verbs/plan.ts'
-import {
-  eventResponse,
-  lazyIterator,
-  readEventsOptions,
-  type EventsOptions,
-  type EventsRequest,
-  type ResponseOptions,
-  type RunEvents,
-  type RunSource,
-} from './result/event-stream.ts'
+import { eventResponse, lazyIterator, readEventsOptions } from './result/event-stream.ts'
+import type { EventsOptions, EventsRequest, ResponseOptions, RunEvents, RunSource } from './result/event-stream.ts'
 import type { Plan } from './result/plan.ts'
-import { findDefinition, type RunResult, type Tasks, viewRun, type RunView } from './result/result.ts'
-import type { KnownReference, RawBy, ReferenceTo } from './result/task-reference.ts'
+import { findDefinition, viewRun } from './result/result.ts'
+import type { RunResult, Tasks, RunView, KnownReference, RawBy, ReferenceTo } from './result/result.ts'
 import { storedResultOf, waitForResult } from './result/stored-result.ts'
-import { wakeRun } from './queue/wake-run.ts'
+import { wakeRun } from './queue/dispatcher.ts'
 import type { Task } from './task.ts'
 import { readOutput } from './arguments/inputs.ts'
 

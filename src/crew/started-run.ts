@@ -6,7 +6,7 @@ import { runCode, runningCode, warnOfUncountedRun } from '../engine/task/functio
 import { toRunTree, type RunTree } from '../runs/run-tree.ts'
 import type { OpenCrew } from './open-crew.ts'
 import type { RunResult } from './result/result.ts'
-import { wakeRun } from './queue/wake-run.ts'
+import { wakeRun } from './queue/dispatcher.ts'
 import { storedResultOf } from './result/stored-result.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { OpenedRun } from '../engine/run/resume-run.ts'

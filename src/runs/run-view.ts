@@ -11,15 +11,8 @@ import { orphanedIn } from '../journal/state/change-tasks.ts'
 import { taskFailures } from '../journal/state/failures.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
-import {
-  planOutcomes,
-  type PlannedOutcome,
-  isDone,
-  lastOutput,
-  currentTasks,
-  taskViews,
-  type TaskView,
-} from './task-view.ts'
+import { planOutcomes, isDone, lastOutput, currentTasks, taskViews } from './task-view.ts'
+import type { PlannedOutcome, TaskView } from './task-view.ts'
 import { runViewStatus } from './status.ts'
 import type { RunSummary } from './summary.ts'
 import { readRunTree, type RunTree } from './run-tree.ts'

@@ -8,7 +8,7 @@ import type { Append } from '../../src/stores/postgres/columns.ts'
 import { appendStatements } from '../../src/stores/postgres/append.ts'
 import { openPool } from '../../src/stores/postgres/connection.ts'
 import { readPostgresUrl } from '../../src/stores/postgres/url.ts'
-import type { Database } from '../../src/stores/postgres/database.ts'
+import { type Database, readySql } from '../../src/stores/postgres/database.ts'
 import { claimSql, readyRunsSql } from '../../src/stores/postgres/claim.ts'
 import { treeSql } from '../../src/stores/postgres/leases.ts'
 import {
@@ -19,7 +19,6 @@ import {
   printedMigrations,
 } from '../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../src/stores/postgres/migrations.ts'
-import { readySql } from '../../src/stores/postgres/ready-sql.ts'
 import type { Migration } from '../../src/stores/rules/migration.ts'
 import { readyAt } from '../../src/stores/rules/ready.ts'
 import {

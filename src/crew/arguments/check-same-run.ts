@@ -8,7 +8,7 @@ import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { NewRunRequest } from '../verbs/fork.ts'
-import { resolveInputs, type RawInputs } from './raw-inputs.ts'
+import { resolveInputs, type RawInputs } from './run-inputs.ts'
 import { ownMember } from '../../base/options.ts'
 import type { Store } from '../../stores/store.ts'
 

@@ -12,9 +12,14 @@ import type { Json } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { ChildOf } from '../options/task-options.ts'
 import type { Overrides } from './define-tasks.ts'
-import { hashedInputs, readRawInputs, resolveInputs, inputsWithoutFiles } from '../arguments/raw-inputs.ts'
+import {
+  hashedInputs,
+  readRawInputs,
+  resolveInputs,
+  inputsWithoutFiles,
+  prepareInputs,
+} from '../arguments/run-inputs.ts'
 import { checkInputs } from '../arguments/inputs.ts'
-import { prepareInputs } from '../arguments/run-inputs.ts'
 import { defineOutputFile } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
 import { field, digestFields, inputFields, type Field } from './task-fingerprint.ts'

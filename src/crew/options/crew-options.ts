@@ -1,13 +1,7 @@
 // Options of a crew: the interface that editors show, and the table that the checks and the reference use.
 import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../base/checks.ts'
-import {
-  failurePolicies,
-  maxBackoffSeconds,
-  type FailurePolicy,
-  type Logger,
-  type Retries,
-  type World,
-} from '../../engine/definition.ts'
+import { failurePolicies, maxBackoffSeconds } from '../../engine/definition.ts'
+import type { FailurePolicy, Logger, Retries, World } from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'

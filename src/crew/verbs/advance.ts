@@ -3,23 +3,26 @@
 import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../base/checks.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
 import type { Until } from '../../engine/limits/slice.ts'
-import { asTimedLease, type TimedLease } from '../../engine/lease/lease-keeper.ts'
+import { asTimedLease, type TimedLease, requestLeases } from '../../engine/lease/lease-keeper.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { dueAt, isDue } from '../../engine/read/due.ts'
-import { isServedBy } from '../../engine/read/lanes.ts'
+import { isServedBy, crewLanes } from '../../engine/read/lanes.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { runNotFoundError } from '../../engine/read/run-not-found.ts'
-import { RepriseError } from '../../base/errors.ts'
+import { RepriseError, asRepriseError } from '../../base/errors.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { checkKeys } from '../../base/options.ts'
-import type { Lease } from '../../stores/store.ts'
+import type { Lease, ClaimLimits } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
 import { recordedFailure } from '../result/stored-result.ts'
 import { enterHere } from './resume.ts'
 import { executeHere } from '../started-run.ts'
+import type { CrewOptions } from '../options/crew-options.ts'
+import { readConcurrency } from './shared-options.ts'
+import { defined } from '../../base/defined.ts'
 
 export interface AdvanceOptions {
   /**
@@ -96,7 +99,7 @@ function readLease(given: Lease | TimedLease | undefined): TimedLease | undefine
 }
 
 /** OPTION_INVALID. */
-export function readDeadline(name: string, value: number | Date | undefined): number | undefined {
+function readDeadline(name: string, value: number | Date | undefined): number | undefined {
   const read = optional(name, value, moment)
   return read instanceof Date ? read.getTime() : read
 }
@@ -172,4 +175,56 @@ const unrecorded: ReadonlySet<string> = new Set(['STORE_FAILED', 'STORE_UNAVAILA
 
 function failedOutcome({ retryAt }: RunState, error: RepriseError): AdvanceOutcome {
   return { status: 'failed', error, ...(retryAt === undefined ? {} : { retryAt: Date.parse(retryAt) }) }
+}
+
+export interface ResumeAllOptions {
+  /** How many runs execute at once. Default: 4. */
+  readonly concurrency?: number | undefined
+  /** Stops at once, and leaves runs in progress to the next worker. */
+  readonly signal?: AbortSignal | undefined
+  /** When to stop, as a Date or in ms since 1970. Each run stops between two steps, after at least one. */
+  readonly until?: number | Date | undefined
+}
+
+/** Outcome of one run. `failed` also if the run could not be resumed, whatever its journal says. */
+type ResumeAllResult = AdvanceOutcome & { readonly runId: string }
+
+/**
+ * Returns outcomes in the order in which the runs were first claimed. Runs beyond the crew's limit are left to other
+ * workers. OPTION_INVALID, OPTION_UNKNOWN.
+ */
+export async function resumeAll(
+  open: OpenCrew,
+  options: ResumeAllOptions = {},
+  { maxRuns }: Pick<CrewOptions, 'maxRuns'> = {},
+): Promise<ResumeAllResult[]> {
+  checkKeys('resumeAll', options, ['concurrency', 'signal', 'until'])
+  const concurrency = readConcurrency(options.concurrency)
+  const until = readDeadline('until', options.until)
+  const signal = optional('signal', options.signal, abortSignal)
+  const { store, world } = await open.engine()
+  const lanes = crewLanes(open.definition)
+  const came = new Map<string, ResumeAllResult>()
+  const inProgress = new Map<string, Promise<void>>()
+  const isOver = (): boolean => (signal?.aborted ?? false) || (until !== undefined && world.now().getTime() >= until)
+  const begin = (lease: TimedLease): void => {
+    const { run } = lease
+    const done = advance(open, run, { lease, until, signal })
+      .catch((error: unknown): AdvanceOutcome => ({ status: 'failed', error: asRepriseError(error) }))
+      .then((outcome) => void came.set(run, { runId: run, ...outcome }))
+      .finally(() => inProgress.delete(run))
+    inProgress.set(run, done)
+  }
+  const claim = (free: number): Promise<TimedLease[]> => {
+    const limits: ClaimLimits = { limit: free, exclude: new Set(inProgress.keys()), ...defined({ crewLimit: maxRuns }) }
+    return requestLeases(world, () => store.claim(world.owner, world.leaseMs, lanes, limits))
+  }
+  for (;;) {
+    const free = concurrency - inProgress.size
+    const leases = isOver() || free === 0 ? [] : await claim(free)
+    leases.forEach(begin)
+    // a finished run may make another one ready, or its own retry
+    if (inProgress.size === 0) return [...came.values()]
+    await Promise.race(inProgress.values())
+  }
 }

@@ -9,21 +9,13 @@ import { checkKeys, describe } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { StartedRun } from '../started-run.ts'
 import type { OpenCrew } from '../open-crew.ts'
-import { readRawInputs, type RawInputs } from '../arguments/raw-inputs.ts'
-import {
-  readChoices,
-  readReuse,
-  type ExecuteChoices,
-  type Reuse,
-  executeKeys,
-  mapConcurrently,
-  readConcurrency,
-} from './shared-options.ts'
+import { readRawInputs, type RawInputs } from '../arguments/run-inputs.ts'
+import { readChoices, readReuse, executeKeys, mapConcurrently, readConcurrency } from './shared-options.ts'
+import type { ExecuteChoices, Reuse } from './shared-options.ts'
 import { checkKickoff, kickoff } from './kickoff.ts'
-import type { RunResult, Tasks } from '../result/result.ts'
+import type { RunResult, Tasks, TaskReference } from '../result/result.ts'
 import { startRun } from '../run.ts'
 import type { Task } from '../task.ts'
-import type { TaskReference } from '../result/task-reference.ts'
 import type { Json } from '../../journal/json.ts'
 
 export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoices<Reference> {

@@ -37,31 +37,20 @@ import {
   executeKeys,
 } from './shared-options.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
-import {
-  planFork,
-  type ForkPlan,
-  type ForkRequest,
-  effectsPolicies,
-  retryPolicies,
-  stalePolicies,
-  type EffectsPolicy,
-  type RetryPolicy,
-  type StalePolicy,
-  inheritedCalls,
-} from '../../engine/plan/plan-fork.ts'
+import { planFork, effectsPolicies, retryPolicies, stalePolicies, inheritedCalls } from '../../engine/plan/plan-fork.ts'
+import type { ForkPlan, ForkRequest, EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
-import { resolveInputs, type RawInputs, readRawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames, overrideInputs, type RunInputs } from '../arguments/run-inputs.ts'
-import { latestAtRest } from './latest-run.ts'
+import { resolveInputs, readRawInputs, checkInputNames, overrideInputs } from '../arguments/run-inputs.ts'
+import type { RawInputs, RunInputs } from '../arguments/run-inputs.ts'
+import { latestAtRest } from './runs.ts'
 import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { oneOf, optional } from '../../base/checks.ts'
 import { checkKeys, describe } from '../../base/options.ts'
-import { findDefinition, type Tasks } from '../result/result.ts'
-import type { TaskReference, RawOf } from '../result/task-reference.ts'
+import { findDefinition, type Tasks, type TaskReference, type RawOf } from '../result/result.ts'
 import type { Task } from '../task.ts'
 import { readOutputs, type InputsBy, type InputsFor } from '../arguments/inputs.ts'
 import { defined } from '../../base/defined.ts'

@@ -3,12 +3,8 @@ import type { Hold } from '../../engine/lease/hold.ts'
 import { localRunKey } from '../../engine/lease/local-runs.ts'
 import { createRun } from '../../engine/run/create-run.ts'
 import type { NewRun } from '../../engine/run/create-run.ts'
-import {
-  runningCode,
-  warnOfUncountedRun,
-  type FunctionCall,
-  type RunningCode,
-} from '../../engine/task/function-call.ts'
+import { runningCode, warnOfUncountedRun } from '../../engine/task/function-call.ts'
+import type { FunctionCall, RunningCode } from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
@@ -37,13 +33,13 @@ import { checkExecutable, checkBudgetPrices, checkTaskInputs, checkModels } from
 import { checkSameInputs, hasSameInputs } from '../arguments/check-same-run.ts'
 import { isDefaultPlace } from '../default-store.ts'
 import type { PlanRequest } from './plan.ts'
-import { resolveInputs, type RawInputs, readRawInputs } from '../arguments/raw-inputs.ts'
-import { checkInputNames, prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
+import { resolveInputs, readRawInputs, checkInputNames, prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
+import type { RawInputs } from '../arguments/run-inputs.ts'
 import { resumeOrFollow } from './resume.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { oneOf, optional } from '../../base/checks.ts'
 import { checkKeys } from '../../base/options.ts'
-import type { TaskReference } from '../result/task-reference.ts'
+import type { TaskReference } from '../result/result.ts'
 import type { InputsBy, NeedsInputs } from '../arguments/inputs.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff } from '../../engine/plan/plan-run.ts'

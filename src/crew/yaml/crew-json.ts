@@ -12,9 +12,8 @@ import type { Problems } from './problems.ts'
 import { shown, scalarText, degree, isOff, mapping, names, number, text, type FieldValue } from './yaml-values.ts'
 import type { Json } from '../../journal/json.ts'
 import { crewTable, type CrewOptions } from '../options/crew-options.ts'
-import { model } from './model-fields.ts'
+import { readModel, type Models } from './references.ts'
 import { checkOption, refuseLack, unknownField } from './read-fields.ts'
-import type { Models } from './references.ts'
 
 interface JsonCrew {
   readonly document: YamlDocument
@@ -185,7 +184,7 @@ function readOption(option: string, name: string, field: FieldValue, models: Mod
     const manager = scalarText(field.value)
     if (manager !== undefined) return manager === '' ? undefined : manager
   } else if (option === 'manager') {
-    const named = model(field, { models })
+    const named = readModel(field, { models })
     if (Object.keys(named.settings ?? {}).length === 0) return named.model
     throw field.refuse(`has settings, which need a manager that is an agent; ${code}`)
   }

@@ -5,11 +5,11 @@ import { checkKeys } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import { Agent } from '../agent.ts'
 import { agentTable, type AgentOptions } from '../options/agent-options.ts'
-import { openYaml, type YamlEntry, type YamlDocument, type FileReference } from './document.ts'
+import { openYaml, checkCode, checkThere, namedEntries } from './document.ts'
+import type { YamlEntry, YamlDocument, FileReference } from './document.ts'
 import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { withPlace, readFields, type EntryReader } from './read-fields.ts'
 import { modelsCheck, toolsByName, type Models } from './references.ts'
-import { checkCode, checkThere, namedEntries } from './sections.ts'
 
 export interface LoadAgentsOptions<Name extends string = string> {
   /** Names of agents that your code uses: the file must have them, and the compiler knows them. */

@@ -9,11 +9,11 @@ import type { Agent } from '../agent.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { taskTables } from '../options/task-table.ts'
 import { Task } from '../task.ts'
-import { openYaml, type YamlEntry, type YamlDocument, type FileReference } from './document.ts'
+import { openYaml, checkCode, inOrder, namedEntries } from './document.ts'
+import type { YamlEntry, YamlDocument, FileReference } from './document.ts'
 import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { withPlace, readFields, type EntryReader } from './read-fields.ts'
 import { agentNamed, taskNamed, toolsByName, type NameScope } from './references.ts'
-import { checkCode, inOrder, namedEntries } from './sections.ts'
 
 /** Options of a task given in TypeScript. Agents and tasks may be given by their names in the files. */
 export type TaskChanges = Partial<Omit<TaskOptions, 'name' | 'agent' | 'context'>> & {

@@ -4,20 +4,12 @@ import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { settingNames } from '../../models/resolve/settings.ts'
-import {
-  findOption,
-  guess,
-  type MissingFeature,
-  type OptionNames,
-  type Option,
-  missingFeatureText,
-  spellings,
-} from '../../base/options.ts'
+import { findOption, guess, missingFeatureText, spellings } from '../../base/options.ts'
+import type { MissingFeature, OptionNames, Option } from '../../base/options.ts'
 import type { FromYaml } from '../options/crew-checks.ts'
 import { type YamlEntry, type YamlDocument, invalid } from './document.ts'
-import { model, settings } from './model-fields.ts'
+import { readModel, settings, agent, context, tools, type NameScope } from './references.ts'
 import type { Problems } from './problems.ts'
-import { agent, context, tools, type NameScope } from './references.ts'
 import {
   boolean,
   degree,
@@ -183,7 +175,7 @@ function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext,
       settings(given, (inner) => isAgentField(table, inner)),
     )
   if (row.yaml !== 'model') return keep(found.name, readers[row.yaml](given, known))
-  const { settings: more = {}, model: named } = model(given, known)
+  const { settings: more = {}, model: named } = readModel(given, known)
   keep(found.name, named)
   addSettings(reading, given, more, read)
 }

@@ -1,15 +1,7 @@
 // The table of providers, one row each: package, variables, address, aliases. docs/decisions/0018-providers.md explains
 // how each is called.
-import {
-  compatible,
-  load,
-  azure,
-  bedrock,
-  openai,
-  openrouter,
-  vertex,
-  type SpecialProvider,
-} from './special-providers.ts'
+import { compatible, load, azure, bedrock, openai, openrouter, vertex } from './special-providers.ts'
+import type { SpecialProvider } from './special-providers.ts'
 import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
 

@@ -6,15 +6,8 @@ import { isOwnerDead, sameOwner } from '../owner.ts'
 import { isLease, type LeaseRequest, checkFree, checkToken, checkTree, isLive, type Holding } from '../rules/leases.ts'
 import { byClaim, isSameLane, laneCrews, claimableCount } from '../rules/claims.ts'
 import { listPage } from '../rules/listing.ts'
-import {
-  afterDeath,
-  afterReturn,
-  dueTime,
-  neverTried,
-  readyAt,
-  recordsMessages,
-  type DeathCount,
-} from '../rules/ready.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages } from '../rules/ready.ts'
+import type { DeathCount } from '../rules/ready.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from '../store.ts'
 import { createWatchers } from '../watchers.ts'

@@ -2,8 +2,7 @@
 // writes the rest of those batches only. Parts that no batch of the group needs are left out: a plain step updates a
 // head and inserts lines.
 import type { Table } from './columns.ts'
-import { nowSql, type Database, notifySql } from './database.ts'
-import { isEndedSql, readySql } from './ready-sql.ts'
+import { nowSql, type Database, notifySql, isEndedSql, readySql } from './database.ts'
 
 /** The parts that the statement has. */
 export interface Parts {

@@ -19,9 +19,8 @@ import {
   listingColumns,
   Parameters,
 } from './columns.ts'
-import type { Database } from './database.ts'
+import { type Database, readySql } from './database.ts'
 import { unchanged, findRoot } from './leases.ts'
-import { readySql } from './ready-sql.ts'
 import { appendSql, type Parts, type Tables } from './append-sql.ts'
 
 /** Limits of one statement: its memory, and how long building it blocks the event loop. */

@@ -5,9 +5,8 @@ import { laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/clai
 import type { Lane, Lease, Owner, ReadyRun, ClaimLimits } from '../store.ts'
 import { binaryArray, binaryColumn } from './columns.ts'
 import type { Statements } from './connection.ts'
-import { nowSql, type Database } from './database.ts'
+import { nowSql, type Database, deathSql, readySql } from './database.ts'
 import { freed, nextToken, unchanged } from './leases.ts'
-import { deathSql, readySql } from './ready-sql.ts'
 
 const readyLimit = 10_000
 

@@ -7,9 +7,8 @@ import { lastEntry } from '../rules/run-record.ts'
 import { checkNumbers } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { blobColumns, lineColumns, outputColumns, Parameters } from './columns.ts'
-import { nowSql, type Database, noticeText, notifySql } from './database.ts'
+import { nowSql, type Database, noticeText, notifySql, readySql } from './database.ts'
 import { acquireLease, nextToken, releaseLease, findRoot } from './leases.ts'
-import { readySql } from './ready-sql.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 

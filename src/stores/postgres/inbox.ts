@@ -3,8 +3,7 @@ import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId, RunStatus } from '../store.ts'
-import { nowSql, type Database, noticeText, notifySql } from './database.ts'
-import { isEndedSql, readySql } from './ready-sql.ts'
+import { nowSql, type Database, noticeText, notifySql, isEndedSql, readySql } from './database.ts'
 
 interface PostReply {
   readonly status: RunStatus

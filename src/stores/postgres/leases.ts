@@ -8,8 +8,7 @@ import { checkFree, toHolding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
 import { binaryColumn } from './columns.ts'
-import { nowSql, type Database, noticeText, notifySql } from './database.ts'
-import { deathSql, readySql, type ReadySql } from './ready-sql.ts'
+import { nowSql, type Database, noticeText, notifySql, deathSql, readySql, type ReadySql } from './database.ts'
 
 /** The columns of a head that keep their values when its lease changes. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {

@@ -7,7 +7,7 @@ import { checkToken, checkTree } from '../rules/leases.ts'
 import type { Batch, Lease, RunStatus } from '../store.ts'
 import { batchArguments, checkBlobs, runTooLarge } from './batch-arguments.ts'
 import type { Database } from './database.ts'
-import { findRoot, refuse, type RefusedReply } from './roots.ts'
+import { findRoot, refuse, type RefusedReply } from './leases.ts'
 
 type AppendReply =
   | ['appended', waiting: number]

@@ -8,8 +8,8 @@ import { whenMissing } from '../../base/optional-package.ts'
 import type { CallStage } from '../patient/patience.ts'
 import { storeClosedError } from '../rules/refusals.ts'
 import { isAnswer, redisError, replyCode } from './errors.ts'
-import { scriptText, type ScriptName } from './scripts.ts'
 import type { RedisAddress, RedisSettings } from './url.ts'
+import { luaFiles } from './lua-files.ts'
 
 export type Argument = string | Buffer
 type MakeClient = ReturnType<typeof RedisClient.factory>
@@ -277,4 +277,22 @@ async function findServer({ addresses, sentinel, displayUrl: shown }: RedisSetti
     }
   }
   throw why
+}
+
+export type ScriptName =
+  | 'acquire'
+  | 'append'
+  | 'claim'
+  | 'create'
+  | 'delete'
+  | 'free'
+  | 'list'
+  | 'post'
+  | 'ready'
+  | 'release'
+  | 'renew'
+  | 'rights'
+
+export function scriptText(name: ScriptName): string {
+  return ['common', 'batch', name].map((file) => luaFiles[file]).join('')
 }

@@ -9,8 +9,7 @@ import type { Batch, Lease, RunRow } from '../store.ts'
 import { batchArguments, checkBlobs, runTooLarge } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
-import { acquireLease, releaseLease } from './leases.ts'
-import { refuse, type RefusedReply } from './roots.ts'
+import { acquireLease, releaseLease, refuse, type RefusedReply } from './leases.ts'
 
 type CreateResult = Promise<{ created: boolean; lease?: Lease }>
 

@@ -1,6 +1,5 @@
 // An open store: the names of its keys, its clock, and the connection to it.
-import type { Argument, RedisConnection } from './connection.ts'
-import type { ScriptName } from './scripts.ts'
+import type { Argument, RedisConnection, ScriptName } from './connection.ts'
 import type { RedisSettings } from './url.ts'
 
 export interface Database extends RedisConnection {

@@ -2,14 +2,14 @@
 // processes still run. The decision is written only if the lease has not changed since it was read.
 import { randomUUID } from 'node:crypto'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
-import { encodeOwner } from '../owner.ts'
+import { encodeOwner, readOwner } from '../owner.ts'
 import type { RootLease } from '../rules/driver.ts'
-import { checkFree } from '../rules/leases.ts'
+import { checkFree, checkToken, type Holding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
+import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import { findTime, type Database } from './database.ts'
-import { findRoot } from './roots.ts'
+import { RepriseError } from '../../base/errors.ts'
 
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   const root = rootRunId(run)
@@ -77,4 +77,48 @@ export async function deleteRun(database: Database, run: RunId): Promise<RunId[]
     const given = [top, ...expected, String(places.length), ...listArguments(gone, (each) => [each])]
     if ((await database.script<number>('delete', given)) > 0) return gone
   }
+}
+
+/** Fields of a root as the server returns them. Without a lease, all but the token and the counters are empty. */
+type RootValues = [
+  token: number | string,
+  lease: string,
+  owner: string,
+  expiresAt: number | string,
+  tries?: string,
+  deaths?: string,
+]
+
+export interface Root extends Tries {
+  readonly token: number
+  readonly holding: Holding | undefined
+  /** For `next_is_as_read` in scripts/common.lua. */
+  readonly read: readonly string[]
+}
+
+export async function findRoot({ read, key }: Database, root: RunId): Promise<Root | undefined> {
+  const fields = ['token', 'lease', 'owner', 'expires_at', 'tries', 'deaths']
+  const [token, ...rest] = await read<(string | null)[]>(['HMGET', key('run', root), ...fields])
+  return token == null ? undefined : toRoot([token, ...rest.map((value) => value ?? '')] as RootValues)
+}
+
+function toRoot([token, lease, ownerText, expiresAt, tries, deaths]: RootValues): Root {
+  const owner = readOwner(ownerText)
+  return {
+    token: Number(token),
+    holding: owner && { owner, id: lease, expiresAt: Number(expiresAt) },
+    tries: Number(tries ?? 0),
+    deaths: Number(deaths ?? 0),
+    read: [String(token), lease, String(expiresAt)],
+  }
+}
+
+/** The current lease of the root; no values if there is no root. */
+export type RefusedReply = ['lease', ...values: RootValues | []]
+
+/** LEASE_LOST. */
+export function refuse(lease: Lease, [, ...values]: RefusedReply): never {
+  const root = values.length === 0 ? undefined : toRoot(values)
+  checkToken(lease, root?.token, root?.holding)
+  throw new RepriseError('STORE_FAILED', `the lease of run ${lease.run} was refused although it is valid: try again`)
 }

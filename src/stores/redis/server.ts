@@ -2,9 +2,8 @@
 // a server without persistence, unless the URL allows it.
 import { RepriseError } from '../../base/errors.ts'
 import { storeNewerError, storeOlderError } from '../rules/refusals.ts'
-import type { Client } from './connection.ts'
+import { type Client, scriptText } from './connection.ts'
 import { clusterAdvice } from './errors.ts'
-import { scriptText } from './scripts.ts'
 import type { RedisSettings } from './url.ts'
 
 /** The layout that this code writes. A store notes the oldest layout whose code may write it. */

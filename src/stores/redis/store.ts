@@ -74,8 +74,8 @@ async function readCounters({ readBytes, key }: Database, runs: readonly RunId[]
   const heads = await readBytes<(Buffer | null)[][]>(asked)
   return new Map(
     runs.flatMap((run, index): [RunId, RunCounters][] => {
-      const [seq, inbox, waiting] = (heads[index] ?? []).map((value) => Number(value ?? 0))
-      return seq ? [[run, { seq, inbox: inbox ?? 0, waiting: waiting ?? 0 }]] : []
+      const [seq, messages, waiting] = (heads[index] ?? []).map((value) => Number(value ?? 0))
+      return seq ? [[run, { seq, inbox: messages ?? 0, waiting: waiting ?? 0 }]] : []
     }),
   )
 }

@@ -6,8 +6,8 @@ import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { takeMessages, waitingIds } from './inbox.ts'
 import { findEnd, lastIssued } from './journal.ts'
-import { findRun, neverReady, replaceRow, type RowReady } from './records.ts'
-import { changeRoot, heldRoot, readyColumns, readyTime, type ReadyRecord, type RootRecord } from './roots.ts'
+import { findRun, neverReady, replaceRow, changeRoot, heldRoot, readyColumns, readyTime } from './roots.ts'
+import type { RowReady, ReadyRecord, RootRecord } from './roots.ts'
 
 /**
  * Finds the run and its root if the append is allowed. A narrow query: reading the whole row costs more than the

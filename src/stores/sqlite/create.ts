@@ -9,8 +9,7 @@ import type { Batch, Lease, RunId, RunRow } from '../store.ts'
 import { insertBatch } from './append.ts'
 import type { Connection } from './connection.ts'
 import { acquireRoot } from './leases.ts'
-import { endColumns, endValues, findRun } from './records.ts'
-import { heldRoot, readyTime } from './roots.ts'
+import { endColumns, endValues, findRun, heldRoot, readyTime } from './roots.ts'
 
 const leaseColumns = ['token', 'owner', 'expires_at', 'lease', 'due_at', 'ready_at']
 const inserted = ['run', 'root', ...rowColumns, ...endColumns, ...leaseColumns]

@@ -3,8 +3,7 @@ import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
 import type { Message, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findRun } from './records.ts'
-import { changeRoot, findRoot } from './roots.ts'
+import { findRun, changeRoot, findRoot } from './roots.ts'
 
 export function postMessage(
   connection: Connection,

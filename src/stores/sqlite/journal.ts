@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Line, LastEntryNote, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow } from './records.ts'
+import { damagedRow } from './roots.ts'
 
 /** Lines read per turn of the event loop. A line rarely exceeds 64 KB, since larger values are blobs. */
 const chunkLines = 64

@@ -10,8 +10,7 @@ import { unknownRunError } from '../rules/refusals.ts'
 import type { Lease, Owner, RenewedLease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './inbox.ts'
-import { findRun } from './records.ts'
-import { changeRoot, findRoot, rootColumns, type RootRecord } from './roots.ts'
+import { findRun, changeRoot, findRoot, rootColumns, type RootRecord } from './roots.ts'
 
 /** The columns of a root without a holder. */
 export const noLease = { owner: null, expires_at: null, lease: null } as const

@@ -4,7 +4,7 @@ import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow } from './records.ts'
+import { damagedRow } from './roots.ts'
 
 const columns = ['run', ...rowColumns].join()
 

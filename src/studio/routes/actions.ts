@@ -3,7 +3,7 @@
 import type { Crew } from '../../crew/crew.ts'
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RunPromise } from '../../crew/run.ts'
-import { wakeRun } from '../../crew/queue/wake-run.ts'
+import { wakeRun } from '../../crew/queue/dispatcher.ts'
 import { defined } from '../../base/defined.ts'
 import { moveOf, runMoved } from '../../engine/read/moved.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'

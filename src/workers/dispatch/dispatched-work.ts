@@ -1,16 +1,21 @@
-// The work of a dispatcher: advances each requested run as soon as there is room, if it is ready.
-import type { AdvanceOutcome } from '../../crew/verbs/advance.ts'
+// The work of a dispatcher: advances each requested run as soon as there is room, if it is ready. The run is claimed as
+// by any worker, so that crew limits hold and a run that crashes its processes is eventually given up.
+import { type AdvanceOutcome, recordedOutcome } from '../../crew/verbs/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/serially.ts'
-import type { RunId, Store } from '../../stores/store.ts'
+import type { RunId, Store, ClaimLimits, Lane } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork, type Time } from '../advance-run.ts'
 import type { InProgress } from '../in-progress.ts'
-import type { ServedStore } from '../served.ts'
-import { claimOne, locateRun, isAtCrewLimit, notReadyOutcome, type LocatedRun } from './advance-one.ts'
+import { type ServedStore, crewOf, type ServedCrew } from '../served.ts'
+import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { RepriseError } from '../../base/errors.ts'
+import { rootRunId } from '../../journal/paths.ts'
+import { defined } from '../../base/defined.ts'
 
-export interface ServeWork extends AdvanceWork {
+interface ServeWork extends AdvanceWork {
   readonly progress: InProgress
   readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
   readonly concurrency: number
@@ -115,4 +120,59 @@ function createRoom(progress: InProgress, stopping: AbortSignal): () => Promise<
     }
   }
   return () => inOrder(reserve)
+}
+
+/** A run of one of the stores that a process serves. */
+interface LocatedRun {
+  readonly served: ServedStore
+  /** The root run. */
+  readonly run: RunId
+  readonly lane: Lane
+  readonly crew: ServedCrew
+}
+
+/** Finds the root of a run; `other` if this process does not serve its crew. RUN_NOT_FOUND. */
+export async function locateRun(
+  stores: readonly ServedStore[],
+  runId: string,
+): Promise<LocatedRun | Extract<AdvanceOutcome, { status: 'other' }>> {
+  const run = rootRunId(runId)
+  let other: Extract<AdvanceOutcome, { status: 'other' }> | undefined
+  for (const served of stores) {
+    const row = await served.store.row(run)
+    const crew = row && crewOf(served, row)
+    if (crew) return { served, run, crew, lane: { crew: row.crew, version: row.version, format: row.format } }
+    other ??= row && { status: 'other', crew: row.crew, version: row.version }
+  }
+  if (other) return other
+  const urls = stores.map(({ store }) => store.url).join(' and ')
+  throw new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${urls}`, { runId: run })
+}
+
+/** Undefined if the run isn't ready, or its crew is at its limit. */
+async function claimOne(
+  { served, run, crew }: LocatedRun,
+  inProgress: ReadonlySet<RunId>,
+): Promise<TimedLease | undefined> {
+  const limits: ClaimLimits = { limit: 1, runId: run, exclude: inProgress, ...defined({ crewLimit: crew.maxRuns }) }
+  const [lease] = await served.claim(crew.lanes, limits)
+  return lease
+}
+
+/** When to ask again for a run that was not given. */
+const retryMs = 1_000
+
+/** The outcome of a run that could not be claimed, from its journal. */
+async function notReadyOutcome({ served, run }: LocatedRun, now: number): Promise<AdvanceOutcome> {
+  const outcome = recordedOutcome((await readRun(served.store, run)).state, now)
+  // held by another process, at the limit of its crew, or pausing after a failed try
+  return outcome.status === 'more' ? { status: 'held', until: now + retryMs } : outcome
+}
+
+/** Whether a ready run waits only for the limit of its crew. */
+async function isAtCrewLimit({ served: { store }, run, crew }: LocatedRun): Promise<boolean> {
+  if (crew.maxRuns === undefined || (await store.holder(run))) return false
+  // after two failed tries or a death, the run pauses for its own reasons
+  const { tries, deaths } = await store.tries(run)
+  return tries < 2 && deaths === 0
 }

@@ -2,5 +2,5 @@
 import '../../base/node-version.ts'
 
 export { advanceHandler } from './advance-handler.ts'
-export type { AdvanceHandlerOptions } from './handler-options.ts'
+export type { AdvanceHandlerOptions } from './advance-handler.ts'
 export { httpDispatcher } from './http-dispatcher.ts'

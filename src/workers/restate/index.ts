@@ -2,4 +2,4 @@
 import '../../base/node-version.ts'
 
 export { restateDispatcher } from './restate-dispatcher.ts'
-export type { RestateOptions } from './restate-options.ts'
+export type { RestateOptions } from './restate-dispatcher.ts'
