@@ -5,7 +5,7 @@ import { rootRunId } from '../../journal/paths.ts'
 import { isOwnerDead } from '../owner.ts'
 import { laneCrews, claimableCount, highestFirst, isSameLane } from '../rules/claims.ts'
 import { afterDeath } from '../rules/ready.ts'
-import type { ClaimLimits, Lane, Lease, Owner, Priority, ReadyRun, RunId } from '../store.ts'
+import type { Lane, Lease, Priority, ReadyRun, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { grantLease } from './leases.ts'
 import { refreshRoot } from './readiness.ts'
@@ -14,11 +14,8 @@ import type { RunFiles } from './run-files.ts'
 
 export function claimRuns(
   { files, locked, now }: Connection,
-  owner: Owner,
-  ttlMs: number,
-  lanes: readonly Lane[],
-  limits: ClaimLimits,
-): Promise<Lease[]> {
+  ...[owner, ttlMs, lanes, limits]: Parameters<Store['claim']>
+): ReturnType<Store['claim']> {
   return locked(async (roots) => {
     const trees = await refreshUnsure(files, roots)
     freeDeadLeases(roots)

@@ -3,7 +3,7 @@ import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { isLease, type CreateResult, type LeaseRequest, checkTree } from '../rules/leases.ts'
 import { neverTried } from '../rules/ready.ts'
 import { checkNumbers } from '../rules/refusals.ts'
-import type { Batch, Lease, RunId, RunRow } from '../store.ts'
+import type { Batch, Lease, RunId, RunRow, Store } from '../store.ts'
 import { unsureFirst, type Connection } from './connection.ts'
 import { appendLines, type JournalState } from './journal-file.ts'
 import { acquireRoot, checkLease, grantLease } from './leases.ts'
@@ -12,10 +12,8 @@ import type { Roots } from './roots.ts'
 
 export function createRun(
   connection: Connection,
-  row: RunRow,
-  batch: Batch,
-  lease: LeaseRequest | Lease | undefined,
-): Promise<CreateResult> {
+  ...[row, batch, lease]: Parameters<Store['create']>
+): ReturnType<Store['create']> {
   return connection.lockedRoot<CreateResult>(rootRunId(row.run), async (roots, root) => {
     if ((await connection.files.load(row.run)) !== undefined) return { created: false }
     checkNumbers(row.run, 0, batch)

@@ -4,7 +4,7 @@ import { sameOwner } from '../owner.ts'
 import { afterDeath, afterReturn, neverTried } from '../rules/ready.ts'
 import type { RootLease } from '../rules/driver.ts'
 import { checkFree, checkToken } from '../rules/leases.ts'
-import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
+import type { Lease, Owner, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { refreshRoot } from './readiness.ts'
 import { notReady, type Roots, type StoredRoot } from './roots.ts'
@@ -46,9 +46,8 @@ export function checkLease(roots: Roots, lease: Lease, exists: boolean): void {
 
 export function renewLeases(
   { locked, now }: Connection,
-  leases: readonly Lease[],
-  ttlMs: number,
-): Promise<RenewedLease[]> {
+  ...[leases, ttlMs]: Parameters<Store['renew']>
+): ReturnType<Store['renew']> {
   return locked((roots) =>
     leases.flatMap((lease) => {
       const root = heldRoot(roots, lease)

@@ -17,7 +17,7 @@ import {
   outputColumns,
   rootNameColumns,
   listingColumns,
-  Parameters,
+  StatementValues,
 } from './columns.ts'
 import { type Database, readySql } from './database.ts'
 import { unchanged, findRoot } from './leases.ts'
@@ -213,7 +213,7 @@ async function recountTree(database: Database, run: RunId): Promise<void> {
 
 interface Statement {
   readonly text: string
-  readonly values: Parameters['values']
+  readonly values: StatementValues['values']
 }
 
 /**
@@ -224,7 +224,7 @@ export function appendStatements(database: Database): (group: readonly Append[])
   /** Texts by their shape: building one takes longer than the rest of the work for a step. */
   const texts = new Map<string, string>()
   return (group) => {
-    const parameters = new Parameters(database.now())
+    const parameters = new StatementValues(database.now())
     const parts = partsOf(group)
     const tables = tablesOf(group, parts, parameters)
     const { appends: asked, lines, messages, blobs, outputs } = tables
@@ -245,7 +245,7 @@ function partsOf(group: readonly Append[]): Parts {
   }
 }
 
-function tablesOf(group: readonly Append[], parts: Parts, parameters: Parameters): Tables {
+function tablesOf(group: readonly Append[], parts: Parts, parameters: StatementValues): Tables {
   const columns = {
     ...appendColumns,
     ...(parts.children ? rootNameColumns : {}),

@@ -2,7 +2,7 @@
 // skipped, so that no two claims get the same run and none waits for another.
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import { laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
-import type { Lane, Lease, Owner, ReadyRun, ClaimLimits } from '../store.ts'
+import type { Lane, Lease, ReadyRun, Store } from '../store.ts'
 import { binaryArray, binaryColumn } from './columns.ts'
 import type { Statements } from './connection.ts'
 import { nowSql, type Database, deathSql, readySql } from './database.ts'
@@ -12,11 +12,8 @@ const readyLimit = 10_000
 
 export async function claimRuns(
   database: Database,
-  owner: Owner,
-  ttlMs: number,
-  lanes: readonly Lane[],
-  limits: ClaimLimits,
-): Promise<Lease[]> {
+  ...[owner, ttlMs, lanes, limits]: Parameters<Store['claim']>
+): ReturnType<Store['claim']> {
   const { limit, exclude = new Set(), crewLimit, runId } = limits
   await freeDeadLeases(database)
   const crews = [...laneCrews(lanes)].toSorted()
@@ -96,9 +93,8 @@ export function readyRunsSql(schema: string): string {
 
 export async function listReady(
   { schema, read, now }: Database,
-  lanes: readonly Lane[],
-  limit: number,
-): Promise<ReadyRun[]> {
+  ...[lanes, limit]: Parameters<Store['ready']>
+): ReturnType<Store['ready']> {
   const found = await read<Omit<ReadyRun, 'readyAt'> & { ready_at: number }>(readyRunsSql(schema), [
     now(),
     ...laneArrays(lanes),

@@ -149,7 +149,7 @@ export function numberParts<Item, T>(group: readonly Item[], parts: (item: Item)
 }
 
 /** The values of a statement. The first is the clock (`nowSql`). */
-export class Parameters {
+export class StatementValues {
   readonly values: Value[]
 
   constructor(now: number | null) {

@@ -5,8 +5,8 @@ import { encodeOwner } from '../owner.ts'
 import { isLease, type LeaseRequest, checkToken, checkTree, toHolding } from '../rules/leases.ts'
 import { lastEntry } from '../rules/run-record.ts'
 import { checkNumbers } from '../rules/refusals.ts'
-import type { Batch, Lease, RunId, RunRow } from '../store.ts'
-import { blobColumns, lineColumns, outputColumns, Parameters } from './columns.ts'
+import type { Batch, Lease, RunId, RunRow, Store } from '../store.ts'
+import { blobColumns, lineColumns, outputColumns, StatementValues } from './columns.ts'
 import { nowSql, type Database, noticeText, notifySql, readySql } from './database.ts'
 import { acquireLease, nextToken, releaseLease, findRoot } from './leases.ts'
 
@@ -14,10 +14,8 @@ type Created = Promise<{ created: boolean; lease?: Lease }>
 
 export async function createRun(
   database: Database,
-  row: RunRow,
-  batch: Batch,
-  asked: LeaseRequest | Lease | undefined,
-): Created {
+  ...[row, batch, asked]: Parameters<Store['create']>
+): ReturnType<Store['create']> {
   checkNumbers(row.run, 0, batch)
   if (asked !== undefined && isLease(asked)) return createFenced(database, row, batch, asked)
   if (parentRunId(row.run) === undefined || asked === undefined) return createUnfenced(database, row, batch, asked)
@@ -70,7 +68,7 @@ async function insert(
   const { schema } = database
   const shown = batch.row ?? row
   const { crew, version, format, priority, status, createdAt, updatedAt, forkedFrom = null, inputs, summary } = shown
-  const values = new Parameters(database.now())
+  const values = new StatementValues(database.now())
   const root = rootRunId(row.run)
   const isRoot = parentRunId(row.run) === undefined
   const due = !isRoot

@@ -2,7 +2,7 @@
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Message, RunId, RunStatus } from '../store.ts'
+import type { Message, RunId, RunStatus, Store } from '../store.ts'
 import { nowSql, type Database, noticeText, notifySql, isEndedSql, readySql } from './database.ts'
 
 interface PostReply {
@@ -14,9 +14,8 @@ interface PostReply {
 
 export async function postMessage(
   database: Database,
-  run: RunId,
-  { id, at, body }: Message,
-): Promise<'posted' | 'exists' | 'ended'> {
+  ...[run, { id, at, body }]: Parameters<Store['post']>
+): ReturnType<Store['post']> {
   const [result] = await database.write<PostReply>(postSql(database), [
     database.now(),
     run,

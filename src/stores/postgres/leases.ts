@@ -6,7 +6,7 @@ import { sameOwner, encodeOwner } from '../owner.ts'
 import type { RootLease } from '../rules/driver.ts'
 import { checkFree, toHolding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Lease, Owner, RenewedLease, RunId } from '../store.ts'
+import type { Lease, Owner, RunId, Store } from '../store.ts'
 import { binaryColumn } from './columns.ts'
 import { nowSql, type Database, noticeText, notifySql, deathSql, readySql, type ReadySql } from './database.ts'
 
@@ -55,9 +55,8 @@ export function nextToken(schema: string): string {
 
 export async function renewLeases(
   database: Database,
-  leases: readonly Lease[],
-  ttlMs: number,
-): Promise<RenewedLease[]> {
+  ...[leases, ttlMs]: Parameters<Store['renew']>
+): ReturnType<Store['renew']> {
   const expiresAt = `${nowSql} + $2::int8`
   const renewed = await database.write<{ n: number; waiting: number }>(
     `with held as (

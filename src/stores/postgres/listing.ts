@@ -3,7 +3,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
-import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
+import type { Cursor, RunFilter, RunId, RunRow, RunStatus, Store } from '../store.ts'
 import type { Value } from './connection.ts'
 import type { Database } from './database.ts'
 
@@ -31,9 +31,8 @@ function statusDamage({ status }: ListRecord): string | undefined {
 
 export async function listRows(
   { read, schema }: Database,
-  filter: RunFilter,
-  page: { limit: number; before?: Cursor },
-): Promise<{ rows: RunRow[]; next?: Cursor }> {
+  ...[filter, page]: Parameters<Store['list']>
+): ReturnType<Store['list']> {
   const limit = Math.max(page.limit, 0)
   const statuses = acceptedStatuses(filter)
   const { conditions, values } = where(filter, page.before)
@@ -91,11 +90,8 @@ function where(filter: RunFilter, before: Cursor | undefined): { conditions: str
 
 export async function findOutput(
   { read, schema }: Database,
-  crew: string,
-  task: string,
-  fingerprint: string,
-  since: number,
-): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
+  ...[crew, task, fingerprint, since = 0]: Parameters<Store['findOutput']>
+): ReturnType<Store['findOutput']> {
   const [found] = await read<{ run: string; seq: number; completedAt: number }>(
     `select h.run, o.seq, o.completed_at as "completedAt" from ${schema}.outputs o join ${schema}.heads h on h.id = o.run_id
      where o.crew = $1 and o.task = $2 and o.fingerprint = $3 and o.completed_at >= $4

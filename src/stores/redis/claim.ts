@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
 import { wholeLimit } from '../rules/claims.ts'
-import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
+import type { Lane, Priority, ReadyRun, RunId, Store } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
@@ -12,11 +12,8 @@ const readyLimit = 10_000
 
 export async function claimRuns(
   database: Database,
-  owner: Owner,
-  ttlMs: number,
-  lanes: readonly Lane[],
-  { limit, exclude = new Set(), crewLimit, runId }: ClaimLimits,
-): Promise<Lease[]> {
+  ...[owner, ttlMs, lanes, { limit, exclude = new Set<RunId>(), crewLimit, runId }]: Parameters<Store['claim']>
+): ReturnType<Store['claim']> {
   await freeDeadLeases(database)
   const claimed = await database.script<[run: RunId, token: number, id: string][]>('claim', [
     encodeOwner(owner),

@@ -5,7 +5,7 @@ import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { encodeOwner } from '../owner.ts'
 import { isLease, type LeaseRequest, checkTree } from '../rules/leases.ts'
 import { checkNumbers } from '../rules/refusals.ts'
-import type { Batch, Lease, RunRow } from '../store.ts'
+import type { Batch, Lease, RunRow, Store } from '../store.ts'
 import { batchArguments, checkBlobs, runTooLarge } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'
 import type { Database } from './database.ts'
@@ -15,10 +15,8 @@ type CreateResult = Promise<{ created: boolean; lease?: Lease }>
 
 export async function createRun(
   database: Database,
-  row: RunRow,
-  batch: Batch,
-  asked: LeaseRequest | Lease | undefined,
-): CreateResult {
+  ...[row, batch, asked]: Parameters<Store['create']>
+): ReturnType<Store['create']> {
   const { run } = row
   checkNumbers(run, 0, batch)
   checkBlobs(database, run, batch)

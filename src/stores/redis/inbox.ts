@@ -1,14 +1,13 @@
 // Messages to runs. A message to any run of a tree wakes the root.
 import { rootRunId } from '../../journal/paths.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Message, RunId } from '../store.ts'
+import type { Message, RunId, Store } from '../store.ts'
 import type { Database } from './database.ts'
 
 export async function postMessage(
   { script, url }: Database,
-  run: RunId,
-  { id, at, body }: Message,
-): Promise<'posted' | 'exists' | 'ended'> {
+  ...[run, { id, at, body }]: Parameters<Store['post']>
+): ReturnType<Store['post']> {
   const given = [run, rootRunId(run), id, JSON.stringify([at, body])]
   const reply = await script<['posted' | 'exists' | 'ended'] | ['unknown', run: RunId]>('post', given)
   if (reply[0] === 'unknown') throw unknownRunError(reply[1], url)

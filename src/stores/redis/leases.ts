@@ -6,7 +6,7 @@ import { encodeOwner, readOwner } from '../owner.ts'
 import type { RootLease } from '../rules/driver.ts'
 import { checkFree, checkToken, type Holding } from '../rules/leases.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Lease, Owner, RenewedLease, RunId, Tries } from '../store.ts'
+import type { Lease, Owner, RenewedLease, RunId, Tries, Store } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import { findTime, type Database } from './database.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -34,9 +34,8 @@ const renewedAtOnce = 500
 
 export async function renewLeases(
   database: Database,
-  leases: readonly Lease[],
-  ttlMs: number,
-): Promise<RenewedLease[]> {
+  ...[leases, ttlMs]: Parameters<Store['renew']>
+): ReturnType<Store['renew']> {
   const renewed: RenewedLease[] = []
   for (let first = 0; first < leases.length; first += renewedAtOnce) {
     const some = leases.slice(first, first + renewedAtOnce)

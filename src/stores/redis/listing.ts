@@ -3,7 +3,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
-import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
+import type { Cursor, RunFilter, RunId, RunRow, RunStatus, Store } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import type { Database } from './database.ts'
 
@@ -27,9 +27,8 @@ const pieceRows = 200
 
 export async function listRows(
   database: Database,
-  filter: RunFilter,
-  page: { limit: number; before?: Cursor },
-): Promise<{ rows: RunRow[]; next?: Cursor }> {
+  ...[filter, page]: Parameters<Store['list']>
+): ReturnType<Store['list']> {
   // one more row than requested shows whether there is a next page
   const wanted = Math.max(page.limit, 0) + 1
   const statuses = acceptedStatuses(filter)
@@ -86,11 +85,8 @@ function listPosition({ createdAt, run }: { readonly createdAt: string; readonly
 
 export async function findOutput(
   { read, key }: Database,
-  crew: string,
-  task: string,
-  fingerprint: string,
-  since: number,
-): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
+  ...[crew, task, fingerprint, since = 0]: Parameters<Store['findOutput']>
+): ReturnType<Store['findOutput']> {
   const outputs = key('outputs', joinKey(crew, task, fingerprint))
   const range = ['+inf', String(since), 'BYSCORE', 'REV', 'LIMIT', '0', '1', 'WITHSCORES']
   const [found, completedAt] = (await read<string[]>(['ZRANGE', outputs, ...range])).flat()

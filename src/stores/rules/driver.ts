@@ -24,13 +24,7 @@ export interface Driver<Connection> {
   readBlob: On<Connection, Store['blob']>
   findRow: On<Connection, Store['row']>
   listRows: On<Connection, Store['list']>
-  findOutput(
-    connection: Connection,
-    crew: string,
-    task: string,
-    fingerprint: string,
-    since: number,
-  ): ReturnType<Store['findOutput']>
+  findOutput: On<Connection, Store['findOutput']>
   acquireLease: On<Connection, Store['acquire']>
   claimRuns: On<Connection, Store['claim']>
   listReady: On<Connection, Store['ready']>
@@ -70,9 +64,9 @@ export function driverStore<Connection extends { readonly url: string }>(
     blob: (run, hash) => driver.readBlob(connection, run, hash),
     row: (run) => driver.findRow(connection, run),
     list: (filter, page) => driver.listRows(connection, filter, page),
-    findOutput: (crew, task, fingerprint, since = 0) => driver.findOutput(connection, crew, task, fingerprint, since),
+    findOutput: (...args) => driver.findOutput(connection, ...args),
     acquire: (run, owner, ttlMs) => driver.acquireLease(connection, run, owner, ttlMs),
-    claim: (owner, ttlMs, lanes, limits) => driver.claimRuns(connection, owner, ttlMs, lanes, limits),
+    claim: (...args) => driver.claimRuns(connection, ...args),
     ready: (lanes, limit) => driver.listReady(connection, lanes, limit),
     renew: (leases, ttlMs) => driver.renewLeases(connection, leases, ttlMs),
     async release(lease) {

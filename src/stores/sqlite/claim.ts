@@ -2,18 +2,15 @@
 import { isOwnerDead, readOwner } from '../owner.ts'
 import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
 import { afterDeath } from '../rules/ready.ts'
-import type { Lane, Lease, Owner, Priority, ReadyRun, ClaimLimits, RunId } from '../store.ts'
+import type { Lane, Owner, Priority, ReadyRun, ClaimLimits, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { noLease, grantLease } from './leases.ts'
 import { changeRoot, rootColumns, type RootRecord } from './roots.ts'
 
 export function claimRuns(
   connection: Connection,
-  owner: Owner,
-  ttlMs: number,
-  lanes: readonly Lane[],
-  limits: ClaimLimits,
-): Promise<Lease[]> {
+  ...[owner, ttlMs, lanes, limits]: Parameters<Store['claim']>
+): ReturnType<Store['claim']> {
   return connection.write(() => {
     freeDeadLeases(connection)
     const { exclude = new Set(), runId } = limits

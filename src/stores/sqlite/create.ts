@@ -1,11 +1,11 @@
 // Creates a run with its first batch. A child run has no lease: it is created under the lease of its root.
 import { randomUUID } from 'node:crypto'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
-import { isLease, type CreateResult, type LeaseRequest, checkTree } from '../rules/leases.ts'
+import { isLease, type LeaseRequest, checkTree } from '../rules/leases.ts'
 import { dueTime } from '../rules/ready.ts'
 import { checkNumbers } from '../rules/refusals.ts'
 import { rowColumns, rowValues } from '../rules/run-record.ts'
-import type { Batch, Lease, RunId, RunRow } from '../store.ts'
+import type { Batch, Lease, RunId, RunRow, Store } from '../store.ts'
 import { insertBatch } from './append.ts'
 import type { Connection } from './connection.ts'
 import { acquireRoot } from './leases.ts'
@@ -26,10 +26,8 @@ type LeaseValues = readonly [
 
 export function createRun(
   connection: Connection,
-  row: RunRow,
-  batch: Batch,
-  lease: LeaseRequest | Lease | undefined,
-): Promise<CreateResult> {
+  ...[row, batch, lease]: Parameters<Store['create']>
+): ReturnType<Store['create']> {
   return connection.write(() => {
     if (findRun(connection, row.run) !== undefined) return { created: false }
     checkNumbers(row.run, 0, batch)

@@ -1,15 +1,14 @@
 // Messages: each id once, oldest first. A message to any run of a tree wakes its root.
 import { isEnded } from '../../journal/state/state.ts'
 import { unknownRunError } from '../rules/refusals.ts'
-import type { Message, RunId } from '../store.ts'
+import type { Message, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findRun, changeRoot, findRoot } from './roots.ts'
 
 export function postMessage(
   connection: Connection,
-  run: RunId,
-  { id, at, body }: Message,
-): Promise<'posted' | 'exists' | 'ended'> {
+  ...[run, { id, at, body }]: Parameters<Store['post']>
+): ReturnType<Store['post']> {
   const { sql, url } = connection
   return connection.write(() => {
     const found = findRun(connection, run)

@@ -2,7 +2,7 @@
 import { runStatuses } from '../../journal/entries.ts'
 import { acceptedStatuses, decodeCursor, cutPage } from '../rules/listing.ts'
 import { rowColumns, toRow, type RunRecord } from '../rules/run-record.ts'
-import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
+import type { Cursor, RunFilter, RunId, RunRow, RunStatus, Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { damagedRow } from './roots.ts'
 
@@ -18,9 +18,8 @@ export async function findRow(connection: Connection, run: RunId): Promise<RunRo
 
 export async function listRows(
   connection: Connection,
-  filter: RunFilter,
-  page: { limit: number; before?: Cursor },
-): Promise<{ rows: RunRow[]; next?: Cursor }> {
+  ...[filter, page]: Parameters<Store['list']>
+): ReturnType<Store['list']> {
   const limit = Math.max(page.limit, 0)
   const statuses = acceptedStatuses(filter)
   const { conditions, values } = where(filter, page.before)
@@ -83,11 +82,8 @@ type Values = { [name: string]: string }
 
 export async function findOutput(
   connection: Connection,
-  crew: string,
-  task: string,
-  fingerprint: string,
-  since: number,
-): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
+  ...[crew, task, fingerprint, since = 0]: Parameters<Store['findOutput']>
+): ReturnType<Store['findOutput']> {
   const found = await connection.read(() =>
     connection
       .sql(
