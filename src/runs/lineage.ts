@@ -5,12 +5,12 @@ import { allRows } from '../engine/history/all-rows.ts'
 import { isForkedFrom } from '../engine/read/incarnation.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { rowStatus, ifReadable, type RunSummary } from './summary.ts'
+import { ifReadable, outlineRun, type RunOutline } from './summary.ts'
 
 /** How many ancestors, and how many descendants, are shown by default. */
 const usualLimit = 1_000
 
-export interface RelatedRun extends Pick<RunSummary, 'runId' | 'crew' | 'status' | 'createdAt' | 'updatedAt'> {
+export interface RelatedRun extends RunOutline {
   readonly deleted?: never
 }
 
@@ -55,7 +55,7 @@ async function readAncestors(
     if (found.length >= limit) return { found: found.toReversed(), cut: true }
     met.add(last.forkedFrom)
     const parent = await findSource(store, last)
-    found.push(parent ? await relatedRun(store, parent) : { runId: last.forkedFrom, deleted: true })
+    found.push(parent ? await outlineRun(store, parent) : { runId: last.forkedFrom, deleted: true })
     last = parent
   }
   return { found: found.toReversed(), cut: false }
@@ -63,7 +63,7 @@ async function readAncestors(
 
 /** Level by level, so that a limit cuts off the most distant. */
 async function readDescendants(store: Store, row: RunRow, limit: number): Promise<{ found: Descendant; cut: boolean }> {
-  const found = { ...(await relatedRun(store, row)), children: [] as Descendant[] }
+  const found = { ...(await outlineRun(store, row)), children: [] as Descendant[] }
   const met = new Set([row.run])
   const waiting = [{ row, shown: found }]
   // grows while it is walked
@@ -75,7 +75,7 @@ async function readDescendants(store: Store, row: RunRow, limit: number): Promis
         return { found, cut: true }
       }
       met.add(child.run)
-      const made = { ...(await relatedRun(store, child)), children: [] }
+      const made = { ...(await outlineRun(store, child)), children: [] }
       shown.children.push(made)
       waiting.push({ row: child, shown: made })
     }
@@ -94,9 +94,4 @@ async function findSource(store: Store, row: RunRow): Promise<RunRow | undefined
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
   const parent = runId === undefined ? undefined : await ifReadable(() => store.row(runId))
   return (row) => parent === undefined || isForkedFrom(row, parent)
-}
-
-async function relatedRun(store: Store, row: RunRow): Promise<RelatedRun> {
-  const { run: runId, crew, createdAt, updatedAt } = row
-  return { runId, crew, status: await rowStatus(store, row), createdAt, updatedAt }
 }

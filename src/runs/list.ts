@@ -1,12 +1,11 @@
 // Lists runs, newest first.
 import { defined } from '../base/defined.ts'
 import { runNotFoundError } from '../engine/read/run-not-found.ts'
-import type { Prices } from '../models/prices.ts'
 import { encodeCursor, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import { storedStatuses, type RunViewStatus } from './status.ts'
 import { onlyMadeFrom } from './lineage.ts'
-import { summarize, type RunSummary } from './summary.ts'
+import { summarize, type Pricing, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
   /** View statuses: a store can't tell waiting from stopped or answered runs, nor abandoned from running ones. */
@@ -22,12 +21,8 @@ export interface Page {
   readonly before?: RunPosition | undefined
 }
 
-export interface ListOptions {
+export interface ListOptions extends Pricing {
   readonly store: Store
-  /** Prices of the crew, if its code is loaded. */
-  readonly prices?: Prices | undefined
-  /** Leaves every `cost` undefined: loading prices takes longer than listing runs. */
-  readonly unpriced?: boolean
 }
 
 const pageSize = 100

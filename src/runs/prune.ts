@@ -9,7 +9,7 @@ import { checkKeys } from '../base/options.ts'
 import { newestFirst, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
-import { rowStatus } from './summary.ts'
+import { outlineRun, rowStatus, type RunOutline } from './summary.ts'
 
 /** By default, only runs at rest that wait for nothing. */
 const prunable: readonly RunViewStatus[] = ['completed', 'cancelled', 'failed']
@@ -27,17 +27,9 @@ export interface PruneLimits {
   readonly dryRun?: boolean | undefined
 }
 
-export interface PrunedRun {
-  readonly runId: string
-  readonly crew: string
-  readonly status: RunViewStatus
-  readonly createdAt: string
-  readonly updatedAt: string
-}
-
 export interface PruneResult {
   /** Newest first. */
-  readonly runs: readonly PrunedRun[]
+  readonly runs: readonly RunOutline[]
   /** Ids of runs that were kept because a process is executing them. */
   readonly held: readonly string[]
   readonly dryRun: boolean
@@ -58,14 +50,14 @@ export async function prune(
     !(await isPrunedWithRoot(store, row)) &&
     !(await spares(row))
   const stored = storedStatuses(status)
-  const runs: PrunedRun[] = []
+  const runs: RunOutline[] = []
   const held: string[] = []
   for await (const listed of allRows(store, { ...filter, ...createdBefore(filter, olderThan), status: stored })) {
     if (!(await fits(listed))) continue
     // read again: deleting the others took time, and a resume may have changed this one
     const row = await store.row(listed.run)
     if (!row || !(await fits(row))) continue
-    const pruned = await prunedRun(store, row)
+    const pruned = await outlineRun(store, row)
     if (dryRun ? await isRunHeld(engine, row.run) : !(await deleteIfFree(engine, row.run))) held.push(row.run)
     else runs.push(pruned)
   }
@@ -115,11 +107,6 @@ async function nthNewest(store: Store, crew: string, keep: number): Promise<Posi
   for await (const { createdAt, run } of allRows(store, { crew, roots: true }))
     if (++count === keep) return { createdAt, run }
   return 'all'
-}
-
-async function prunedRun(store: Store, row: RunRow): Promise<PrunedRun> {
-  const { run: runId, crew, createdAt, updatedAt } = row
-  return { runId, crew, status: await rowStatus(store, row), createdAt, updatedAt }
 }
 
 interface PruneRequest {

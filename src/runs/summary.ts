@@ -50,6 +50,13 @@ export interface RunSummary {
   readonly dueAt: string | undefined
 }
 
+export type RunOutline = Pick<RunSummary, 'runId' | 'crew' | 'status' | 'createdAt' | 'updatedAt'>
+
+export async function outlineRun(store: Store, row: RunRow): Promise<RunOutline> {
+  const { run: runId, crew, createdAt, updatedAt } = row
+  return { runId, crew, status: await rowStatus(store, row), createdAt, updatedAt }
+}
+
 /** The run that a run was made from. */
 export interface ParentRun {
   readonly runId: string
@@ -62,7 +69,7 @@ export interface ParentRun {
 export interface Pricing {
   /** Prices of its crew, if the code is loaded. */
   readonly prices?: Prices | undefined
-  /** Leaves `cost` undefined. */
+  /** Leaves `cost` undefined: loading prices takes longer than listing runs. */
   readonly unpriced?: boolean
 }
 

@@ -3,7 +3,8 @@ import { Option } from 'commander'
 import { statusesOption, wholeNumberOrZero, storeFileArgument, readMoment } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
-import { prune as pruneRuns, type PruneResult, type PrunedRun, type PruneLimits } from '../../runs/prune.ts'
+import { prune as pruneRuns, type PruneResult, type PruneLimits } from '../../runs/prune.ts'
+import type { RunOutline } from '../../runs/summary.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
@@ -101,7 +102,7 @@ function reportPrune(
   return options.all && !dryRun ? exitCodes.held : exitCodes.done
 }
 
-function printRuns(terminal: Terminal, runs: readonly PrunedRun[]): void {
+function printRuns(terminal: Terminal, runs: readonly RunOutline[]): void {
   // with --json, the table is part of the question, not of the data
   const channel = terminal.json ? terminal.err : terminal.out
   printTable(

@@ -49,35 +49,9 @@ type ParsePlaceholders<T extends string> = T extends `${string}{${infer Rest}`
       : never
   : never
 
-type Letter =
-  | 'a'
-  | 'b'
-  | 'c'
-  | 'd'
-  | 'e'
-  | 'f'
-  | 'g'
-  | 'h'
-  | 'i'
-  | 'j'
-  | 'k'
-  | 'l'
-  | 'm'
-  | 'n'
-  | 'o'
-  | 'p'
-  | 'q'
-  | 'r'
-  | 's'
-  | 't'
-  | 'u'
-  | 'v'
-  | 'w'
-  | 'x'
-  | 'y'
-  | 'z'
-  | '_'
-type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9'
+type Characters<T extends string> = T extends `${infer First}${infer Rest}` ? First | Characters<Rest> : never
+type Letter = Characters<'abcdefghijklmnopqrstuvwxyz_'>
+type Digit = Characters<'0123456789'>
 
 type IsIdentifier<T extends string> =
   Lowercase<T> extends `${infer First}${infer Rest}` ? (First extends Letter ? IsWord<Rest> : false) : false

@@ -230,20 +230,10 @@ export function escapeName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Keeps the connection that was returned last for a moment: getting it from the pool again takes a tenth of a step. */
-export interface SpareConnection {
-  take(): PoolClient | undefined
-  /** Keeps it, or returns it to the pool if one is kept already or another call waits for one. */
-  giveBack(client: PoolClient, pool: Pick<Pool, 'waitingCount'>): void
-  /** Drops a kept connection that was lost. */
-  lost(client: ClientBase): void
-  /** Returns the kept connection to the pool. */
-  release(): void
-}
-
 const keptMs = 1_000
 
-export function spareConnection(): SpareConnection {
+/** Keeps the connection that was returned last for a moment: getting it from the pool again takes a tenth of a step. */
+function spareConnection() {
   let spare: { readonly client: PoolClient; readonly idle: NodeJS.Timeout } | undefined
 
   function take(): PoolClient | undefined {
@@ -258,15 +248,18 @@ export function spareConnection(): SpareConnection {
 
   return {
     take,
-    giveBack(client, { waitingCount }) {
+    /** Keeps it, or returns it to the pool if one is kept already or another call waits for one. */
+    giveBack(client: PoolClient, { waitingCount }: Pick<Pool, 'waitingCount'>): void {
       if (spare !== undefined || waitingCount > 0) return client.release()
       // a kept connection keeps no process alive
       alive(client).unref()
       spare = { client, idle: setTimeout(release, keptMs).unref() }
     },
-    lost(client) {
+    /** Drops a kept connection that was lost. */
+    lost(client: ClientBase): void {
       if (spare?.client === client) take()?.release(true)
     },
+    /** Returns the kept connection to the pool. */
     release,
   }
 }

@@ -49,18 +49,6 @@ export interface AdvanceHandlerOptions {
   readonly onEvent?: (event: WorkerEvent) => void
 }
 
-interface HandlerSettings {
-  readonly crews: readonly Crew[]
-  readonly secrets: readonly string[]
-  readonly sliceSeconds: number
-  readonly maxAgeMs: number
-  readonly dispatcher: Dispatcher | undefined
-  readonly waitUntil: AdvanceHandlerOptions['waitUntil']
-  readonly changed: ChangedPolicy
-  readonly name: string | undefined
-  readonly onEvent: AdvanceHandlerOptions['onEvent']
-}
-
 const keys: readonly (keyof AdvanceHandlerOptions)[] = [
   'crews',
   'secret',
@@ -74,7 +62,7 @@ const keys: readonly (keyof AdvanceHandlerOptions)[] = [
 ]
 
 /** Applies the defaults. OPTION_INVALID, OPTION_UNKNOWN. */
-function readHandlerOptions(options: AdvanceHandlerOptions): HandlerSettings {
+function readHandlerOptions(options: AdvanceHandlerOptions) {
   checkKeys('advanceHandler', options, keys, 'crews')
   const { crews, secret, sliceSeconds, maxAgeSeconds, dispatcher, waitUntil, changed, name, onEvent } = options
   if (!Array.isArray(crews) || crews.length === 0 || !crews.every((crew) => Crew.isInstance(crew)))
@@ -89,10 +77,10 @@ function readHandlerOptions(options: AdvanceHandlerOptions): HandlerSettings {
     sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds) ?? 25,
     maxAgeMs: (optional('maxAgeSeconds', maxAgeSeconds, seconds) ?? 300) * 1_000,
     dispatcher: optional('dispatcher', dispatcher, dispatcherCheck),
-    waitUntil: optional('waitUntil', waitUntil, func),
+    waitUntil: optional('waitUntil', waitUntil, func) as AdvanceHandlerOptions['waitUntil'],
     changed: optional('changed', changed, oneOf(changedPolicies)) ?? 'continue',
     name: optional('name', name, shortName),
-    onEvent: optional('onEvent', onEvent, func),
+    onEvent: optional('onEvent', onEvent, func) as AdvanceHandlerOptions['onEvent'],
   }
 }
 
@@ -270,28 +258,23 @@ function secondsUntil(at: number, now: number): string {
   return String(Math.max(0, Math.ceil((at - now) / 1_000)))
 }
 
+const spentLimit = 100_000
+
 /**
  * Calls that were answered, so that none counts twice. Each process remembers its own: a replay to another process is
  * harmless, since the run is no longer ready, or would be advanced anyway.
  */
-interface SpentCalls {
-  has(id: string, now: number): boolean
-  add(id: string, until: number): void
-}
-
-const spentLimit = 100_000
-
-function spentCalls(): SpentCalls {
+function spentCalls() {
   /** By call id, oldest first: when the signature expires. */
   const spent = new Map<string, number>()
   return {
-    has(id, now) {
+    has(id: string, now: number): boolean {
       for (const [old, until] of spent) {
         if (until > now && spent.size <= spentLimit) break
         spent.delete(old)
       }
       return spent.has(id)
     },
-    add: (id, until) => void spent.set(id, until),
+    add: (id: string, until: number): void => void spent.set(id, until),
   }
 }

@@ -47,18 +47,6 @@ export interface RestateOptions {
   readonly abortSeconds?: number
 }
 
-export interface RestateSettings {
-  readonly ingress: readonly string[]
-  readonly admin: readonly string[]
-  readonly token: string | undefined
-  readonly port: number
-  readonly host: string
-  readonly url: string | undefined
-  readonly identityKeys: readonly string[]
-  readonly sliceSeconds: number
-  readonly abortSeconds: number
-}
-
 const keys: readonly (keyof RestateOptions)[] = [
   'ingress',
   'admin',
@@ -72,7 +60,7 @@ const keys: readonly (keyof RestateOptions)[] = [
 ]
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
-export function readRestateOptions(options: RestateOptions): RestateSettings {
+function readRestateOptions(options: RestateOptions) {
   checkKeys('restateDispatcher', options, keys)
   const { restate } = environment()
   const { port, host, url, identityKeys, sliceSeconds, abortSeconds } = options
