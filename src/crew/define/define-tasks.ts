@@ -18,9 +18,9 @@ import {
   everyCoworker,
   replacedTools,
 } from './define-agent.ts'
-import { defineChild, defineWork, parsingIdentity } from './define-work.ts'
+import { defineChild, defineWork, parsingIdentity, sharedFields } from './define-work.ts'
 import { defineGuardrail } from '../guardrails.ts'
-import { fileInEveryRun, defineOutputFile } from './output-path.ts'
+import { fileInEveryRun } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
 import { interpolate } from './placeholders.ts'
 import { messageFor } from './task-prompts.ts'
@@ -161,15 +161,10 @@ function defineTask(task: Task, doers: Assignment, context: readonly string[], o
   const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
   const made = { task, agent: doer, texts, used, tools, coworkers, helpers, guardrails, context }
   return {
-    name: task.name,
-    named: task.named,
-    was: task.was,
-    id: task.id,
-    description: task.description,
+    ...sharedFields(task),
     expectedOutput: task.expectedOutput,
     agent: doer,
     context,
-    anyContext: task.context === undefined,
     inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
     reading: parsingIdentity(task),
@@ -179,10 +174,6 @@ function defineTask(task: Task, doers: Assignment, context: readonly string[], o
     code: undefined,
     child: undefined,
     guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
-    humanInput: task.humanInput,
-    async: task.async,
-    when: task.when,
-    outputFile: defineOutputFile(task),
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
       const files = filesIn(used.map((name) => ownMember(inputs, name) ?? null))

@@ -29,20 +29,14 @@ type TaskWork = { readonly code: FunctionDefinition } | { readonly child: ChildD
 
 /** `given`: the context tasks, in crew order. */
 export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefinition[]): TaskDefinition {
-  const { name, named, was, id, description, async, when } = task
   // the output of a nested crew is the output of its last task
   const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
   const schema = last ? last.schema : task.schema
   return {
-    name,
-    named,
-    was,
-    id,
-    description,
+    ...sharedFields(task),
     expectedOutput: undefined,
     agent: noAgent,
     context: given.map((other) => other.name),
-    anyContext: task.context === undefined,
     // a function may also use any other input
     inputs: placeholders(task.outputFile ?? ''),
     schema,
@@ -53,10 +47,6 @@ export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefin
     code: 'code' in work ? work.code : undefined,
     child: 'child' in work ? work.child : undefined,
     guardrails: [],
-    humanInput: task.humanInput,
-    async,
-    when,
-    outputFile: defineOutputFile(task),
     render: () => ({ instructions: '', message: [] }),
     turns: () => new Map(),
     fingerprint(inputs, outputs) {
@@ -71,6 +61,15 @@ export function defineWork(task: Task, work: TaskWork, given: readonly TaskDefin
       ])
     },
   }
+}
+
+type SharedField = 'name' | 'named' | 'was' | 'id' | 'description' | 'humanInput' | 'async' | 'when'
+
+/** The fields that all types of tasks have. */
+export function sharedFields(task: Task): Pick<TaskDefinition, SharedField | 'anyContext' | 'outputFile'> {
+  const { name, named, was, id, description, humanInput, async, when } = task
+  const own = { name, named, was, id, description, humanInput, async, when }
+  return { ...own, anyContext: task.context === undefined, outputFile: defineOutputFile(task) }
 }
 
 /** A schema's transforms can't be compared: a new version says that they changed. */

@@ -34,7 +34,7 @@ import { checkSameInputs, hasSameInputs } from '../arguments/check-same-run.ts'
 import { isDefaultPlace } from '../default-store.ts'
 import type { PlanRequest } from './plan.ts'
 import { resolveInputs, readRawInputs, checkInputNames, prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
-import type { RawInputs } from '../arguments/run-inputs.ts'
+import type { RawInputs, RunInputs } from '../arguments/run-inputs.ts'
 import { resumeOrFollow } from './resume.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { oneOf, optional } from '../../base/checks.ts'
@@ -99,12 +99,7 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
   if (id === undefined || !(await engine.store.row(run))) {
-    const inputs = given ? resolveInputs(given) : {}
-    checkInputNames(crew, inputs)
-    const made = await prepareInputs(crew, inputs, given?.files)
-    await checkExecutable(crew, made.inputs, () => true)
-    await checkBudgetPrices(crew)
-    if (onPlan) await confirmPlan(onPlan, await kickoffPlan(engine, crew, made.inputs, { reuse, ...choices }))
+    const made = await prepareKickoff(engine, crew, request, given ? resolveInputs(given) : {})
     logStart(crew, run, 'kickoff')
     const hold = await createOnce(engine, crew, {
       run,
@@ -118,10 +113,25 @@ export async function kickoff(open: OpenCrew, request: KickoffRequest): Promise<
   return resumeOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
 }
 
+/** All checks of a new run, and `onPlan`. */
+async function prepareKickoff(
+  engine: Engine,
+  crew: CrewDefinition,
+  { inputs: given, reuse, onPlan, choices }: KickoffRequest,
+  inputs: Inputs,
+): Promise<RunInputs> {
+  checkInputNames(crew, inputs)
+  const made = await prepareInputs(crew, inputs, given?.files)
+  await checkExecutable(crew, made.inputs, () => true)
+  await checkBudgetPrices(crew)
+  if (onPlan) await confirmPlan(onPlan, await kickoffPlan(engine, crew, made.inputs, { reuse, ...choices }))
+  return made
+}
+
 /** Kickoff within a function task: starts a child run. */
 async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRequest): Promise<StartedRun> {
   const { definition: crew } = open
-  const { id, inputs: given, reuse, onPlan, choices } = request
+  const { id, inputs: given, reuse, choices } = request
   const inputs = given ? resolveInputs(given) : {}
   const kickedOff = await kickoffChild(call, {
     name: kickoffName(call, id, crew.name, inputs),
@@ -130,12 +140,7 @@ async function startChild(open: OpenCrew, call: FunctionCall, request: KickoffRe
     options: choices,
     isSame: (state) => !given || hasSameInputs(state, given),
     async make() {
-      checkInputNames(crew, inputs)
-      const made = await prepareInputs(crew, inputs, given?.files)
-      await checkExecutable(crew, made.inputs, () => true)
-      await checkBudgetPrices(crew)
-      if (onPlan)
-        await confirmPlan(onPlan, await kickoffPlan(call.life.engine, crew, made.inputs, { reuse, ...choices }))
+      const made = await prepareKickoff(call.life.engine, crew, request, inputs)
       return { ...made, through: choices.through, origin: defined({ reuse, module: open.module }) }
     },
   })

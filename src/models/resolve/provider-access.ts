@@ -17,7 +17,7 @@ export function readAccess(provider: Provider): Access {
   const given = firstSet(provider.addresses)?.value
   return {
     apiKey: firstSet(provider.keys)?.value,
-    address: given === undefined ? undefined : completeAddress(given, provider.ending),
+    address: given === undefined ? undefined : completeAddress(given, provider),
   }
 }
 
@@ -33,9 +33,9 @@ export function hasOwnAddress(provider: Provider): boolean {
 }
 
 // An address with a query is kept as it is: a suffix would become part of the query.
-function completeAddress(address: string, ending: string | undefined): string {
+function completeAddress(address: string, { url = '', ending = URL.parse(url)?.pathname ?? '' }: Provider): string {
   const plain = address.replace(/\/+$/, '')
-  return ending === undefined || /\/v\d\w*$|\?/.test(plain) ? plain : plain + ending
+  return /\/v\d\w*$|\?/.test(plain) ? plain : `${plain}${ending}`.replace(/\/+$/, '')
 }
 
 /**

@@ -20,7 +20,10 @@ export interface Provider extends SpecialProvider {
   readonly addresses: readonly string[]
   /** The default address. */
   readonly url?: string
-  /** Appended to an address without a version, which users often leave out: https://host means https://host/v1. */
+  /**
+   * Appended to an address without a version, which users often leave out: https://host means https://host/v1. Default:
+   * the path of `url`.
+   */
   readonly ending?: string
   /** Its package drops or garbles other files. The packages of other providers refuse files that they cannot send. */
   readonly picturesOnly?: true
@@ -35,6 +38,8 @@ export const providers: readonly Provider[] = [
     keys: ['OPENAI_API_KEY'],
     addresses: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'],
     url: 'https://api.openai.com/v1',
+    // compatible servers have other paths
+    ending: '',
     prices: { id: 'openai' },
     ...openai,
   },
@@ -47,7 +52,6 @@ export const providers: readonly Provider[] = [
     keys: ['ANTHROPIC_API_KEY'],
     addresses: ['ANTHROPIC_BASE_URL'],
     url: 'https://api.anthropic.com/v1',
-    ending: '/v1',
     prices: { id: 'anthropic' },
   },
   {
@@ -59,7 +63,6 @@ export const providers: readonly Provider[] = [
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     addresses: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'],
     url: 'https://generativelanguage.googleapis.com/v1beta',
-    ending: '/v1beta',
     prices: { id: 'google' },
   },
   {
@@ -99,7 +102,6 @@ export const providers: readonly Provider[] = [
     keys: ['MISTRAL_API_KEY'],
     addresses: ['MISTRAL_BASE_URL'],
     url: 'https://api.mistral.ai/v1',
-    ending: '/v1',
     prices: { id: 'mistral' },
   },
   {
@@ -109,7 +111,6 @@ export const providers: readonly Provider[] = [
     keys: ['GROQ_API_KEY'],
     addresses: ['GROQ_BASE_URL'],
     url: 'https://api.groq.com/openai/v1',
-    ending: '/openai/v1',
     prices: { id: 'groq' },
   },
   {
@@ -119,7 +120,6 @@ export const providers: readonly Provider[] = [
     keys: ['XAI_API_KEY'],
     addresses: ['XAI_BASE_URL'],
     url: 'https://api.x.ai/v1',
-    ending: '/v1',
     prices: { id: 'x-ai' },
   },
   {
@@ -140,7 +140,6 @@ export const providers: readonly Provider[] = [
     keys: ['COHERE_API_KEY', 'CO_API_KEY'],
     addresses: ['COHERE_BASE_URL', 'CO_API_URL'],
     url: 'https://api.cohere.com/v2',
-    ending: '/v2',
     picturesOnly: true,
     prices: { id: 'cohere' },
   },
@@ -150,7 +149,6 @@ export const providers: readonly Provider[] = [
     keys: ['OPENROUTER_API_KEY'],
     addresses: ['OPENROUTER_BASE_URL'],
     url: 'https://openrouter.ai/api/v1',
-    ending: '/api/v1',
     prices: { id: 'openrouter' },
     ...openrouter,
   },
@@ -160,7 +158,6 @@ export const providers: readonly Provider[] = [
     keys: ['TOGETHER_API_KEY', 'TOGETHERAI_API_KEY', 'TOGETHER_AI_API_KEY'],
     addresses: ['TOGETHER_BASE_URL'],
     url: 'https://api.together.xyz/v1',
-    ending: '/v1',
     prices: { id: 'together' },
   },
   {
@@ -171,7 +168,6 @@ export const providers: readonly Provider[] = [
     keys: ['FIREWORKS_API_KEY', 'FIREWORKS_AI_API_KEY'],
     addresses: ['FIREWORKS_BASE_URL'],
     url: 'https://api.fireworks.ai/inference/v1',
-    ending: '/inference/v1',
     prices: { id: 'fireworks' },
   },
   {
@@ -180,7 +176,6 @@ export const providers: readonly Provider[] = [
     keys: [],
     addresses: ['OLLAMA_BASE_URL', 'OLLAMA_API_BASE'],
     url: 'http://127.0.0.1:11434/v1',
-    ending: '/v1',
     missing: () => undefined,
   },
 ]
