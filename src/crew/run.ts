@@ -1,4 +1,5 @@
 // Run: the handle of a run, whichever process executes it. Creating one reads nothing.
+import { defined } from '../base/defined.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow, followLive, type RestStatus } from '../engine/follow/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
@@ -310,7 +311,7 @@ export class Run<T extends Tasks = readonly Task[]> {
   }
 
   #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): RunPromise<T> {
-    const fixed = { runId: this.id, ...(task === undefined ? {} : { task }) }
+    const fixed = { runId: this.id, ...defined({ task }) }
     return startRun(this.#open, async () => forkRun(this.#open, await readFork(this.#crew, verb, options, fixed)))
   }
 

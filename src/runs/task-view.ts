@@ -1,4 +1,5 @@
 // The view of a task, as results, run views and the command line show it.
+import { defined } from '../base/defined.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../engine/model/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
@@ -163,7 +164,7 @@ export async function planOutcomes(state: RunState, prices?: Prices): Promise<re
       const outcome = task?.final ? 'failed' : task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
       if (!task || task.attempts.length === 0) return { ...planned, outcome, actual: undefined }
       const cost = await costOfTask(state, planned.task, prices)
-      const actual = { usage: spentOn(state, task), ...(cost === undefined ? {} : { cost }) }
+      const actual = { usage: spentOn(state, task), ...defined({ cost }) }
       return { ...planned, outcome, actual }
     }),
   )

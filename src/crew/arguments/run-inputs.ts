@@ -1,5 +1,6 @@
 // Inputs of a run: as passed, with their files read; compared with those of a stored run; and after the crew's callback
 // and schema, with the names that the crew can use.
+import { defined } from '../../base/defined.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import {
@@ -159,7 +160,7 @@ export async function overrideInputs(
 ): Promise<RunInputs> {
   if (Object.keys(over).length > 0) return prepareInputs(crew, { ...(given ?? inputs), ...over }, files)
   if (!crew.callbacks?.before) await parseInputs(crew, given ?? inputs)
-  return { inputs, files, ...(given ? { given } : {}) }
+  return { inputs, files, ...defined({ given }) }
 }
 
 /** Undefined if a schema decides, or if code may use any input. */

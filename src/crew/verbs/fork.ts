@@ -222,14 +222,13 @@ export async function forkRun(open: OpenCrew, request: ForkRunRequest): Promise<
     parent: {
       run: parent.run,
       incarnation: parent.incarnation,
-      ...(from ? { from: from.name } : {}),
+      ...defined({ from: from?.name }),
       request: requestDigest(request, over),
     },
     plan: tasks,
     ...(calls.length > 0 ? { calls } : {}),
     ...(lost.length > 0 ? { lost } : {}),
-    ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
-    ...defined({ module: open.module }),
+    ...defined({ effects: effects === 'reuse' ? undefined : effects, module: open.module }),
   }
   const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
   // undefined: a concurrent call just created a run with this id

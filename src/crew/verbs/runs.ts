@@ -1,5 +1,6 @@
 // Lists the runs of a crew, newest first: as an async iterable, or one page. Finds the default run of calls without a
 // run id: the crew's latest.
+import { defined } from '../../base/defined.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
 import { whole, oneOf, wrong, optional, flag, time } from '../../base/checks.ts'
 import type { OpenCrew } from '../open-crew.ts'
@@ -71,12 +72,12 @@ function readFilter(options: RunsOptions): RunsFilter {
   }
   for (const one of status === undefined ? [] : [status].flat()) statuses.read('status', one)
   optional('backtests', options.backtests, flag)
-  return {
-    ...(status === undefined ? {} : { status: [status].flat() }),
-    ...(parent === undefined ? {} : { forkedFrom: checkRunId(parent) }),
-    ...(since === undefined ? {} : { createdFrom: time.read('since', since) }),
-    ...(until === undefined ? {} : { createdTo: time.read('until', until) }),
-  }
+  return defined({
+    status: status && [status].flat(),
+    forkedFrom: parent === undefined ? undefined : checkRunId(parent),
+    createdFrom: optional('since', since, time),
+    createdTo: optional('until', until, time),
+  })
 }
 
 /** RUN_NOT_FOUND if no run is unfinished. */
@@ -100,7 +101,7 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
   const now = await store.now()
   let delayed: string | undefined
-  for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) }, 1)) {
+  for await (const row of allRows(store, { crew, roots: true, ...defined({ status }) }, 1)) {
     const summary = readSummary(row)
     const { dueAt } = summary
     if (status && moveOf(summary)) continue

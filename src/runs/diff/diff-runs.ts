@@ -1,4 +1,5 @@
 // The differences between two runs, as data, from two folded states. Free of Node, for the page.
+import { defined } from '../../base/defined.ts'
 import type { Failure, Usage } from '../../journal/entries.ts'
 import { diffText } from './diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
@@ -58,9 +59,8 @@ export function diffRuns(a: RunState, b: RunState, known: DiffFacts = {}): RunDi
   const diff = {
     ...sides,
     same: first === undefined && inputs.length === 0 && !order && isSameEnd(sides.a, sides.b),
-    ...(first === undefined ? {} : { first }),
+    ...defined({ first, order }),
     inputs,
-    ...(order ? { order } : {}),
     tasks,
   }
   // not enumerable, so that it isn't part of the data
@@ -101,8 +101,7 @@ function runSide(state: RunState, known: SideFacts | undefined): RunSide {
     createdAt,
     durationMs: Date.parse(state.updatedAt) - Date.parse(createdAt) || 0,
     usage: { ...state.spent },
-    ...(cost === undefined ? {} : { cost }),
-    ...(error ? { error } : {}),
+    ...defined({ cost, error }),
   }
 }
 

@@ -1,4 +1,5 @@
 // Compares what two runs sent to the model, from the pinned requests of their attempts.
+import { defined } from '../../base/defined.ts'
 import type { ToolDefinition } from '../../journal/entries.ts'
 import type { AttemptState, SentRequest, RunState, TaskState } from '../../journal/state/state.ts'
 import type { Json } from '../../journal/json.ts'
@@ -44,10 +45,8 @@ function diffRequests(a: SentRequest, b: SentRequest): PromptDiff {
   const instructions = textDiff(a.instructions, b.instructions)
   const message = textDiff(a.message, b.message)
   return {
-    ...(instructions ? { instructions } : {}),
-    ...(message ? { message } : {}),
+    ...defined({ instructions, message, model: a.model === b.model ? undefined : { a: a.model, b: b.model } }),
     tools: diffTools(a.tools, b.tools),
-    ...(a.model === b.model ? {} : { model: { a: a.model, b: b.model } }),
     settings: jsonChanges(a.settings, b.settings, 'settings'),
     schema: diffSchemas(a.output, b.output),
   }

@@ -1,4 +1,5 @@
 // Compares the model calls and tool calls of two runs, in their order, and finds the first step at which they differ.
+import { defined } from '../../base/defined.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { AttemptState, RunState, ToolOutcome, TurnState } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
@@ -50,7 +51,7 @@ export function diffSteps(
   makers: { readonly a: AttemptState | MissingReason; readonly b: AttemptState | MissingReason },
 ): StepsDiff {
   const [a, b] = [collectSteps(runs.a, makers.a), collectSteps(runs.b, makers.b)]
-  const counts = { ...(a ? { a: a.counts } : {}), ...(b ? { b: b.counts } : {}) }
+  const counts = defined({ a: a?.counts, b: b?.counts })
   if (!a || !b) return { ...counts, results: [] }
   const longest = Math.max(a.steps.length, b.steps.length)
   let common = 0
@@ -60,7 +61,7 @@ export function diffSteps(
     .flatMap((before, index) => resultChange(before, b.steps[index] as StepRecord))
   if (common === longest) return { ...counts, results }
   const [stepA, stepB] = [a.steps[common]?.step, b.steps[common]?.step]
-  return { ...counts, parting: { ...(stepA ? { a: stepA } : {}), ...(stepB ? { b: stepB } : {}) }, results }
+  return { ...counts, parting: defined({ a: stepA, b: stepB }), results }
 }
 
 interface StepRecord {

@@ -1,4 +1,5 @@
 // One task in two runs.
+import { defined } from '../../base/defined.ts'
 import type { Failure, Fingerprint, Usage } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
@@ -72,9 +73,9 @@ interface Side {
 
 export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
   const name = (b ?? a)?.task.name ?? ''
-  const sides = { ...(a ? { a: taskSide(a) } : {}), ...(b ? { b: taskSide(b) } : {}) }
+  const sides = defined({ a: a && taskSide(a), b: b && taskSide(b) })
   const output = diffOutputs(a?.task, b?.task)
-  const gave = output ? { output } : {}
+  const gave = defined({ output })
   if (!a || !b) {
     const prompt = { tools: [], settings: [], schema: [] }
     return {
@@ -112,11 +113,9 @@ function taskSide({ state, task }: Side): TaskSide {
   const error = task.error ?? stopped
   return {
     status: stopped ? 'failed' : task.status,
-    ...(source ? { source } : {}),
-    ...(from ? { from: from.run } : {}),
+    ...defined({ source, from: from?.run, error: error && { code: error.code, message: error.message } }),
     attempts: task.attempts.length,
     usage: output?.usage ?? spentOn(state, task),
-    ...(error ? { error: { code: error.code, message: error.message } } : {}),
   }
 }
 
@@ -127,12 +126,8 @@ function sameStatus(a: TaskSide, b: TaskSide): boolean {
 function diffDefinitions(a: TaskState, b: TaskState): DefinitionDiff {
   const description = textDiff(a.description, b.description)
   const expectedOutput = textDiff(a.expectedOutput ?? '', b.expectedOutput ?? '')
-  const agent = { ...(a.agent === undefined ? {} : { a: a.agent }), ...(b.agent === undefined ? {} : { b: b.agent }) }
-  return {
-    ...(description ? { description } : {}),
-    ...(expectedOutput ? { expectedOutput } : {}),
-    ...(a.agent === b.agent ? {} : { agent }),
-  }
+  const agent = a.agent === b.agent ? undefined : defined({ a: a.agent, b: b.agent })
+  return defined({ description, expectedOutput, agent })
 }
 
 /** An inherited output has the fingerprint that it was made with; an edited one has none. */

@@ -1,5 +1,6 @@
 // Keeps runs on a Redis or valkey server, for any number of machines, in the keys with one prefix. Every change is one
 // script, which the server executes atomically.
+import { defined } from '../../base/defined.ts'
 import { isOutage } from '../patient/patience.ts'
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store, RunId } from '../store.ts'
@@ -54,7 +55,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   })
 
   const store = driverStore(driver, database, watchers, () => database.close())
-  return { ...store, ...(caution !== undefined && { caution }) }
+  return { ...store, ...defined({ caution }) }
 }
 
 /** Rejects if the server cannot be used, but not if it is unreachable. */
