@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { connected } from './api/listen.ts'
 import { logOut, session } from './api/studio-session.ts'
-import { Brand, Icon, type IconName } from './parts/icons.tsx'
+import { Brand, Icon, IconButton, type IconName } from './parts/icons.tsx'
 import { notify } from './parts/notices.tsx'
 import { errorText } from './parts/states.tsx'
 import { Link, currentLocation } from './routing/router.tsx'
@@ -46,28 +46,10 @@ export function Side({ waiting, showHelp }: { readonly waiting: number | undefin
       </ul>
       <div class="side-end">
         <div class="side-tools">
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Toggle theme"
-            title="Toggle theme (t)"
-            onClick={toggleTheme}
-          >
-            <Icon name="sun" />
-          </button>
-          <button
-            type="button"
-            class="icon-button for-keys"
-            aria-label="Shortcuts"
-            title="Shortcuts (?)"
-            onClick={showHelp}
-          >
-            <Icon name="help" />
-          </button>
+          <IconButton label="Toggle theme" title="Toggle theme (t)" icon="sun" onClick={toggleTheme} />
+          <IconButton label="Shortcuts" title="Shortcuts (?)" icon="help" class="for-keys" onClick={showHelp} />
           {typeof studio === 'object' && studio.tokens && (
-            <button type="button" class="icon-button" aria-label="Log out" title="Log out" onClick={leave}>
-              <Icon name="leave" />
-            </button>
+            <IconButton label="Log out" title="Log out" icon="leave" onClick={leave} />
           )}
         </div>
         <p class={`connection ${connected.value === false ? 'is-lost' : connected.value ? '' : 'is-waiting'}`}>

@@ -6,9 +6,10 @@ import { amount, dollars, plural } from '../../../text/words.ts'
 import type { BacktestBody, BacktestPlan } from '../../api/contract.ts'
 import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
-import { useFormResult } from '../api/resource.ts'
+import { useAction, useFormResult } from '../api/resource.ts'
+import { SelectField } from '../form/value-field.tsx'
 import { Dialog, DialogEnd } from '../parts/dialog.tsx'
-import { errorText } from '../parts/states.tsx'
+import { Foldable, errorText } from '../parts/states.tsx'
 import { navigate, shortId } from '../routing/router.tsx'
 import { inputWords } from '../runs/run-row.tsx'
 
@@ -32,8 +33,7 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
   const [task, setTask] = useState(first)
   const [last, setLast] = useState(count ?? defaultCount)
   const [alone, setAlone] = useState(run !== undefined)
-  const [starting, setStarting] = useState(false)
-  const [failure, setFailure] = useState('')
+  const { busy: starting, problem: failure, attempt } = useAction()
   const runs = alone && run !== undefined ? [run] : last
   const body: BacktestBody = { task, runs, ...(id === undefined ? {} : { id }) }
   const {
@@ -43,12 +43,9 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
   } = useFormResult(JSON.stringify(body), (signal) =>
     call('POST /crews/{crew}/backtests/plan', { params: { crew }, body, signal }),
   )
-  const start = async (): Promise<void> => {
-    if (!plan) return
-    setStarting(true)
-    setFailure('')
-    try {
-      const planned = plan.cases.map(({ runId }) => runId)
+  const start = (): Promise<void> =>
+    attempt(async () => {
+      const planned = plan?.cases.map(({ runId }) => runId) ?? []
       const own = id === undefined ? {} : { id }
       const begun = await call('POST /crews/{crew}/backtests', {
         params: { crew },
@@ -56,11 +53,7 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
       })
       changes.value++
       navigate(`/compare?backtest=${encodeURIComponent(begun.id)}`)
-    } catch (error) {
-      setFailure(errorText(error))
-      setStarting(false)
-    }
-  }
+    })
   return (
     <Dialog title={id === undefined ? 'Backtest a task' : 'Continue a backtest'} onClose={onClose} wide>
       <p class="soft">
@@ -69,33 +62,23 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
       </p>
       <div class="action-form">
         <div class="form">
-          <div class="field">
-            <label for="backtest-task">Task</label>
-            <select
-              id="backtest-task"
-              value={task}
-              disabled={id !== undefined}
-              onChange={(event) => setTask(event.currentTarget.value)}
-            >
-              {tasks.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </div>
+          <SelectField
+            label="Task"
+            value={task}
+            options={tasks.map((name) => [name])}
+            disabled={id !== undefined}
+            onChange={setTask}
+          />
           {run !== undefined && (
-            <div class="field">
-              <label for="backtest-on">Run it on</label>
-              <select
-                id="backtest-on"
-                value={alone ? 'run' : 'last'}
-                onChange={(event) => setAlone(event.currentTarget.value === 'run')}
-              >
-                <option value="run">only run {shortId(run)}</option>
-                <option value="last">the latest runs</option>
-              </select>
-            </div>
+            <SelectField
+              label="Run it on"
+              value={alone ? 'run' : 'last'}
+              options={[
+                ['run', `only run ${shortId(run)}`],
+                ['last', 'the latest runs'],
+              ]}
+              onChange={(on) => setAlone(on === 'run')}
+            />
           )}
           {!alone && (
             <div class="field">
@@ -166,8 +149,7 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
         </p>
       )}
       {passed.length > 0 && (
-        <details class="foldable">
-          <summary>{plural(passed.length, 'run')} skipped</summary>
+        <Foldable title={`${plural(passed.length, 'run')} skipped`}>
           <ul class="passed">
             {passed.map(({ runId, reason }) => (
               <li key={runId} class="soft">
@@ -175,7 +157,7 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
               </li>
             ))}
           </ul>
-        </details>
+        </Foldable>
       )}
     </>
   )

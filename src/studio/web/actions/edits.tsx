@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
 import type { RunDetail, TaskDetail } from '../../api/contract.ts'
 import { schemaShape, valueShape, type Shape } from '../form/schema-shape.ts'
-import { ValueField } from '../form/value-field.tsx'
+import { SelectField, ValueField } from '../form/value-field.tsx'
 import { structureIn } from '../parts/output-view.tsx'
+import { Foldable } from '../parts/states.tsx'
 
 export interface RunEdits {
   readonly inputs: { readonly [name: string]: Json }
@@ -30,8 +31,7 @@ export function Edits({ detail, edited, outputs, first, onChange }: EditsProps):
   return (
     <div class="form edits">
       {Object.keys(detail.inputs).length > 0 && (
-        <details class="foldable" open={first === undefined && outputs}>
-          <summary>Inputs</summary>
+        <Foldable title="Inputs" open={first === undefined && outputs}>
           <div class="form">
             {Object.entries(detail.inputs).map(([name, value]) => (
               <InputEdit
@@ -43,7 +43,7 @@ export function Edits({ detail, edited, outputs, first, onChange }: EditsProps):
               />
             ))}
           </div>
-        </details>
+        </Foldable>
       )}
       {outputs &&
         open.map((name) => {
@@ -71,21 +71,21 @@ export function Edits({ detail, edited, outputs, first, onChange }: EditsProps):
           ))}
         </div>
       )}
-      <div class="field">
-        <label for="effects">Recorded once calls</label>
-        <select
-          id="effects"
-          value={edited.effects}
-          onChange={(event) => onChange({ ...edited, effects: event.currentTarget.value as RunEdits['effects'] })}
-        >
-          <option value="reuse">Reuse their results</option>
-          <option value="ask">Ask before each is reused</option>
-          <option value="again">Call again</option>
-        </select>
-      </div>
+      <SelectField
+        label="Recorded once calls"
+        value={edited.effects}
+        options={effectOptions}
+        onChange={(effects) => onChange({ ...edited, effects })}
+      />
     </div>
   )
 }
+
+const effectOptions = [
+  ['reuse', 'Reuse their results'],
+  ['ask', 'Ask before each is reused'],
+  ['again', 'Call again'],
+] as const
 
 function InputEdit({
   name,

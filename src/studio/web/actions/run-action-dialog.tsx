@@ -6,8 +6,9 @@ import type { OrphanedTask } from '../../../journal/entries.ts'
 import type { ForkBody, PlanBody, RunDetail, StartedRun } from '../../api/contract.ts'
 import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
-import { signature } from '../api/studio-session.ts'
-import { useFormResult } from '../api/resource.ts'
+import { signed } from '../api/studio-session.ts'
+import { useAction, useFormResult } from '../api/resource.ts'
+import { SelectField } from '../form/value-field.tsx'
 import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
@@ -55,27 +56,21 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
   const orphaned = useRef(new Map<string, OrphanedTask>())
   for (const orphan of [...detail.orphaned, ...(plan?.orphaned ?? [])]) orphaned.current.set(orphan.task, orphan)
   const decides = action === 'resume' && orphaned.current.size > 0
-  const [starting, setStarting] = useState(false)
-  const [failure, setFailure] = useState('')
+  const { busy: starting, problem: failure, attempt } = useAction()
   const first = query.get('edit')
+  const names = detail.tasks.map(({ name }) => [name] as const)
   const nothing =
     action === 'fork' && Object.keys(edited.inputs).length === 0 && Object.keys(edited.outputs).length === 0
 
-  const start = async (): Promise<void> => {
-    setStarting(true)
-    setFailure('')
-    try {
+  const start = (): Promise<void> =>
+    attempt(async () => {
       const { runId } = await startAction(detail.runId, body)
       notify(action === 'resume' ? 'Run resumed.' : 'New run started.')
       changes.value++
       if (runId !== detail.runId) return navigate(runPath(runId))
       onClose()
       refresh()
-    } catch (error) {
-      setFailure(errorText(error))
-      setStarting(false)
-    }
-  }
+    })
   return (
     <Dialog title={titles[action]} onClose={onClose} wide>
       <p class="soft">{means[action]}</p>
@@ -90,18 +85,7 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
         )}
         {action !== 'resume' && (
           <div class="form">
-            {action === 'replay' && (
-              <div class="field">
-                <label for="replay-from">From task</label>
-                <select id="replay-from" value={from} onChange={(event) => setFrom(event.currentTarget.value)}>
-                  {detail.tasks.map(({ name }) => (
-                    <option key={name} value={name}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              </div>
-            )}
+            {action === 'replay' && <SelectField label="From task" value={from} options={names} onChange={setFrom} />}
             <Edits
               detail={detail}
               edited={edited}
@@ -149,11 +133,6 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
   )
 }
 
-function signed(): { readonly by?: string } {
-  const by = signature.peek()
-  return by === '' ? {} : { by }
-}
-
 function resumeBody(decisions: Decisions): PlanBody {
   return { of: 'resume', ...decisionFields(decisions), ...signed() }
 }
@@ -179,24 +158,6 @@ function planBody(
   }
 }
 
-function startAction(run: string, body: PlanBody): Promise<StartedRun> {
-  const params = { run }
-  switch (body.of) {
-    case 'resume': {
-      const { of: _, ...rest } = body
-      return call('POST /runs/{run}/resume', { params, body: rest })
-    }
-    case 'replay': {
-      const { of: _, ...rest } = body
-      return call('POST /runs/{run}/replay', { params, body: rest })
-    }
-    case 'fork': {
-      const { of: _, ...rest } = body
-      return call('POST /runs/{run}/fork', { params, body: rest })
-    }
-    case 'refresh': {
-      const { of: _, ...rest } = body
-      return call('POST /runs/{run}/refresh', { params, body: rest })
-    }
-  }
+function startAction(run: string, { of, ...body }: PlanBody): Promise<StartedRun> {
+  return call(`POST /runs/{run}/${of}`, { params: { run }, body })
 }

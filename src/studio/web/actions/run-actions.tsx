@@ -4,7 +4,8 @@ import { useState } from 'preact/hooks'
 import type { RunAction, RunDetail } from '../../api/contract.ts'
 import { changes } from '../api/listen.ts'
 import { call } from '../api/client.ts'
-import { signature } from '../api/studio-session.ts'
+import { useAction } from '../api/resource.ts'
+import { signed } from '../api/studio-session.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -26,12 +27,8 @@ export function RunActions({ run, detail }: { readonly run: LiveRun; readonly de
     navigate(withQuery({ action: undefined, from: undefined, edit: undefined }), { replace: true })
 
   const requeue = async (): Promise<void> => {
-    const by = signature.peek()
     try {
-      await call('POST /runs/{run}/resume', {
-        params: { run: runId },
-        body: { how: 'queue', ...(by === '' ? {} : { by }) },
-      })
+      await call('POST /runs/{run}/resume', { params: { run: runId }, body: { how: 'queue', ...signed() } })
       notify('Run queued for a worker.')
       changes.value++
     } catch (error) {
@@ -78,18 +75,14 @@ function buttonClass(action: RunAction, { status }: RunDetail): string {
 
 function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose(): void }): JSX.Element {
   const { runId } = detail
-  const [problem, setProblem] = useState('')
-  const cancel = async (): Promise<void> => {
-    const by = signature.peek()
-    try {
-      await call('POST /runs/{run}/cancel', { params: { run: runId }, body: by === '' ? {} : { by } })
+  const { problem, attempt } = useAction()
+  const cancel = (): Promise<void> =>
+    attempt(async () => {
+      await call('POST /runs/{run}/cancel', { params: { run: runId }, body: signed() })
       notify('Run cancelled.')
       changes.value++
       onClose()
-    } catch (error) {
-      setProblem(errorText(error))
-    }
-  }
+    })
   return (
     <Dialog title="Cancel this run?" onClose={onClose}>
       <p>

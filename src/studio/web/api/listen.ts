@@ -1,7 +1,8 @@
 // Server-sent events over `fetch`, which unlike EventSource reports events of any name and the status of a refusal.
 // After a disconnect it reconnects with the last event id, so no event is lost.
 import { apiUrl, ApiError, checkLocked } from './client.ts'
-import { signal } from '@preact/signals'
+import { signal, useSignalEffect } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 
 export interface ServerEvent {
   readonly id: string | undefined
@@ -84,7 +85,7 @@ async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Serve
   }
 }
 
-export function readFrame(frame: string): ServerEvent | undefined {
+function readFrame(frame: string): ServerEvent | undefined {
   let id: string | undefined
   let name = 'message'
   const data: string[] = []
@@ -114,6 +115,17 @@ function waitFor(ms: number, abort: AbortSignal): Promise<void> {
 
 /** Moves when runs may have changed: resources on the page reload. */
 export const changes = signal(0)
+
+/** Calls the function with every change after the first rendering. It may return a cleanup. */
+export function useChanges(onChange: () => void | (() => void)): void {
+  const seen = useRef(changes.peek())
+  useSignalEffect(() => {
+    const { value } = changes
+    if (value === seen.current) return
+    seen.current = value
+    return onChange()
+  })
+}
 
 /** Whether the server can be reached. Undefined until known. */
 export const connected = signal<boolean | undefined>(undefined)

@@ -1,7 +1,7 @@
 // Data loaded from the server: the value, the error, and a way to reload. The old value stays while reloading.
-import { useSignalEffect } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { changes } from './listen.ts'
+import { errorText } from '../parts/states.tsx'
+import { useChanges } from './listen.ts'
 
 export interface Resource<T> {
   readonly value: T | undefined
@@ -53,11 +53,8 @@ export function useResource<T>(
     return () => newest.current.under?.abort()
   }, [key, again])
 
-  const seen = useRef(changes.peek())
-  useSignalEffect(() => {
-    const current = changes.value
-    if (!live || current === seen.current) return
-    seen.current = current
+  useChanges(() => {
+    if (!live) return
     // a slow read isn't restarted: with frequent changes it would never end
     newest.current.due = true
     if (newest.current.under) return
@@ -69,9 +66,33 @@ export function useResource<T>(
   return of === key ? { value, error, again } : { value: undefined, error: undefined, again }
 }
 
+interface Action {
+  readonly busy: boolean
+  /** Why the last attempt failed; empty if it didn't. */
+  readonly problem: string
+  attempt(act: () => Promise<void>): Promise<void>
+}
+
+/** Something that the user starts with a button. */
+export function useAction(): Action {
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState('')
+  const attempt = async (act: () => Promise<void>): Promise<void> => {
+    setBusy(true)
+    setProblem('')
+    try {
+      await act()
+    } catch (error) {
+      setProblem(errorText(error))
+    }
+    setBusy(false)
+  }
+  return { busy, problem, attempt }
+}
+
 const pauseMs = 350
 
-export interface FormResult<T> {
+interface FormResult<T> {
   readonly value: T | undefined
   readonly problem: unknown
   /** Whether the result is out of date. */

@@ -21,6 +21,12 @@ const nameKey = 'reprise.by'
 /** The name recorded with answers and actions. */
 export const signature = signal('')
 
+/** The `by` of a request. */
+export function signed(): { readonly by?: string } {
+  const by = signature.peek().trim()
+  return by === '' ? {} : { by }
+}
+
 export function mayAnswer(): boolean {
   const { value } = session
   return typeof value === 'object' && value.role !== 'look'

@@ -9,7 +9,7 @@ import { mayAct } from '../api/studio-session.ts'
 import { notify } from '../parts/notices.tsx'
 import { Failed, Loading, errorText } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link, navigate, runPath, shortId } from '../routing/router.tsx'
+import { comparePath, crewPath, Link, navigate, runPath, shortId } from '../routing/router.tsx'
 import { OutputView } from '../parts/output-view.tsx'
 import { Status } from '../parts/status.tsx'
 import { inputWords } from '../runs/run-row.tsx'
@@ -81,7 +81,7 @@ function Actions({ view, again }: { readonly view: BacktestView; again(): void }
   const done = view.cases.filter((each) => each.new).length === total
   const query = new URLSearchParams({ task: view.task, backtest: view.task, id: view.id, last: String(total) })
   return (
-    <button type="button" onClick={() => navigate(`/crews/${encodeURIComponent(view.crew)}?${query}`)}>
+    <button type="button" onClick={() => navigate(`${crewPath(view.crew)}?${query}`)}>
       {done ? 'Add runs' : 'Continue'}
     </button>
   )
@@ -179,7 +179,6 @@ function Sum({
 
 export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; readonly task: string }): JSX.Element {
   const { runId, trial, old, new: made, equal, difference, error, changes, withheld } = one
-  const [a, b] = [encodeURIComponent(runId), encodeURIComponent(trial)]
   return (
     <details class="panel case" open={difference !== undefined || error !== undefined}>
       <summary>
@@ -217,7 +216,7 @@ export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; re
       {withheld.length > 0 && <p class="soft">Tools with effects were not called: {withheld.join(', ')}.</p>}
       <p class="case-links">
         <Link to={runPath(runId, task)}>Earlier run</Link> <Link to={runPath(trial, task)}>Trial</Link>{' '}
-        <Link to={`/compare?a=${a}&b=${b}`}>Compare prompts and steps</Link>
+        <Link to={comparePath(runId, trial)}>Compare prompts and steps</Link>
       </p>
     </details>
   )

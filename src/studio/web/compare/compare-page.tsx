@@ -2,10 +2,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
+import { TextField } from '../form/value-field.tsx'
 import { useResource } from '../api/resource.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty, Failed, Loaded, Loading } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
-import { Link, navigate, currentLocation } from '../routing/router.tsx'
+import { comparePath, Link, navigate, currentLocation } from '../routing/router.tsx'
 import { BacktestTable } from './backtest.tsx'
 import { DiffView } from './diff-view.tsx'
 import '../styles/compare.css'
@@ -33,29 +34,11 @@ function Chooser({ a, b }: { readonly a: string; readonly b: string }): JSX.Elem
       class="chooser"
       onSubmit={(event) => {
         event.preventDefault()
-        navigate(`/compare?a=${encodeURIComponent(left.trim())}&b=${encodeURIComponent(right.trim())}`)
+        navigate(comparePath(left.trim(), right.trim()))
       }}
     >
-      <div class="field">
-        <label for="run-a">Run A</label>
-        <input
-          id="run-a"
-          type="text"
-          class="mono"
-          value={left}
-          onInput={(event) => setLeft(event.currentTarget.value)}
-        />
-      </div>
-      <div class="field">
-        <label for="run-b">Run B</label>
-        <input
-          id="run-b"
-          type="text"
-          class="mono"
-          value={right}
-          onInput={(event) => setRight(event.currentTarget.value)}
-        />
-      </div>
+      <TextField label="Run A" class="mono" value={left} onInput={setLeft} />
+      <TextField label="Run B" class="mono" value={right} onInput={setRight} />
       <button type="submit" class="primary" disabled={left.trim() === '' || right.trim() === ''}>
         Compare
       </button>
@@ -64,11 +47,12 @@ function Chooser({ a, b }: { readonly a: string; readonly b: string }): JSX.Elem
 }
 
 function Diff({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
-  const { value, error, again } = useResource(`diff ${a} ${b}`, (signal) =>
-    call('GET /diff', { query: { a, b }, signal }),
+  const resource = useResource(`diff ${a} ${b}`, (signal) => call('GET /diff', { query: { a, b }, signal }))
+  return (
+    <Loaded from={resource} what="the differences">
+      {(diff) => <DiffView diff={diff} />}
+    </Loaded>
   )
-  if (!value) return error === undefined ? <Loading what="the differences" /> : <Failed error={error} again={again} />
-  return <DiffView diff={value} />
 }
 
 function Backtests(): JSX.Element {

@@ -7,8 +7,8 @@ import { mayAct } from '../api/studio-session.ts'
 import { Graph } from '../parts/graph.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
-import { Failed, Loading } from '../parts/states.tsx'
-import { Link, navigate, currentLocation, withQuery } from '../routing/router.tsx'
+import { Foldable, Loaded } from '../parts/states.tsx'
+import { crewPath, Link, Links, navigate, currentLocation, withQuery } from '../routing/router.tsx'
 import { BacktestDialog } from '../actions/backtest-dialog.tsx'
 import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import { StartForm } from './start-form.tsx'
@@ -17,13 +17,16 @@ import '../styles/crews.css'
 
 export function CrewPage(): JSX.Element {
   const name = currentLocation.value.parts[1] ?? ''
-  const { value, error, again } = useResource(
+  const resource = useResource(
     `crew ${name}`,
     (signal) => call('GET /crews/{crew}', { params: { crew: name }, signal }),
     { live: false },
   )
-  if (!value) return error === undefined ? <Loading what={`crew ${name}`} /> : <Failed error={error} again={again} />
-  return <Crew key={name} crew={value} />
+  return (
+    <Loaded from={resource} what={`crew ${name}`}>
+      {(crew) => <Crew key={name} crew={crew} />}
+    </Loaded>
+  )
 }
 
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
@@ -93,12 +96,7 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
             <section class="panel crew-part">
               <h2>Part of</h2>
               <p>
-                {crew.within.map((outer, index) => (
-                  <span key={outer}>
-                    {index > 0 && ', '}
-                    <Link to={`/crews/${encodeURIComponent(outer)}`}>{outer}</Link>
-                  </span>
-                ))}
+                <Links names={crew.within} to={crewPath} />
               </p>
               <p class="hint">
                 Runs as a task there. To start it on its own, start the studio with a module that exports it.
@@ -147,20 +145,12 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
       {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
       {task.context.length > 0 && (
         <p class="soft">
-          Receives the outputs of{' '}
-          {task.context.map((from, index) => (
-            <span key={from}>
-              {index > 0 && ', '}
-              <Link to={withQuery({ task: from })} replace>
-                {from}
-              </Link>
-            </span>
-          ))}
+          Receives the outputs of <Links names={task.context} to={(from) => withQuery({ task: from })} replace />
         </p>
       )}
       {task.crew !== undefined && (
         <p>
-          Nested crew: <Link to={`/crews/${encodeURIComponent(task.crew)}`}>{task.crew}</Link>
+          Nested crew: <Link to={crewPath(task.crew)}>{task.crew}</Link>
         </p>
       )}
       {agent && (
@@ -200,10 +190,9 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
         </>
       )}
       {task.schema !== undefined && (
-        <details class="foldable">
-          <summary>Output schema</summary>
+        <Foldable title="Output schema">
           <JsonTree value={task.schema} />
-        </details>
+        </Foldable>
       )}
     </section>
   )

@@ -4,8 +4,8 @@ import type { CrewView, QueueView } from '../../api/contract.ts'
 import { plural } from '../../../text/words.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { Link, runPath, shortId } from '../routing/router.tsx'
+import { Empty, Loaded } from '../parts/states.tsx'
+import { crewPath, Link, runPath, shortId } from '../routing/router.tsx'
 import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import '../styles/crews.css'
 
@@ -18,13 +18,9 @@ export function CrewsPage(): JSX.Element {
       <div class="page-head">
         <h1>Crews</h1>
       </div>
-      {crews.value ? (
-        <CrewList crews={crews.value.crews} />
-      ) : crews.error === undefined ? (
-        <Loading what="crews" />
-      ) : (
-        <Failed error={crews.error} again={crews.again} />
-      )}
+      <Loaded from={crews} what="crews">
+        {({ crews: loaded }) => <CrewList crews={loaded} />}
+      </Loaded>
       {(schedules.error !== undefined || (schedules.value?.length ?? 0) > 0) && (
         <>
           <h2 class="section-title">Schedules</h2>
@@ -34,13 +30,9 @@ export function CrewsPage(): JSX.Element {
         </>
       )}
       <h2 class="section-title">Queue and workers</h2>
-      {queue.value ? (
-        <Queue queue={queue.value} />
-      ) : queue.error === undefined ? (
-        <Loading what="the queue" />
-      ) : (
-        <Failed error={queue.error} again={queue.again} />
-      )}
+      <Loaded from={queue} what="the queue">
+        {(counts) => <Queue queue={counts} />}
+      </Loaded>
     </div>
   )
 }
@@ -57,7 +49,7 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
     <ul class="crew-list">
       {crews.map((crew) => (
         <li key={crew.name}>
-          <Link to={`/crews/${encodeURIComponent(crew.name)}`} class="panel card crew-card">
+          <Link to={crewPath(crew.name)} class="panel card crew-card">
             <strong>{crew.name}</strong>
             <span class="soft">
               {plural(crew.tasks.length, 'task')}, {crew.process}

@@ -4,9 +4,10 @@ import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
 import type { CrewView, PlanView, StartBody } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
+import { useAction } from '../api/resource.ts'
 import { schemaFields, type Field } from '../form/schema-shape.ts'
-import { ValueField } from '../form/value-field.tsx'
-import { errorText } from '../parts/states.tsx'
+import { Problem } from '../parts/states.tsx'
+import { SelectField, ValueField } from '../form/value-field.tsx'
 import { navigate, runPath } from '../routing/router.tsx'
 import { PlanTable } from '../actions/plan-table.tsx'
 
@@ -16,20 +17,9 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
   const [how, setHow] = useState<'here' | 'queue'>('here')
   const [later, setLater] = useState('')
   const [plan, setPlan] = useState<PlanView>()
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
+  const { busy, problem, attempt } = useAction()
   const params = { crew: crew.name }
 
-  const attempt = async (act: () => Promise<void>): Promise<void> => {
-    setBusy(true)
-    setProblem('')
-    try {
-      await act()
-    } catch (error) {
-      setProblem(errorText(error))
-    }
-    setBusy(false)
-  }
   const preview = (): Promise<void> =>
     attempt(async () => setPlan(await call('POST /crews/{crew}/plan', { params, body: { inputs } })))
   const start = (): Promise<void> =>
@@ -70,13 +60,15 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
         />
       ))}
       {crew.inputs.length === 0 && <p class="soft">This crew takes no inputs.</p>}
-      <div class="field">
-        <label for="how">Execute</label>
-        <select id="how" value={how} onChange={(event) => setHow(event.currentTarget.value as typeof how)}>
-          <option value="here">here, now</option>
-          <option value="queue">by a worker</option>
-        </select>
-      </div>
+      <SelectField
+        label="Execute"
+        value={how}
+        options={[
+          ['here', 'here, now'],
+          ['queue', 'by a worker'],
+        ]}
+        onChange={(chosen) => setHow(chosen)}
+      />
       <ValueField
         shape={{ type: 'text', long: false }}
         label="Run id"
@@ -102,11 +94,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
           <PlanTable plan={plan} />
         </div>
       )}
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <div class="send">
         <button type="submit" class="primary" disabled={busy}>
           Start

@@ -38,6 +38,52 @@ export function ValueField(props: ValueProps): JSX.Element {
   )
 }
 
+interface TextFieldProps {
+  readonly label: string
+  readonly hint?: string
+  readonly value: string
+  readonly class?: string
+  onInput(value: string): void
+}
+
+export function TextField({ label, hint, onInput, ...rest }: TextFieldProps): JSX.Element {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>
+        {label} {hint !== undefined && <span class="faint">{hint}</span>}
+      </label>
+      <input {...rest} id={id} type="text" onInput={(event) => onInput(event.currentTarget.value)} />
+    </div>
+  )
+}
+
+interface SelectFieldProps<Value extends string> {
+  readonly label: string
+  readonly value: Value
+  /** Each value with its words, if they differ. */
+  readonly options: readonly (readonly [value: Value, words?: string])[]
+  readonly disabled?: boolean
+  onChange(value: Value): void
+}
+
+export function SelectField<Value extends string>(props: SelectFieldProps<Value>): JSX.Element {
+  const { label, options, onChange, ...rest } = props
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select {...rest} id={id} onChange={(event) => onChange(event.currentTarget.value as Value)}>
+        {options.map(([value, words = value]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
 function ObjectField({
   label,
   fields,

@@ -1,7 +1,8 @@
 // A modal dialog, based on the browser's own, which traps the focus, closes on Escape and restores the focus.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { Icon } from './icons.tsx'
+import { IconButton } from './icons.tsx'
+import { Problem } from './states.tsx'
 
 interface DialogProps {
   readonly title: string
@@ -43,9 +44,7 @@ export function Dialog({ title, children, wide = false, onClose }: DialogProps):
       <div class="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
-            <Icon name="close" />
-          </button>
+          <IconButton label="Close" icon="close" onClick={onClose} />
         </header>
         {children}
       </div>
@@ -66,11 +65,7 @@ interface DialogEndProps {
 export function DialogEnd({ problem, close = 'Cancel', children, onClose }: DialogEndProps): JSX.Element {
   return (
     <>
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <div class="dialog-end">
         <button type="button" onClick={onClose}>
           {close}

@@ -12,6 +12,7 @@ const gapY = 18
 interface GraphProps {
   readonly tasks: readonly GraphTask[]
   readonly to: (name: string) => string
+  /** The tone of a task's bar. */
   readonly tone?: (name: string) => string
   readonly current?: string | undefined
   readonly children: (name: string) => ComponentChildren
@@ -47,13 +48,14 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
               key={name}
               to={to(name)}
               replace
-              class={`graph-node ${tone?.(name) ?? ''}`}
+              class="graph-node"
               aria-current={current === name ? 'true' : undefined}
               style={{
                 left: `${spotLeft(spot)}px`,
                 top: `${spotTop(spot)}px`,
                 width: `${width}px`,
                 height: `${height}px`,
+                ...(tone ? { '--tone': `var(--bar-${tone(name)})` } : {}),
               }}
             >
               {children(name)}

@@ -35,6 +35,23 @@ export function Icon({ name, size = 18 }: { readonly name: IconName; readonly si
   )
 }
 
+interface IconButtonProps {
+  readonly label: string
+  readonly icon: IconName
+  readonly size?: number
+  readonly title?: string
+  readonly class?: string
+  onClick(): void
+}
+
+export function IconButton({ label, icon, size = 18, class: more = '', ...rest }: IconButtonProps): JSX.Element {
+  return (
+    <button {...rest} type="button" class={`icon-button ${more}`} aria-label={label}>
+      <Icon name={icon} size={size} />
+    </button>
+  )
+}
+
 export function Brand(): JSX.Element {
   return (
     <span class="brand">

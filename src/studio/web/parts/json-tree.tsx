@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
+import { plural } from '../../../text/words.ts'
 
 const pageSize = 50
 /** Characters of a text that are shown at first. */
@@ -25,28 +26,19 @@ function Value({ value, open }: Required<TreeProps>): JSX.Element {
   if (value === null || typeof value === 'boolean') return <span class="json-word">{String(value)}</span>
   if (typeof value === 'number') return <span class="json-number">{String(value)}</span>
   if (typeof value === 'string') return <Text text={value} />
-  const members: [string, Json][] = Array.isArray(value)
-    ? value.map((item, index) => [String(index), item as Json])
-    : Object.entries(value as { [key: string]: Json })
-  if (members.length === 0) return <span class="json-word">{Array.isArray(value) ? '[]' : '{}'}</span>
-  return <Members members={members} list={Array.isArray(value)} open={open} />
+  if (Object.keys(value).length === 0) return <span class="json-word">{Array.isArray(value) ? '[]' : '{}'}</span>
+  return <Members value={value} open={open} />
 }
 
-function Members({
-  members,
-  list,
-  open,
-}: {
-  readonly members: readonly [string, Json][]
-  readonly list: boolean
-  readonly open: number
-}): JSX.Element {
+function Members({ value, open }: { readonly value: object; readonly open: number }): JSX.Element {
   const [shown, setShown] = useState(pageSize)
+  const members = Object.entries(value) as [string, Json][]
   const rest = members.length - shown
+  const keyClass = Array.isArray(value) ? 'json-index' : 'json-key'
   return (
-    <ul class={list ? 'json-list' : 'json-object'}>
+    <ul>
       {members.slice(0, shown).map(([key, member]) => (
-        <Member key={key} name={key} value={member} open={open} list={list} />
+        <Member key={key} name={<span class={keyClass}>{key}</span>} value={member} open={open} />
       ))}
       {rest > 0 && (
         <li>
@@ -59,30 +51,19 @@ function Members({
   )
 }
 
-function Member({
-  name,
-  value,
-  open,
-  list,
-}: {
-  readonly name: string
-  readonly value: Json
-  readonly open: number
-  readonly list: boolean
-}): JSX.Element {
+function Member({ name, value, open }: Required<TreeProps> & { readonly name: JSX.Element }): JSX.Element {
   const nested = typeof value === 'object' && value !== null && Object.keys(value).length > 0
   const [isOpen, setOpen] = useState(open > 0)
-  const key = <span class={list ? 'json-index' : 'json-key'}>{name}</span>
   if (!nested)
     return (
       <li class="json-leaf">
-        {key} <Value value={value} open={0} />
+        {name} <Value value={value} open={0} />
       </li>
     )
   return (
     <li>
       <button type="button" class="json-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {key} <span class="json-size">{sizeWords(value)}</span>
+        {name} <span class="json-size">{sizeWords(value)}</span>
       </button>
       {isOpen && <Value value={value} open={open - 1} />}
     </li>
@@ -90,9 +71,8 @@ function Member({
 }
 
 function sizeWords(value: Json): string {
-  if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? 'item' : 'items'}`
   const count = Object.keys(value as object).length
-  return `${count} ${count === 1 ? 'field' : 'fields'}`
+  return plural(count, Array.isArray(value) ? 'item' : 'field')
 }
 
 function Text({ text }: { readonly text: string }): JSX.Element {

@@ -1,6 +1,7 @@
-// States without data: loading, empty, and failed.
+// Views without data (loading, empty, failed), problems, and parts that can be folded.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { Resource } from '../api/resource.ts'
 
 /** Appears after a moment, since most responses are faster than it could be read. */
 export function Loading({ what }: { readonly what: string }): JSX.Element {
@@ -45,6 +46,43 @@ export function Failed({ error, again }: { readonly error: unknown; again?(): vo
         </button>
       )}
     </div>
+  )
+}
+
+interface LoadedProps<T> {
+  readonly from: Resource<T>
+  readonly what: string
+  children(value: T): JSX.Element
+}
+
+/** What is loaded, with its states before. */
+export function Loaded<T>({ from: { value, error, again }, what, children }: LoadedProps<T>): JSX.Element {
+  if (value !== undefined) return children(value)
+  return error === undefined ? <Loading what={what} /> : <Failed error={error} again={again} />
+}
+
+/** Why something can't be done; nothing without a reason. */
+export function Problem({ text }: { readonly text: string }): JSX.Element | null {
+  if (text === '') return null
+  return (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  )
+}
+
+interface FoldableProps {
+  readonly title: string
+  readonly open?: boolean
+  readonly children: ComponentChildren
+}
+
+export function Foldable({ title, children, ...rest }: FoldableProps): JSX.Element {
+  return (
+    <details {...rest} class="foldable">
+      <summary>{title}</summary>
+      {children}
+    </details>
   )
 }
 

@@ -1,5 +1,5 @@
-// The status of a run or task: a word with a mark, never colour alone.
-import type { JSX } from 'preact'
+// The status of a run or task: a word with a mark, never colour alone. And named values in a list of facts.
+import type { JSX, ComponentChildren } from 'preact'
 import { runViewStatuses, taskViewStatuses, type RunViewStatus, type TaskViewStatus } from '../../../runs/status.ts'
 
 type Tone = 'good' | 'bad' | 'busy' | 'asks' | 'quiet'
@@ -32,5 +32,14 @@ export function Status({ status }: { readonly status: RunViewStatus | TaskViewSt
       <i class="mark" aria-hidden="true" />
       {status}
     </span>
+  )
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="number">{children}</dd>
+    </div>
   )
 }

@@ -1,7 +1,6 @@
 // The address of the page as a signal, links, and the addresses of runs and questions. The rest of the page uses paths
 // such as `/runs/claim-1`, relative to the path where the studio is mounted (the document's base).
 import { computed, signal, type ReadonlySignal } from '@preact/signals'
-import { keepScroll, restoreScroll, saveScroll } from './scroll.ts'
 import { parseLocation, toUrl, type Location } from './location.ts'
 import type { ComponentChildren, JSX } from 'preact'
 import type { QuestionView } from '../../api/contract.ts'
@@ -61,6 +60,14 @@ export function runPath(runId: string, at?: string, of: string = runId): string 
   return `${path}?${within}at=${encodeURIComponent(at)}`
 }
 
+export function crewPath(crew: string): string {
+  return `/crews/${encodeURIComponent(crew)}`
+}
+
+export function comparePath(a: string, b: string): string {
+  return `/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`
+}
+
 /** A link within the page. A real one, so that it can be copied, or opened in a new tab. */
 interface LinkProps {
   readonly class?: string
@@ -83,6 +90,22 @@ export function Link({ to, replace = false, children, ...rest }: LinkProps): JSX
       {children}
     </a>
   )
+}
+
+interface LinksProps extends Pick<LinkProps, 'replace'> {
+  readonly names: readonly string[]
+  to(name: string): string
+}
+
+/** Names as links, separated by commas. */
+export function Links({ names, to, replace = false }: LinksProps): JSX.Element {
+  const links = names.flatMap((name) => [
+    ', ',
+    <Link key={name} to={to(name)} replace={replace}>
+      {name}
+    </Link>,
+  ])
+  return <>{links.slice(1)}</>
 }
 
 /** What is selected on a run's page. In the address, `in` is the child run, relative to the run of the page. */
@@ -119,4 +142,51 @@ export function questionPath(question: QuestionId): string {
 /** The start of a generated id, which is enough to tell it apart; other ids in full. */
 export function shortId(runId: string): string {
   return runId.length > 14 && /^[0-9a-f]{8}-/.test(runId) ? `${runId.slice(0, 13)}…${runId.slice(36)}` : runId
+}
+
+const pauseMs = 150
+/** How long a list may take to load before restoring is given up. */
+const patienceMs = 3_000
+const inputs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
+
+let saving: ReturnType<typeof setTimeout> | undefined
+let restoring = false
+
+/**
+ * Restores the scroll position on Back and Forward, from the history entry. The browser would do so too early, before
+ * the list is loaded.
+ */
+function keepScroll(): void {
+  history.scrollRestoration = 'manual'
+  addEventListener('scroll', () => {
+    if (restoring) return
+    clearTimeout(saving)
+    saving = setTimeout(saveScroll, pauseMs)
+  })
+}
+
+/** Call it before navigating. */
+function saveScroll(): void {
+  clearTimeout(saving)
+  history.replaceState({ scroll: scrollY }, '')
+}
+
+/** Scrolls to the stored position of the current history entry as soon as the page is high enough. */
+function restoreScroll(): void {
+  clearTimeout(saving)
+  const { scroll = 0 } = (history.state as { readonly scroll?: number } | null) ?? {}
+  const until = performance.now() + patienceMs
+  restoring = true
+  const end = (): void => {
+    restoring = false
+    for (const name of inputs) removeEventListener(name, end)
+  }
+  for (const name of inputs) addEventListener(name, end, { passive: true })
+  const step = (): void => {
+    if (!restoring) return
+    scrollTo(0, scroll)
+    if (Math.abs(scrollY - scroll) < 1 || performance.now() > until) end()
+    else requestAnimationFrame(step)
+  }
+  requestAnimationFrame(step)
 }

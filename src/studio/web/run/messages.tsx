@@ -5,6 +5,7 @@ import { plural } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView, ValueView } from '../parts/output-view.tsx'
+import { Foldable } from '../parts/states.tsx'
 
 /** Latest messages of a long conversation that are shown at first. */
 const shownFirst = 30
@@ -92,10 +93,9 @@ function Part({ part }: { readonly part: ReplyPart }): JSX.Element | null {
       return part.text === '' ? null : <OutputView raw={part.text} />
     case 'reasoning':
       return part.text === '' ? null : (
-        <details class="foldable">
-          <summary>Reasoning</summary>
+        <Foldable title="Reasoning">
           <p class="soft prose">{part.text}</p>
-        </details>
+        </Foldable>
       )
     case 'call':
     case 'provider-call':

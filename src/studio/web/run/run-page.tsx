@@ -1,10 +1,9 @@
 // The page of a run: its head, open questions, and tabs, with the selected task or step beside them.
-import { useSignalEffect } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { taskInPath, attemptsOnPath } from '../../../journal/paths.ts'
 import type { RunDetail, QuestionView } from '../../api/contract.ts'
-import { changes } from '../api/listen.ts'
+import { useChanges } from '../api/listen.ts'
 import { ApiError, call } from '../api/client.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Graph } from '../parts/graph.tsx'
@@ -21,15 +20,13 @@ import {
   type Selection,
 } from '../routing/router.tsx'
 import { childRuns, followRun, type ChildRuns, type LiveRun } from './live-run.ts'
-import { OrphansBar } from './run-bars.tsx'
-import { RunHead } from './run-head.tsx'
-import { SpendingTab } from './spending-tab.tsx'
+import { OrphansBar, RunHead } from './run-head.tsx'
+import { SpendingTab, LineageTab } from './tabs.tsx'
 import { TimelineView } from './timeline-view.tsx'
-import { LineageTab } from './lineage-tab.tsx'
 import { useResource } from '../api/resource.ts'
 import { heldAnswers, isHeld } from '../waiting/held-answers.ts'
 import { QuestionDetail } from '../waiting/question-detail.tsx'
-import { Icon } from '../parts/icons.tsx'
+import { IconButton } from '../parts/icons.tsx'
 import { StepPanel } from './step-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
@@ -50,10 +47,7 @@ export function RunPage(): JSX.Element {
     },
     [run],
   )
-  const seen = useRef(changes.peek())
-  useSignalEffect(() => {
-    if (changes.value === seen.current) return
-    seen.current = changes.value
+  useChanges(() => {
     run.refresh()
     inner.refresh()
   })
@@ -162,7 +156,7 @@ function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
       <Graph
         tasks={nodes}
         to={(name) => selectionPath({ run, at: name })}
-        tone={(name) => `edge-${statusTone(byName.get(name)?.status ?? 'pending')}`}
+        tone={(name) => statusTone(byName.get(name)?.status ?? 'pending')}
         current={chosen?.run === run ? taskInPath(chosen.at) : undefined}
       >
         {(name) => {
@@ -186,7 +180,7 @@ function readTab(name: string | null): Tab {
   return name !== null && Object.hasOwn(tabs, name) ? (name as Tab) : 'timeline'
 }
 
-export function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
+function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const [open, setOpen] = useState(false)
   const given = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
   const count = Math.max(0, detail.questions.length - given)
@@ -230,15 +224,13 @@ interface DetailProps {
   close(): void
 }
 
-export function DetailPanel({ run, at, close }: DetailProps): JSX.Element {
+function DetailPanel({ run, at, close }: DetailProps): JSX.Element {
   const panel = useRef<HTMLElement>(null)
   useEffect(() => panel.current?.scrollTo(0, 0), [at])
   return (
     <aside ref={panel} class="detail panel" tabIndex={-1} aria-label={`Details of ${at}`}>
       <div class="detail-close">
-        <button type="button" class="icon-button" aria-label="Close" onClick={close}>
-          <Icon name="close" />
-        </button>
+        <IconButton label="Close" icon="close" onClick={close} />
       </div>
       <Details run={run} at={at} />
     </aside>
@@ -254,7 +246,7 @@ function Details({ run, at }: Pick<DetailProps, 'run' | 'at'>): JSX.Element {
   return <TaskPanel run={run} detail={detail} name={taskInPath(at)} attempt={at.includes('#') ? at : undefined} />
 }
 
-export function RunIo({ detail }: { readonly detail: RunDetail }): JSX.Element {
+function RunIo({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const { inputs, raw, tasks } = detail
   const done = tasks.filter((task) => task.raw !== '')
   return (

@@ -9,7 +9,7 @@ import { useResource } from '../api/resource.ts'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { ValueView } from '../parts/output-view.tsx'
-import { Failed, Loading } from '../parts/states.tsx'
+import { Foldable, Failed, Loading } from '../parts/states.tsx'
 import { Link, withQuery } from '../routing/router.tsx'
 import { decisionWords, kindTitles } from '../waiting/decision-words.ts'
 import type { LiveRun } from './live-run.ts'
@@ -100,14 +100,12 @@ function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
       )}
       <section>
         <h3>Request</h3>
-        <details class="foldable">
-          <summary>Instructions</summary>
+        <Foldable title="Instructions">
           <Markdown text={request.instructions} />
-        </details>
+        </Foldable>
         <Messages messages={request.messages} />
         {request.tools.length > 0 && (
-          <details class="foldable">
-            <summary>Tools ({request.tools.length})</summary>
+          <Foldable title={`Tools (${request.tools.length})`}>
             {request.tools.map((tool) => (
               <div key={tool.name} class="tool-definition">
                 <p>
@@ -116,19 +114,17 @@ function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
                 <JsonTree value={tool.schema} open={0} />
               </div>
             ))}
-          </details>
+          </Foldable>
         )}
         {Object.keys(request.settings).length > 0 && (
-          <details class="foldable">
-            <summary>Settings</summary>
+          <Foldable title="Settings">
             <JsonTree value={request.settings} />
-          </details>
+          </Foldable>
         )}
         {request.output !== undefined && (
-          <details class="foldable">
-            <summary>Reply schema</summary>
+          <Foldable title="Reply schema">
             <JsonTree value={request.output} />
-          </details>
+          </Foldable>
         )}
       </section>
     </>
@@ -144,10 +140,9 @@ function ToolParts({ step, running }: { readonly step: ToolStep; readonly runnin
         <h3>Arguments</h3>
         <ValueView value={input} />
         {changed && (
-          <details class="foldable">
-            <summary>Changed by a person. Arguments from the model</summary>
+          <Foldable title="Changed by a person. Arguments from the model">
             <ValueView value={asked} />
-          </details>
+          </Foldable>
         )}
       </section>
       <section>

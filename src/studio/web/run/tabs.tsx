@@ -1,4 +1,5 @@
-// The tokens and cost of a run: by task, by model, and over its model calls.
+// Tabs of a run's page: its spending (tokens and cost by task, by model, and over its model calls), and its lineage as
+// a tree.
 import type { JSX } from 'preact'
 import type { Usage } from '../../../journal/entries.ts'
 import { amount, dollars } from '../../../text/words.ts'
@@ -6,7 +7,7 @@ import type { RunDetail, SpendingView } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { Link, withQuery, runPath, shortId } from '../routing/router.tsx'
+import { comparePath, Link, withQuery, runPath, shortId } from '../routing/router.tsx'
 import type { DeletedRun, Descendant, RelatedRun } from '../../../runs/lineage.ts'
 import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
@@ -116,40 +117,40 @@ export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
     <div class="lineage-tree">
       <Ancestors ancestors={value.ancestors} run={value.run} here={runId} />
       {value.ancestors.length === 0 && value.run.children.length === 0 && (
-        <p class="soft">This run isn’t a fork and has none. Replay, fork or refresh it to create one.</p>
+        <p class="soft">This run isn’t a fork and has no forks. Replay, fork or refresh it to create one.</p>
       )}
       {value.cut && <p class="hint">More distant runs are left out.</p>}
     </div>
   )
 }
 
-function Ancestors({
-  ancestors,
-  run,
-  here,
-}: {
-  readonly ancestors: readonly (RelatedRun | DeletedRun)[]
-  readonly run: Descendant
-  readonly here: string
-}): JSX.Element {
-  const [first, ...rest] = ancestors
+function Ancestors({ ancestors: [first, ...rest], ...own }: AncestorsProps): JSX.Element {
   if (!first)
     return (
       <ul>
-        <Node run={run} here={here} />
+        <Node {...own} />
       </ul>
     )
   return (
     <ul>
       <li>
-        <Relative run={first} here={here} />
-        <Ancestors ancestors={rest} run={run} here={here} />
+        <Relative run={first} here={own.here} />
+        <Ancestors ancestors={rest} {...own} />
       </li>
     </ul>
   )
 }
 
-function Node({ run, here }: { readonly run: Descendant; readonly here: string }): JSX.Element {
+interface NodeProps {
+  readonly run: Descendant
+  readonly here: string
+}
+
+interface AncestorsProps extends NodeProps {
+  readonly ancestors: readonly (RelatedRun | DeletedRun)[]
+}
+
+function Node({ run, here }: NodeProps): JSX.Element {
   return (
     <li>
       <Relative run={run} here={here} />
@@ -180,7 +181,7 @@ function Relative({ run, here }: { readonly run: RelatedRun | DeletedRun; readon
       <span class="faint">
         <Ago at={run.createdAt} />
       </span>
-      {!own && <Link to={`/compare?a=${encodeURIComponent(run.runId)}&b=${encodeURIComponent(here)}`}>Compare</Link>}
+      {!own && <Link to={comparePath(run.runId, here)}>Compare</Link>}
     </p>
   )
 }

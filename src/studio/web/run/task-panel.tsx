@@ -7,9 +7,10 @@ import { useResource } from '../api/resource.ts'
 import { Markdown } from '../parts/markdown.tsx'
 import { OutputView } from '../parts/output-view.tsx'
 import { Status } from '../parts/status.tsx'
-import { Link, navigate, runPath, withQuery } from '../routing/router.tsx'
+import { crewPath, Link, Links, navigate, runPath, withQuery } from '../routing/router.tsx'
 import type { LiveRun } from './live-run.ts'
 import { Messages } from './messages.tsx'
+import { Foldable } from '../parts/states.tsx'
 
 interface TaskPanelProps {
   readonly run: LiveRun
@@ -98,23 +99,14 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
         {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
         {task.context !== undefined && task.context.length > 0 && (
           <p class="soft">
-            Receives the outputs of{' '}
-            {task.context.map((from, index) => (
-              <span key={from}>
-                {index > 0 && ', '}
-                <Link to={withQuery({ at: from })} replace>
-                  {from}
-                </Link>
-              </span>
-            ))}
+            Receives the outputs of <Links names={task.context} to={(from) => withQuery({ at: from })} replace />
           </p>
         )}
       </section>
       {whole.value && whole.value.messages.length > 0 && (
-        <details class="foldable">
-          <summary>Full conversation ({plural(whole.value.messages.length, 'message')})</summary>
+        <Foldable title={`Full conversation (${plural(whole.value.messages.length, 'message')})`}>
           <Messages messages={whole.value.messages} />
-        </details>
+        </Foldable>
       )}
       {task.sources.length > 0 && (
         <section>
@@ -170,5 +162,5 @@ export function ErrorBox({
 
 /** The backtest of the task, on this run at first. */
 function backtestPath({ crew, runId }: RunDetail, task: string): string {
-  return `/crews/${encodeURIComponent(crew)}?${new URLSearchParams({ task, backtest: task, run: runId })}`
+  return `${crewPath(crew)}?${new URLSearchParams({ task, backtest: task, run: runId })}`
 }

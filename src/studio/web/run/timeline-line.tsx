@@ -63,7 +63,12 @@ export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: Lin
   )
 }
 
-function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun }): JSX.Element {
+interface LabelProps {
+  readonly row: Exclude<TimelineRow, { readonly type: 'missing' }>
+  readonly run: LiveRun
+}
+
+function Label({ row, run }: LabelProps): JSX.Element {
   switch (row.type) {
     case 'task': {
       const { task, given, steps } = row
@@ -129,8 +134,6 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
         </>
       )
     }
-    case 'missing':
-      return <>{row.words}</>
     case 'streaming':
       return (
         <>
@@ -156,7 +159,12 @@ function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale 
   return (
     <i
       class={`mark-${bar.tone} ${bar.to === undefined ? 'is-open' : ''}`}
-      style={{ left: `min(${left * 100}%, 100% - 3px)`, width: `${Math.max(0, right - left) * 100}%` }}
+      style={{
+        left: `min(${left * 100}%, 100% - 3px)`,
+        width: `${Math.max(0, right - left) * 100}%`,
+        // stripes, by its class
+        'background-color': bar.tone === 'asks' ? undefined : `var(--bar-${bar.tone})`,
+      }}
     />
   )
 }

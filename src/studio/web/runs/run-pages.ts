@@ -1,17 +1,16 @@
 // The runs of a list, loaded page by page. When runs change, the newest page is reloaded and merged, so that no run
 // appears twice. The last list is kept, so that Back returns to the same place in it.
-import { useSignalEffect } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
 import type { RunPage, RunsQuery } from '../../api/contract.ts'
-import { changes } from '../api/listen.ts'
+import { useChanges } from '../api/listen.ts'
 import { call } from '../api/client.ts'
 
 const pageSize = 100
 const largestPage = 200
 const apartMs = 700
 
-export interface RunPages {
+interface RunPages {
   /** Newest first. Undefined until the first page is loaded. */
   readonly runs: readonly RunSummary[] | undefined
   readonly more: boolean
@@ -82,11 +81,7 @@ export function useRunPages(query: RunsQuery): RunPages {
     const { key: of, started } = state.current.loaded
     void read(of === key && started ? 'all' : 'next')
   }, [key, read])
-  const seen = useRef(changes.peek())
-  useSignalEffect(() => {
-    const { value } = changes
-    if (value === seen.current) return
-    seen.current = value
+  useChanges(() => {
     const timer = setTimeout(
       () => void read('fresh'),
       Math.max(0, apartMs - (performance.now() - state.current.readAt)),
@@ -123,7 +118,7 @@ function noPages(key: string): LoadedPages {
   return { key, runs: [], cursor: undefined, started: false }
 }
 
-export function mergePage(before: readonly RunSummary[], page: readonly RunSummary[]): RunSummary[] {
+function mergePage(before: readonly RunSummary[], page: readonly RunSummary[]): RunSummary[] {
   const [last, first] = [before.at(-1), page[0]]
   // the page follows all known runs
   if (!last || !first || newestFirst(last, first) < 0) return [...before, ...page]
@@ -132,7 +127,7 @@ export function mergePage(before: readonly RunSummary[], page: readonly RunSumma
 }
 
 /** Replaces the part of the list that the newest page covers: other runs there are deleted or no longer match. */
-export function refreshPage(
+function refreshPage(
   before: readonly RunSummary[],
   page: { readonly runs: readonly RunSummary[]; readonly next?: string },
 ): RunSummary[] {

@@ -46,7 +46,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
       </span>
       <span class="run-inputs" title={why}>
         <span class="clip soft">{inputWords(inputs)}</span>
-        {why !== undefined && <span class={`clip why ${status === 'failed' ? 'is-bad' : ''}`}>{why}</span>}
+        {why !== undefined && <span class={`clip why ${status === 'failed' ? 'is-bad' : 'faint'}`}>{why}</span>}
       </span>
       <span class="run-progress">
         <span class="bar" aria-hidden="true">

@@ -1,15 +1,18 @@
-// The list of all runs, newest first, with search and filters.
-import type { JSX } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+// The list of all runs, newest first. Its filters (search, status and crew) are part of the address, so that a list can
+// be shared.
+import type { JSX, RefObject } from 'preact'
+import { useRef, useState, useEffect } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
+import { plural } from '../../../text/words.ts'
 import type { RunsQuery } from '../../api/contract.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { useNarrow, WindowList } from '../parts/window-list.tsx'
-import { currentLocation, Link, navigate, runPath } from '../routing/router.tsx'
-import { Filters } from './filters.tsx'
+import { comparePath, currentLocation, Link, navigate, runPath, withQuery } from '../routing/router.tsx'
 import { RunRow } from './run-row.tsx'
 import { useRunPages } from './run-pages.ts'
+import { runViewStatuses, type RunViewStatus } from '../../../runs/status.ts'
+import { session } from '../api/studio-session.ts'
 
 export function RunsPage(): JSX.Element {
   const query = readQuery(currentLocation.value.query)
@@ -27,8 +30,7 @@ export function RunsPage(): JSX.Element {
   }
   const mark = (runId: string): void =>
     setMarked(marked.includes(runId) ? marked.filter((id) => id !== runId) : [...marked, runId].slice(-2))
-  const compare = (): void =>
-    navigate(`/compare?a=${encodeURIComponent(marked[0] ?? '')}&b=${encodeURIComponent(marked[1] ?? '')}`)
+  const compare = (): void => navigate(comparePath(marked[0] ?? '', marked[1] ?? ''))
   useShortcuts('Runs', [
     { keys: 'j', does: 'Next run', run: () => move(1) },
     { keys: 'k', does: 'Previous run', run: () => move(-1) },
@@ -79,7 +81,7 @@ export function RunsPage(): JSX.Element {
             )}
           />
           <p class="list-end faint" role="status">
-            {more ? 'Loading older runs …' : `${list.length} ${list.length === 1 ? 'run' : 'runs'}`}
+            {more ? 'Loading older runs …' : plural(list.length, 'run')}
           </p>
         </>
       )}
@@ -120,4 +122,77 @@ function readQuery(query: URLSearchParams): RunsQuery {
 
 function runIdOf({ runId }: RunSummary): string {
   return runId
+}
+
+const statuses = Object.keys(runViewStatuses) as RunViewStatus[]
+const pauseMs = 250
+
+interface FiltersProps {
+  readonly query: RunsQuery
+  readonly searchRef: RefObject<HTMLInputElement | null>
+  /** The loaded runs, whose crews are offered. */
+  readonly seen: readonly RunSummary[]
+}
+
+function Filters({ query, searchRef, seen }: FiltersProps): JSX.Element {
+  const [text, setText] = useState(query.search ?? '')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => setText(query.search ?? ''), [query.search])
+  const chosen = (query.status ?? '').split(',').filter((status) => status !== '')
+  const studio = session.value
+  const crews = new Set([...(typeof studio === 'object' ? studio.crews : []), ...seen.map(({ crew }) => crew)])
+  if (query.crew !== undefined) crews.add(query.crew)
+
+  const change = (changes: { readonly [name: string]: string | undefined }): void =>
+    navigate(withQuery(changes), { replace: true })
+  const toggle = (status: string): void => {
+    const next = chosen.includes(status) ? chosen.filter((other) => other !== status) : [...chosen, status]
+    change({ status: next.join(',') })
+  }
+  return (
+    <div class="filters" role="search">
+      <input
+        ref={searchRef}
+        type="search"
+        aria-label="Search by id or inputs"
+        placeholder="Search by id or inputs"
+        value={text}
+        onInput={(event) => {
+          const typed = event.currentTarget.value
+          setText(typed)
+          clearTimeout(timer.current)
+          timer.current = setTimeout(() => change({ search: typed.trim() }), pauseMs)
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') event.currentTarget.blur()
+        }}
+      />
+      <select
+        aria-label="Crew"
+        value={query.crew ?? ''}
+        onChange={(event) => change({ crew: event.currentTarget.value })}
+      >
+        <option value="">All crews</option>
+        {[...crews].toSorted().map((crew) => (
+          <option key={crew} value={crew}>
+            {crew}
+          </option>
+        ))}
+      </select>
+      <div class="chips" role="group" aria-label="Status">
+        {statuses.map((status) => (
+          <button
+            key={status}
+            type="button"
+            class="chip"
+            aria-pressed={chosen.includes(status)}
+            title={runViewStatuses[status]}
+            onClick={() => toggle(status)}
+          >
+            {status}
+          </button>
+        ))}
+      </div>
+    </div>
+  )
 }

@@ -2,13 +2,14 @@
 // no single key sends an answer. A new form ignores input for a moment, because a second press was meant for the
 // previous question: one gesture answers one question.
 import type { JSX } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
 import type { QuestionView } from '../../api/contract.ts'
-import { mayAnswer, sign, signature } from '../api/studio-session.ts'
+import { mayAnswer, sign, signature, signed } from '../api/studio-session.ts'
 import { schemaShape, type Shape } from '../form/schema-shape.ts'
-import { ValueField } from '../form/value-field.tsx'
+import { TextField, ValueField } from '../form/value-field.tsx'
+import { Problem } from '../parts/states.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { decisionWords, fieldLabels, startingValue } from './decision-words.ts'
 import { findDraft, keepDraft, holdAnswer, type Draft } from './held-answers.ts'
@@ -61,12 +62,11 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
     if (decision === '') return update({ problem: 'Choose a decision first.' })
     const missing = must.find((field) => isMissing(valueOf(field)))
     if (missing !== undefined) return update({ problem: `${fieldLabels[missing] ?? missing} is required.` })
-    const by = signature.peek().trim()
     const answer = {
       decision,
       ...Object.fromEntries(fields.map((field) => [field, valueOf(field)])),
       ...(note.trim() === '' ? {} : { note: note.trim() }),
-      ...(by === '' ? {} : { by }),
+      ...signed(),
     }
     update({ problem: '' })
     holdAnswer({ question, answer: answer as unknown as Answer, words: words.send })
@@ -134,14 +134,10 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
         </div>
       )}
       <div class="sign">
-        <LabelledField label="Note" hint="optional" value={note} onInput={(text) => update({ note: text })} />
-        <LabelledField label="Your name" hint="" value={signature.value} onInput={sign} />
+        <TextField label="Note" hint="optional" value={note} onInput={(text) => update({ note: text })} />
+        <TextField label="Your name" value={signature.value} onInput={sign} />
       </div>
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <div class="send">
         <button
           type="submit"
@@ -255,28 +251,6 @@ function shapeFor(question: QuestionView, field: string): Shape {
 }
 
 const limitTitles: { readonly [name: string]: string } = { tokens: 'Tokens', cost: 'Dollars', seconds: 'Seconds' }
-
-function LabelledField({
-  label,
-  hint,
-  value,
-  onInput,
-}: {
-  readonly label: string
-  readonly hint: string
-  readonly value: string
-  onInput(value: string): void
-}): JSX.Element {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>
-        {label} <span class="faint">{hint}</span>
-      </label>
-      <input id={id} type="text" value={value} onInput={(event) => onInput(event.currentTarget.value)} />
-    </div>
-  )
-}
 
 function isMissing(value: Json | undefined): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '')

@@ -7,7 +7,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { changes } from '../api/listen.ts'
 import { ApiError, call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
-import { Icon } from '../parts/icons.tsx'
+import { Icon, IconButton } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { errorText } from '../parts/states.tsx'
 
@@ -99,9 +99,7 @@ function AnsweredRun({ runId }: { readonly runId: string }): JSX.Element {
           Continue here
         </button>
       )}
-      <button type="button" class="icon-button" aria-label="Dismiss" onClick={dismiss}>
-        <Icon name="close" size={15} />
-      </button>
+      <IconButton label="Dismiss" icon="close" size={15} onClick={dismiss} />
     </div>
   )
 }

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { AskingTask } from '../../../journal/state/open-questions.ts'
 import type { QuestionView } from '../../api/contract.ts'
-import { Fact } from '../parts/fact.tsx'
+import { Fact } from '../parts/status.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView, ValueView } from '../parts/output-view.tsx'
 import { Ago } from '../parts/time.tsx'
@@ -14,6 +14,7 @@ import { heldAnswers } from './held-answers.ts'
 import type { OnceCall } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
 import { amount, longTime, plural } from '../../../text/words.ts'
+import { Foldable } from '../parts/states.tsx'
 
 export function QuestionDetail({
   question,
@@ -47,10 +48,9 @@ export function QuestionDetail({
         <section class="question-subject" aria-label="Subject">
           <Subject question={question} />
           {hasMoreText(question) && (
-            <details class="foldable">
-              <summary>Full text</summary>
+            <Foldable title="Full text">
               <p class="question-text soft">{question.text}</p>
-            </details>
+            </Foldable>
           )}
         </section>
         <AnswerForm key={`${runId} ${question.id}`} question={question} onAnswered={onAnswered} />
@@ -79,16 +79,14 @@ function Context({ asking, outer }: { readonly asking: AskingTask; readonly oute
       </h3>
       {description !== '' && <p class="soft">{description}</p>}
       {Object.keys(inputs).length > 0 && (
-        <details class="foldable" open>
-          <summary>Inputs</summary>
+        <Foldable title="Inputs" open>
           <JsonTree value={inputs} open={1} />
-        </details>
+        </Foldable>
       )}
       {outputs.map(({ task: from, raw }) => (
-        <details key={from} class="foldable" open={!outer && raw.length < 1_500}>
-          <summary>Output of {from}</summary>
+        <Foldable key={from} title={`Output of ${from}`} open={!outer && raw.length < 1_500}>
           <OutputView raw={raw} />
-        </details>
+        </Foldable>
       ))}
     </div>
   )

@@ -6,16 +6,18 @@ import type { QuestionView, Questions } from '../../api/contract.ts'
 import type { Resource } from '../api/resource.ts'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { plainText } from '../parts/markdown-blocks.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty, Loaded } from '../parts/states.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link, navigate, currentLocation, runPath, questionKey, questionPath, shortId } from '../routing/router.tsx'
 import { kindTags } from './decision-words.ts'
 import { QuestionDetail } from './question-detail.tsx'
 
 export function WaitingPage({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
-  const { value, error, again } = questions
-  if (!value) return error === undefined ? <Loading what="questions" /> : <Failed error={error} again={again} />
-  return <Waiting {...value} />
+  return (
+    <Loaded from={questions} what="questions">
+      {(value) => <Waiting {...value} />}
+    </Loaded>
+  )
 }
 
 function Waiting({ questions, unreadable }: Questions): JSX.Element {
@@ -117,7 +119,6 @@ function QuestionCard({
 function cardTitle(question: QuestionView): string {
   switch (question.kind) {
     case 'call':
-      return `${question.tool}(${oneLine(question.input)})`
     case 'doubt':
       return `${question.tool}(${oneLine(question.input)})`
     case 'result':
@@ -127,7 +128,7 @@ function cardTitle(question: QuestionView): string {
   }
 }
 
-export function oneLine(value: unknown): string {
+function oneLine(value: unknown): string {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value)
       .map(([key, member]) => `${key}: ${typeof member === 'object' ? JSON.stringify(member) : String(member)}`)
