@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sections } from '../src/cli/program.ts'
 
-const names = sections.flatMap(({ commands }) => commands.map(({ name }) => name)).join('|')
+const names = sections.flatMap(({ commands }) => Object.keys(commands)).join('|')
 /** `reprise resume`, wherever it stands in a line that is not a comment. */
 const command = new RegExp(String.raw`^(?! *(?://|/?\*)).*\breprise (?:${names}|…)`, 'm')
 

@@ -19,6 +19,12 @@ export interface GlobalOptions {
   readonly color: boolean
 }
 
+/** The options that locate a crew. */
+export interface CrewOptions {
+  readonly file?: string
+  readonly crew?: string
+}
+
 export interface Invocation<Options = object> {
   readonly terminal: Terminal
   /** The positional arguments. */

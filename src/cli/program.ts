@@ -10,196 +10,165 @@ import { endWithReader, flush, openTerminal } from './output/terminal.ts'
 import { commandPrefix, takesFile, writeCommands, type CrewLocation } from './write-command.ts'
 
 interface Entry {
-  readonly name: string
   readonly summary: string
   readonly load: () => Promise<Command<never>>
 }
 
 interface Section {
   readonly title: string
-  readonly commands: readonly Entry[]
+  readonly commands: { readonly [name: string]: Entry }
 }
 
 export const sections: readonly Section[] = [
   {
     title: 'Begin:',
-    commands: [
-      {
-        name: 'create',
+    commands: {
+      create: {
         summary: 'create a new project with a crew that runs at once',
         load: async () => (await import('./commands/create.ts')).createCommand,
       },
-    ],
+    },
   },
   {
     title: 'Execute:',
-    commands: [
-      {
-        name: 'run',
+    commands: {
+      run: {
         summary: 'start a run of a crew here, and print its result (enqueue leaves it to a worker)',
         load: async () => (await import('./commands/run.ts')).runCommand,
       },
-      {
-        name: 'resume',
+      resume: {
         summary: 'continue a run after its last recorded step',
         load: async () => (await import('./commands/resume.ts')).resumeCommand,
       },
-      {
-        name: 'plan',
+      plan: {
         summary: 'print what would be executed, and why; nothing is written',
         load: async () => (await import('./commands/plan.ts')).planCommand,
       },
-      {
-        name: 'replay',
+      replay: {
         summary: 'fork a run: execute a task and all tasks after it',
         load: async () => (await import('./commands/fork.ts')).replayCommand,
       },
-      {
-        name: 'fork',
+      fork: {
         summary: 'fork a run: execute the tasks that your inputs and outputs change',
         load: async () => (await import('./commands/fork.ts')).forkCommand,
       },
-      {
-        name: 'refresh',
+      refresh: {
         summary: 'fork a run: execute only what is stale',
         load: async () => (await import('./commands/fork.ts')).refreshCommand,
       },
-      {
-        name: 'backtest',
+      backtest: {
         summary: "try a task, with today's code, on the inputs of earlier runs",
         load: async () => (await import('./commands/backtest.ts')).backtestCommand,
       },
-    ],
+    },
   },
   {
     title: 'Queue:',
-    commands: [
-      {
-        name: 'enqueue',
+    commands: {
+      enqueue: {
         summary: 'put a run into the queue, for a worker to execute',
         load: async () => (await import('./commands/enqueue.ts')).enqueueCommand,
       },
-      {
-        name: 'worker',
+      worker: {
         summary: 'execute queued runs, and continue abandoned and answered ones, until it is stopped',
         load: async () => (await import('./commands/worker.ts')).workerCommand,
       },
-      {
-        name: 'schedule',
+      schedule: {
         summary: "list the schedules of a file's crews, and their next runs",
         load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
       },
-    ],
+    },
   },
   {
     title: 'Look:',
-    commands: [
-      {
-        name: 'studio',
+    commands: {
+      studio: {
         summary: 'show and control all runs on a page in the browser, until it is stopped',
         load: async () => (await import('./commands/studio.ts')).studioCommand,
       },
-      {
-        name: 'runs',
+      runs: {
         summary: 'list runs, newest first, or the questions that wait for an answer',
         load: async () => (await import('./commands/runs.ts')).runsCommand,
       },
-      {
-        name: 'show',
+      show: {
         summary: 'show one run: its tasks, outputs and open questions',
         load: async () => (await import('./commands/show.ts')).showCommand,
       },
-      {
-        name: 'log-tasks-outputs',
+      'log-tasks-outputs': {
         summary: 'the same as show --tasks, under its name in CrewAI',
         load: async () => (await import('./commands/show.ts')).logTasksOutputsCommand,
       },
-      {
-        name: 'diff',
+      diff: {
         summary: 'show the differences between two runs',
         load: async () => (await import('./commands/diff.ts')).diffCommand,
       },
-      {
-        name: 'tail',
+      tail: {
         summary: "print a run's entries as they are recorded, until it ends or suspends",
         load: async () => (await import('./commands/tail.ts')).tailCommand,
       },
-      {
-        name: 'check',
+      check: {
         summary: 'print what this code would do with every unfinished run; exit code 1 if it would strand one',
         load: async () => (await import('./commands/check.ts')).checkCommand,
       },
-      {
-        name: 'doctor',
+      doctor: {
         summary: 'check what a crew needs to run here; nothing is written',
         load: async () => (await import('./commands/doctor.ts')).doctorCommand,
       },
-    ],
+    },
   },
   {
     title: 'Decide:',
-    commands: [
-      {
-        name: 'answer',
+    commands: {
+      answer: {
         summary: 'answer an open question of a run',
         load: async () => (await import('./commands/answer.ts')).answerCommand,
       },
-      {
-        name: 'edit',
+      edit: {
         summary: "put your value in place of a task's output in an unfinished run",
         load: async () => (await import('./commands/edit.ts')).editCommand,
       },
-      {
-        name: 'invalidate',
+      invalidate: {
         summary: 'have a task of an unfinished run executed again when it is resumed',
         load: async () => (await import('./commands/invalidate.ts')).invalidateCommand,
       },
-      {
-        name: 'requeue',
+      requeue: {
         summary: 'have a worker continue a run that was stopped or has failed',
         load: async () => (await import('./commands/requeue.ts')).requeueCommand,
       },
-      {
-        name: 'cancel',
+      cancel: {
         summary: 'end a run for good, whichever process executes it',
         load: async () => (await import('./commands/cancel.ts')).cancelCommand,
       },
-    ],
+    },
   },
   {
     title: 'Keep and remove:',
-    commands: [
-      {
-        name: 'prune',
+    commands: {
+      prune: {
         summary: 'delete the runs that match all the given options',
         load: async () => (await import('./commands/prune.ts')).pruneCommand,
       },
-      {
-        name: 'delete',
+      delete: {
         summary: 'delete a run for good',
         load: async () => (await import('./commands/delete.ts')).deleteCommand,
       },
-      {
-        name: 'export',
+      export: {
         summary: 'write a run, with everything that belongs to it, into one file',
         load: async () => (await import('./commands/export.ts')).exportCommand,
       },
-      {
-        name: 'import',
+      import: {
         summary: 'put an exported run into the store',
         load: async () => (await import('./commands/import.ts')).importCommand,
       },
-      {
-        name: 'copy',
+      copy: {
         summary: 'copy runs from one store to another, to continue them there',
         load: async () => (await import('./commands/copy.ts')).copyCommand,
       },
-      {
-        name: 'migrate',
+      migrate: {
         summary: 'bring a store up to date with this version of reprise',
         load: async () => (await import('./commands/migrate.ts')).migrateCommand,
       },
-    ],
+    },
   },
 ]
 
@@ -239,14 +208,14 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
     .showHelpAfterError(`(see: ${runner} --help)`)
     .exitOverride()
   addExample(program, 'reprise run claims.ts --input notes="Water in the cellar"')
-  const isCalled = ({ name }: Entry): boolean => words.includes(name)
-  const isAnyCalled = sections.some(({ commands }) => commands.some(isCalled))
+  const isCalled = (name: string): boolean => words.includes(name)
+  const isAnyCalled = sections.some(({ commands }) => Object.keys(commands).some(isCalled))
   for (const { title, commands } of sections) {
     program.commandsGroup(title)
-    for (const entry of isAnyCalled ? commands.filter(isCalled) : commands) {
-      const { name, summary, load } = entry
+    for (const [name, { summary, load }] of Object.entries(commands)) {
+      if (isAnyCalled && !isCalled(name)) continue
       const command = program.command(name).description(summary)
-      if (!isCalled(entry)) continue
+      if (!isCalled(name)) continue
       command.showHelpAfterError(`(see: ${runner} ${name} --help)`)
       const { declare, examples, action } = await load()
       declare(command)

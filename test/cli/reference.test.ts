@@ -15,7 +15,7 @@ function firstCells(heading: string): string[] {
 }
 
 const code = (text: string): string => `\`${text}\``
-const names = sections.flatMap(({ commands }) => commands.map(({ name }) => name))
+const names = sections.flatMap(({ commands }) => Object.keys(commands))
 const program = await createProgram(() => {}, ['node', 'reprise', ...names])
 
 test('the reference page lists exactly the existing commands', () => {

@@ -14,7 +14,7 @@ import { parentRunId } from '../../journal/paths.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find/find-run.ts'
 import { findCrewTask, hasTask, namedTask } from '../find/find-task.ts'
-import type { Command, Invocation } from '../command.ts'
+import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { loadCrew } from '../find/load-crew.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { locateStore } from '../find/open-runs.ts'
@@ -24,10 +24,8 @@ import type { Channel, Format } from '../output/terminal.ts'
 import { dollars, duration, plural } from '../../text/words.ts'
 import { wrap } from '../../text/wrap.ts'
 
-interface BacktestCommandOptions {
+interface BacktestCommandOptions extends CrewOptions {
   readonly task?: string
-  readonly file?: string
-  readonly crew?: string
   readonly runs?: number
   readonly run?: readonly string[]
   readonly id?: string

@@ -1,5 +1,5 @@
 // `reprise check`: what the loaded code would do with every unfinished run. A deployment decides by its exit code.
-import { Crew } from '../../crew/crew.ts'
+import type { Crew } from '../../crew/crew.ts'
 import type { CheckOutcome, RunCheck } from '../../crew/verbs/check.ts'
 import { openCrewStore } from '../../crew/default-store.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -23,9 +23,7 @@ export const checkCommand: Command = {
 }
 
 async function check({ args, options, terminal, commands }: Invocation): Promise<number> {
-  const { store } = options
-  const loaded = await loadServed(args.filter((path) => path !== undefined))
-  const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
+  const crews = await loadServed(args, options.store)
   const found: RunCheck[] = []
   let unchecked: ReadonlyMap<string, number>
   try {

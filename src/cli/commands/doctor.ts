@@ -5,7 +5,7 @@ import { checkStores } from '../doctor/check-store.ts'
 import { type Check, ok, warn, fail } from '../doctor/check.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { locateStore } from '../find/open-runs.ts'
-import type { Command, Invocation } from '../command.ts'
+import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { plural } from '../../text/words.ts'
 import type { Channel, Format } from '../output/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -22,18 +22,13 @@ import { environment, firstSet } from '../../base/environment.ts'
 import { providers } from '../../models/resolve/providers.ts'
 import { packageVersion as version } from '../../studio/package-version.ts'
 
-interface DoctorOptions {
-  readonly file?: string
-  readonly crew?: string
-}
-
-export const doctorCommand: Command<DoctorOptions> = {
+export const doctorCommand: Command<CrewOptions> = {
   declare: (command) => withCrew(command).argument('[file]', fileArgument),
   examples: ['reprise doctor'],
   action: doctor,
 }
 
-async function doctor({ terminal, args, options, commands }: Invocation<DoctorOptions>): Promise<number> {
+async function doctor({ terminal, args, options, commands }: Invocation<CrewOptions>): Promise<number> {
   const [file = options.file] = args
   const { crews, checks } = await checkCrews(file, options.crew, commands)
   commands.setStore(locateStore(crews[0]?.store, commands.file))

@@ -7,13 +7,11 @@ import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun, whatNext } from '../find/find-run.ts'
 import { findCrewTask } from '../find/find-task.ts'
-import type { Command, Invocation } from '../command.ts'
+import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { readOutput, parseOutput } from '../input/inputs.ts'
 
-interface EditOptions {
-  readonly file?: string
-  readonly crew?: string
+interface EditOptions extends CrewOptions {
   readonly output?: string
   readonly by?: string
 }

@@ -7,7 +7,7 @@ import type { ForkOptions } from '../../crew/verbs/fork.ts'
 import type { Plan } from '../../crew/result/plan.ts'
 import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Command, Invocation } from '../command.ts'
+import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { execute, withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
@@ -36,10 +36,8 @@ import { plural } from '../../text/words.ts'
 import { defined } from '../../base/defined.ts'
 
 /** The options of fork, replay and refresh. */
-export interface NewRunOptions extends InputOptions {
+export interface NewRunOptions extends InputOptions, CrewOptions {
   readonly run?: string
-  readonly file?: string
-  readonly crew?: string
   readonly through?: string
   readonly effects?: EffectsPolicy
   readonly only?: 'descendants'

@@ -6,14 +6,12 @@ import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished } from '../find/find-run.ts'
 import { findTaskName } from '../find/find-task.ts'
-import type { Command, Invocation } from '../command.ts'
+import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { readLimit } from '../input/inputs.ts'
 import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { checkRuns } from '../find/open-runs.ts'
 
-interface ResumeOptions {
-  readonly file?: string
-  readonly crew?: string
+interface ResumeOptions extends CrewOptions {
   readonly through?: string
   readonly changed?: ChangedPolicy
   readonly renamed?: readonly string[]

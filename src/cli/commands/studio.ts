@@ -58,10 +58,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
   const { args, options, terminal, commands } = invocation
   const { port, host, base, by } = options
   const tokens = readTokens(options.token)
-  const crews = await loadStudioCrews(
-    args.filter((path) => path !== undefined),
-    options.crews ?? true,
-  )
+  const crews = await loadStudioCrews(args, options.crews ?? true)
   // with code, the store is that of the crews, and is created if missing
   const store = crews.length > 0 ? options.store : await studioStore(invocation)
   setAdvice(commands.advice)
@@ -84,7 +81,7 @@ async function studio(invocation: Invocation<StudioOptions>): Promise<number> {
 }
 
 /** The crews of the named modules; without names, of the usual file, if it exists. */
-async function loadStudioCrews(paths: readonly string[], wanted: boolean): Promise<readonly Crew[]> {
+async function loadStudioCrews(paths: Invocation['args'], wanted: boolean): Promise<readonly Crew[]> {
   if (!wanted || (paths.length === 0 && usualFile() === undefined)) return []
   return loadServed(paths)
 }

@@ -4,7 +4,6 @@ import { environment } from '../../base/environment.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { Option } from 'commander'
 import { changedOption, wholeNumber, wholeNumberOrZero, readDuration } from '../options.ts'
-import { Crew } from '../../crew/crew.ts'
 import { setAdvice } from '../../crew/result/log.ts'
 import { defined } from '../../base/defined.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
@@ -61,8 +60,7 @@ async function worker({ args, options, terminal, commands }: Invocation<WorkerOp
   const sliceSeconds = options.slice === undefined ? undefined : readDuration('--slice', options.slice)
   const graceSeconds = options.grace === undefined ? undefined : readDuration('--grace', options.grace)
   const dispatcher = await openDispatcher(options)
-  const loaded = await loadServed(args.filter((path) => path !== undefined))
-  const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
+  const crews = await loadServed(args, store)
   // the crews of the runs in progress, by run id
   const crewOf = new Map<string, string>()
   setAdvice((next) => {

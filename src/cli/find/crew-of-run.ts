@@ -5,17 +5,12 @@ import { allRows } from '../../engine/history/all-rows.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
 import { runsNamed } from '../../runs/find.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
+import type { CrewOptions, GlobalOptions } from '../command.ts'
 import { findRun, otherCrewError } from './find-run.ts'
 import { locateCrew } from '../write-command.ts'
 import { loadCrew, loadCrews, noCrewFile } from './load-crew.ts'
 import { missingStore } from './open-runs.ts'
 import { usualFile } from './usual-file.ts'
-
-interface CrewOptions {
-  readonly file?: string
-  readonly crew?: string
-  readonly store?: string
-}
 
 interface CrewOfRun {
   readonly crew: Crew
@@ -29,7 +24,7 @@ interface CrewOfRun {
  * file doesn't export.
  */
 export async function loadCrewOfRun(
-  { file, crew, store: given }: CrewOptions,
+  { file, crew, store: given }: CrewOptions & GlobalOptions,
   name: string | undefined,
   fits: (row: RunRow) => boolean = () => true,
 ): Promise<CrewOfRun> {

@@ -178,11 +178,12 @@ function relativePath(file: string): string {
 
 /**
  * The crews of all these modules, or of the usual file. CREW_NOT_FOUND if a module exports none, or there is no usual
- * file.
+ * file. `store`: replaces the stores of the crews.
  */
-export async function loadServed(paths: readonly string[]): Promise<Crew[]> {
+export async function loadServed(paths: readonly (string | undefined)[], store?: string): Promise<Crew[]> {
+  const named = paths.filter((path) => path !== undefined)
   const found = new Set<Crew>()
-  for (const path of paths.length > 0 ? paths : [crewFile(undefined)]) {
+  for (const path of named.length > 0 ? named : [crewFile(undefined)]) {
     const crews = await loadCrews(path)
     if (crews.length === 0)
       throw new UsageError(`${path} exports no crew; add: export const crew = new Crew({ … })`, {
@@ -190,5 +191,5 @@ export async function loadServed(paths: readonly string[]): Promise<Crew[]> {
       })
     for (const crew of crews) found.add(crew)
   }
-  return [...found]
+  return [...found].map((crew) => (store === undefined ? crew : crew.with({ store })))
 }

@@ -87,30 +87,25 @@ const effectOptions = [
   ['again', 'Call again'],
 ] as const
 
-function InputEdit({
-  name,
-  value,
-  edited,
-  onChange,
-}: {
+interface InputEditProps {
   readonly name: string
   readonly value: Json
   readonly edited: Json | undefined
   onChange(value: Json | undefined): void
-}): JSX.Element {
+}
+
+function InputEdit({ name, value, edited, onChange }: InputEditProps): JSX.Element {
   const [shape] = useState<Shape>(() => valueShape(value))
   return <ValueField shape={shape} label={name} value={edited ?? value} onChange={onChange} />
 }
 
-function OutputEdit({
-  task,
-  edited,
-  onChange,
-}: {
+interface OutputEditProps {
   readonly task: TaskDetail
   readonly edited: Json | undefined
   onChange(value: Json | undefined): void
-}): JSX.Element {
+}
+
+function OutputEdit({ task, edited, onChange }: OutputEditProps): JSX.Element {
   const original = outputValue(task)
   const [shape] = useState<Shape>(() =>
     task.schema === undefined && typeof original === 'string'

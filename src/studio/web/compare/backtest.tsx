@@ -160,15 +160,13 @@ function Sums({ view: { cases } }: { readonly view: BacktestView }): JSX.Element
   )
 }
 
-function Sum({
-  name,
-  value,
-  tone = '',
-}: {
+interface SumProps {
   readonly name: string
   readonly value: string
   readonly tone?: string
-}): JSX.Element {
+}
+
+function Sum({ name, value, tone = '' }: SumProps): JSX.Element {
   return (
     <div class={`sum ${value === '0' ? '' : tone}`}>
       <dt>{name}</dt>

@@ -48,15 +48,13 @@ export function TextChanges({ diff }: { readonly diff: TextDiff }): JSX.Element 
   )
 }
 
-function Part({
-  part,
-  first,
-  last,
-}: {
+interface PartProps {
   readonly part: TextPart
   readonly first: boolean
   readonly last: boolean
-}): JSX.Element {
+}
+
+function Part({ part, first, last }: PartProps): JSX.Element {
   if (part.kind === 'changed')
     return (
       <div class="text-row">
@@ -86,15 +84,13 @@ function Part({
   )
 }
 
-function Same({
-  lines,
-  first,
-  last,
-}: {
+interface SameProps {
   readonly lines: readonly string[]
   readonly first: boolean
   readonly last: boolean
-}): JSX.Element {
+}
+
+function Same({ lines, first, last }: SameProps): JSX.Element {
   const [whole, setWhole] = useState(false)
   const before = first ? 0 : contextLines
   const after = last ? 0 : contextLines

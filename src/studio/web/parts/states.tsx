@@ -17,16 +17,14 @@ export function Loading({ what }: { readonly what: string }): JSX.Element {
   )
 }
 
-export function Empty({
-  title,
-  whole = false,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string
   /** Whether it is the whole page, so that its title is the heading. */
   readonly whole?: boolean
   readonly children?: ComponentChildren
-}): JSX.Element {
+}
+
+export function Empty({ title, whole = false, children }: EmptyProps): JSX.Element {
   return (
     <div class="state">
       {whole ? <h1 class="state-title">{title}</h1> : <p class="state-title">{title}</p>}

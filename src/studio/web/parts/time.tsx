@@ -24,12 +24,12 @@ export function Ago({ at }: { readonly at: string }): JSX.Element {
   )
 }
 
-/** The duration of a run, waits included, until it ends. */
-export function RunTime({
-  run,
-}: {
+interface RunTimeProps {
   readonly run: Pick<RunSummary, 'status' | 'createdAt' | 'updatedAt'>
-}): JSX.Element {
+}
+
+/** The duration of a run, waits included, until it ends. */
+export function RunTime({ run }: RunTimeProps): JSX.Element {
   const { status, createdAt: from, updatedAt } = run
   const until = status === 'completed' || status === 'failed' || status === 'cancelled' ? updatedAt : undefined
   const end = until === undefined ? now.value : Date.parse(until)

@@ -59,15 +59,13 @@ function Message({ message }: { readonly message: ChatMessage }): JSX.Element {
   }
 }
 
-function MessageBox({
-  by,
-  tone,
-  children,
-}: {
+interface MessageBoxProps {
   readonly by: string
   readonly tone: string
   readonly children: ComponentChildren
-}): JSX.Element {
+}
+
+function MessageBox({ by, tone, children }: MessageBoxProps): JSX.Element {
   return (
     <li class={`message is-${tone}`}>
       <p class="message-by">{by}</p>

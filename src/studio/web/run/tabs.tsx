@@ -37,15 +37,13 @@ interface SpentRow {
   readonly cost: number | undefined
 }
 
-function Table({
-  caption,
-  rows,
-  link = false,
-}: {
+interface TableProps {
   readonly caption: string
   readonly rows: readonly SpentRow[]
   readonly link?: boolean
-}): JSX.Element {
+}
+
+function Table({ caption, rows, link = false }: TableProps): JSX.Element {
   const most = Math.max(1, ...rows.map(({ usage }) => usage.input + usage.output))
   return (
     <table class="spent">

@@ -140,13 +140,12 @@ function StreamedText({ run, task }: { readonly run: LiveRun; readonly task: str
   )
 }
 
-export function ErrorBox({
-  message,
-  stack,
-}: {
+interface ErrorBoxProps {
   readonly message: string
   readonly stack?: string | undefined
-}): JSX.Element {
+}
+
+export function ErrorBox({ message, stack }: ErrorBoxProps): JSX.Element {
   return (
     <div class="error-box">
       <p>{message}</p>

@@ -180,17 +180,14 @@ function useReady(): boolean {
   return ready
 }
 
-function Choices({
-  question,
-  names,
-  decision,
-  choose,
-}: {
+interface ChoicesProps {
   readonly question: QuestionView
   readonly names: readonly string[]
   readonly decision: string
   choose(name: string): void
-}): JSX.Element {
+}
+
+function Choices({ question, names, decision, choose }: ChoicesProps): JSX.Element {
   return (
     <div class="decisions" role="group" aria-label="Decision">
       {names.map((name) => {
@@ -205,19 +202,15 @@ function Choices({
   )
 }
 
-function AnswerField({
-  question,
-  field,
-  required,
-  value,
-  onChange,
-}: {
+interface AnswerFieldProps {
   readonly question: QuestionView
   readonly field: string
   readonly required: boolean
   readonly value: Json | undefined
   onChange(value: Json | undefined): void
-}): JSX.Element {
+}
+
+function AnswerField({ question, field, required, value, onChange }: AnswerFieldProps): JSX.Element {
   // the shape of the first value: a text must not turn into a number while typing
   const [shape] = useState<Shape>(() => shapeFor(question, field))
   return (

@@ -16,13 +16,12 @@ import type { Json } from '../../../journal/json.ts'
 import { amount, longTime, plural } from '../../../text/words.ts'
 import { Foldable } from '../parts/states.tsx'
 
-export function QuestionDetail({
-  question,
-  onAnswered,
-}: {
+interface QuestionDetailProps {
   readonly question: QuestionView
   onAnswered(): void
-}): JSX.Element {
+}
+
+export function QuestionDetail({ question, onAnswered }: QuestionDetailProps): JSX.Element {
   const { kind, runId, crew, task, askedAt, asking } = question
   const asker = asking.at(-1)
   const article = useRef<HTMLElement>(null)
@@ -165,13 +164,12 @@ function Earlier({ call }: { readonly call: OnceCall }): JSX.Element {
   )
 }
 
-function LimitTable({
-  limit,
-  question,
-}: {
+interface LimitTableProps {
   readonly limit: Json
   readonly question: QuestionView & { readonly kind: 'limit' }
-}): JSX.Element {
+}
+
+function LimitTable({ limit, question }: LimitTableProps): JSX.Element {
   const { spent } = question
   const tokens = spent.input + spent.output
   const limits = typeof limit === 'object' && limit !== null && !Array.isArray(limit) ? Object.entries(limit) : []

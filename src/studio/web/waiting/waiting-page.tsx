@@ -92,13 +92,12 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
   )
 }
 
-function QuestionCard({
-  question,
-  current,
-}: {
+interface QuestionCardProps {
   readonly question: QuestionView
   readonly current: boolean
-}): JSX.Element {
+}
+
+function QuestionCard({ question, current }: QuestionCardProps): JSX.Element {
   const { kind, crew, task, runId, askedAt } = question
   return (
     <Link to={questionPath(question)} class="card question-card" aria-current={current ? 'true' : undefined}>
