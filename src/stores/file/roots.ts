@@ -1,6 +1,7 @@
 // The table of roots in leases.db: the lease of each root run, and when it is offered to a worker. The journals decide
 // when a run is ready. A row that may be outdated is `unsure`; the next claim refreshes it.
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { statementCache } from '../sqlite/open-database.ts'
 import { readOwner } from '../owner.ts'
 import { byClaim, highestFirst, isSameLane } from '../rules/claims.ts'
 import { neverTried, readyAt, type DeathCount } from '../rules/ready.ts'
@@ -255,13 +256,4 @@ function toRoot(row: Row): StoredRoot {
 
 function runColumn(rows: readonly { readonly [column: string]: unknown }[]): RunId[] {
   return rows.map((row) => String(row['run']))
-}
-
-function statementCache(db: DatabaseSync): (text: string) => StatementSync {
-  const statements = new Map<string, StatementSync>()
-  return (text) => {
-    const statement = statements.get(text) ?? db.prepare(text)
-    statements.set(text, statement)
-    return statement
-  }
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosedError } from '../rules/refusals.ts'
-import { guardFile, openDatabase } from './open-database.ts'
+import { guardFile, openDatabase, statementCache } from './open-database.ts'
 import { whileBusy } from './errors.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
@@ -58,17 +58,8 @@ export async function openConnection(path: string, now: () => number): Promise<C
     isChecked = true
     checkedAt = performance.now()
   }
-  const statements = new Map<string, StatementSync>()
+  const sql = statementCache(db)
   let closed = false
-
-  function sql(text: string): StatementSync {
-    let statement = statements.get(text)
-    if (statement === undefined) {
-      statement = db.prepare(text)
-      statements.set(text, statement)
-    }
-    return statement
-  }
 
   const writes = groupCommit(path, {
     sql,

@@ -1,5 +1,5 @@
 // Opening a database file, and noticing its removal: what this store and the lease table of a folder have in common.
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { createPrivateFile } from '../private-folder.ts'
 import { storeError, whileBusy } from './errors.ts'
 import { statSync } from 'node:fs'
@@ -59,4 +59,14 @@ function replacedError(path: string): RepriseError {
     'STORE_FAILED',
     `${path} was removed or replaced while this process had it open; nothing more was written: restore the file if its runs are still needed, and restart the process`,
   )
+}
+
+/** Prepares each statement once. */
+export function statementCache(db: DatabaseSync): (text: string) => StatementSync {
+  const statements = new Map<string, StatementSync>()
+  return (text) => {
+    const statement = statements.get(text) ?? db.prepare(text)
+    statements.set(text, statement)
+    return statement
+  }
 }
