@@ -7,6 +7,7 @@ import type { EntryBodies, Usage } from '../journal/entries.ts'
 import { noFiles, plainInputs, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { parentPath } from '../journal/paths.ts'
+import { returnedCall } from '../journal/call-entries.ts'
 import { callAt, taskNameAt } from '../journal/state/at-path.ts'
 import { replyText, type RunState, type ToolOutcome } from '../journal/state/state.ts'
 import { redact } from '../secrets/redact.ts'
@@ -109,8 +110,9 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
 
 /** Undefined if the result has no call, which happens only in a journal edited by hand. */
 function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
-  const { path = '' } = entry
-  const call = entry.type === 'tool.returned' ? callAt(state, path) : undefined
+  const returned = returnedCall(entry)
+  const { path = '' } = returned ?? entry
+  const call = returned && callAt(state, path)
   const attempt = parentPath(call ? parentPath(path) : path)
   const agent = state.attempts.get(attempt)?.agent
   const done = { path, task: taskNameAt(state, path), agent: agent === '' ? undefined : agent }
@@ -118,9 +120,10 @@ function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
     const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [{ tool: part.tool, input: part.input }] : []))
     return { ...done, kind: 'model', text: replyText(entry), calls, usage: entry.usage }
   }
-  if (!call) return undefined
+  if (!returned || !call) return undefined
   const { tool, input } = call.request
-  return { ...done, kind: 'tool', tool, input: call.input ?? input, outcome: entry.outcome, source: entry.source }
+  const { outcome, source } = returned
+  return { ...done, kind: 'tool', tool, input: call.input ?? input, outcome, source }
 }
 
 async function callBeforeKickoff(

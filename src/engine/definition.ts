@@ -260,8 +260,8 @@ export interface Callbacks {
   readonly after?: ((state: RunState) => Promise<void>) | undefined
 }
 
-/** The entries that record steps: model calls and tool calls. */
-export type StepEntry = EntryOf<'model.replied' | 'tool.returned'>
+/** The entries that record steps: model calls and tool calls. `task.completed` only if it has `returned`. */
+export type StepEntry = EntryOf<'model.replied' | 'tool.returned' | 'task.completed'>
 
 export type Inputs = { readonly [name: string]: Json }
 

@@ -31,7 +31,7 @@ import type {
 
 export type * from './values.ts'
 
-export const journalVersion = 4
+export const journalVersion = 5
 
 export const runStatuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -168,6 +168,8 @@ export interface EntryBodies {
     readonly child?: true
     /** A function task: it gets the inputs of the run, besides the outputs of its context. */
     readonly code?: true
+    /** The function is called with this entry: no `tool.called` follows. */
+    readonly call?: Pick<EntryBodies['tool.called'], 'effect' | 'key' | 'idempotencyKey'>
     /** The attempt whose conversation this one continues, and the message that is added first. */
     readonly carries?: { readonly path: string; readonly message: string }
     /** Why the attempt before was given up: changed fields, an edit, a failure. */
@@ -185,7 +187,9 @@ export interface EntryBodies {
     readonly within?: string
     readonly spent?: { readonly [model: string]: Usage }
     readonly calls?: readonly OnceCall[]
-    /** Like `tool.returned`, for its child runs. */
+    /** The function returned `raw`, which no `tool.returned` records. */
+    readonly returned?: true
+    /** Like `tool.returned`; of a nested crew, for its child runs. */
     readonly uncounted?: readonly string[]
     readonly failures?: readonly TaskFailure[]
   }

@@ -14,6 +14,11 @@ export function callPath(turn: string, index: number): string {
   return `${turn}.${index}`
 }
 
+/** The only call of a function task's attempt: the function itself. */
+export function functionCallPath(attempt: string): string {
+  return callPath(turnPath(attempt, 1), 0)
+}
+
 /**
  * The path of the attempt of a turn, or of the turn of a call: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`.
  */

@@ -11,6 +11,7 @@ import type {
   ToolOutcome,
   Usage,
 } from '../journal/entries.ts'
+import { returnedCall, startedCall } from '../journal/call-entries.ts'
 import { attemptsOnPath, childRunId, isNestedAttempt, parentPath, rootAttempt, taskInPath } from '../journal/paths.ts'
 
 export interface Timeline {
@@ -149,9 +150,15 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
     const { path = '', at, carries } = entry
     // an open attempt before it was given up for it
     if (!isNestedAttempt(path)) endAttempts(timeline, taskInPath(path), carries ? 'refused' : 'void', at)
-    timeline.attempts.push({ ...toAttempt(timeline.runId, entry), task: taskNameAt(timeline, path) })
+    const attempt = { ...toAttempt(timeline.runId, entry), task: taskNameAt(timeline, path) }
+    addToIndex(indexOf(timeline), attempt)
+    timeline.attempts.push(attempt)
+    if (entry.call) startCall(timeline, entry, taskInPath(path))
   },
-  'task.completed': (timeline, { path = '', at }) => endAttempt(attemptAt(timeline, path), 'completed', at),
+  'task.completed': (timeline, entry) => {
+    endCall(timeline, entry)
+    endAttempt(attemptAt(timeline, entry.path ?? ''), 'completed', entry.at)
+  },
   'task.failed': (timeline, { path = '', at, error }) => {
     const attempt = attemptAt(timeline, path) ?? openAttemptOf(timeline, taskInPath(path))
     endAttempt(attempt, 'failed', at, error.message)
@@ -166,24 +173,12 @@ const rows: { readonly [T in EntryType]: ((timeline: MutableTimeline, entry: Ent
   'task.invalidated': (timeline, { path: task = '', at }) => endAttempts(timeline, task, 'void', at),
   'callback.returned': undefined,
   'file.written': undefined,
-  'model.replied': (timeline, entry) => stepsAt(timeline, entry)?.push(modelStep(entry)),
-  'model.failed': (timeline, entry) => stepsAt(timeline, entry)?.push(modelStep(entry)),
-  'tool.called': (timeline, entry) => {
-    // a call that is made again, after a crash, is the same step: it began when it was first made
-    if (stepAt(timeline, entry)) return
-    stepsAt(timeline, entry)?.push(toolStep(entry, entry.tool))
-  },
-  'tool.returned': (timeline, entry) => {
-    let step = stepAt(timeline, entry)
-    if (!step) {
-      // a result without a call here: it was on record, or a person gave it
-      step = toolStep(entry, undefined)
-      stepsAt(timeline, entry)?.push(step)
-    }
-    Object.assign(step, { to: entry.at, source: entry.source, ...outcomeSpan(entry.outcome) })
-  },
+  'model.replied': (timeline, entry) => stepsAt(timeline, entry.path ?? '')?.push(modelStep(entry)),
+  'model.failed': (timeline, entry) => stepsAt(timeline, entry.path ?? '')?.push(modelStep(entry)),
+  'tool.called': (timeline, entry) => startCall(timeline, entry, entry.tool),
+  'tool.returned': endCall,
   'tool.abandoned': (timeline, entry) => {
-    const step = stepAt(timeline, entry)
+    const step = stepAt(timeline, entry.path ?? '')
     if (step) Object.assign(step, { words: entry.reason, status: entry.begun === false ? 'failed' : 'open' })
   },
   'guardrail.judged': (timeline, { path = '', at, verdict, guardrail, reason = '' }) => {
@@ -219,6 +214,7 @@ function changeTasks(timeline: MutableTimeline, { at, changes = {} }: EntryOf<'r
   const { renamed = {}, removed = [] } = changes
   const now = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
   for (const attempt of timeline.attempts) attempt.task = now(attempt.task)
+  indexes.delete(timeline)
   for (const [index, given] of timeline.given.entries()) timeline.given[index] = { ...given, task: now(given.task) }
   for (const task of removed) endAttempts(timeline, task, 'void', at)
 }
@@ -255,12 +251,39 @@ function toAttempt(runId: string, entry: EntryOf<'task.started'>): Omit<OpenAtte
   }
 }
 
-function attemptAt({ attempts }: MutableTimeline, path: string): OpenAttempt | undefined {
-  return attempts.findLast((attempt) => attempt.path === path)
+/** Attempts by path, and by task in order: with thousands of tasks, no entry may look at all of them. */
+interface AttemptIndex {
+  readonly byPath: Map<string, OpenAttempt>
+  readonly byTask: Map<string, OpenAttempt[]>
 }
 
-function openAttemptOf({ attempts }: MutableTimeline, task: string): OpenAttempt | undefined {
-  return attempts.findLast((attempt) => attempt.task === task && attempt.status === 'open')
+/** Beside the timelines, which are plain data. */
+const indexes = new WeakMap<MutableTimeline, AttemptIndex>()
+
+function indexOf(timeline: MutableTimeline): AttemptIndex {
+  const known = indexes.get(timeline)
+  if (known) return known
+  const index: AttemptIndex = { byPath: new Map(), byTask: new Map() }
+  for (const attempt of timeline.attempts) addToIndex(index, attempt)
+  indexes.set(timeline, index)
+  return index
+}
+
+function addToIndex({ byPath, byTask }: AttemptIndex, attempt: OpenAttempt): void {
+  byPath.set(attempt.path, attempt)
+  const beside = byTask.get(attempt.task)
+  if (beside) beside.push(attempt)
+  else byTask.set(attempt.task, [attempt])
+}
+
+function attemptAt(timeline: MutableTimeline, path: string): OpenAttempt | undefined {
+  return indexOf(timeline).byPath.get(path)
+}
+
+function openAttemptOf(timeline: MutableTimeline, task: string): OpenAttempt | undefined {
+  return indexOf(timeline)
+    .byTask.get(task)
+    ?.findLast(({ status }) => status === 'open')
 }
 
 function endAttempt(
@@ -273,17 +296,37 @@ function endAttempt(
   Object.assign(attempt, { status, to, ...(because === undefined ? {} : { because: [...attempt.because, because] }) })
 }
 
-function endAttempts({ attempts }: MutableTimeline, task: string, status: AttemptSpan['status'], to: string): void {
-  for (const attempt of attempts) if (attempt.task === task) endAttempt(attempt, status, to)
+function endAttempts(timeline: MutableTimeline, task: string, status: AttemptSpan['status'], to: string): void {
+  for (const attempt of indexOf(timeline).byTask.get(task) ?? []) endAttempt(attempt, status, to)
 }
 
 /** The steps of the attempt that a turn or a call belongs to. */
-function stepsAt(timeline: MutableTimeline, { path = '' }: Entry): Mutable<StepSpan>[] | undefined {
+function stepsAt(timeline: MutableTimeline, path: string): Mutable<StepSpan>[] | undefined {
   return attemptAt(timeline, attemptsOnPath(path).at(-1) ?? '')?.steps
 }
 
-function stepAt(timeline: MutableTimeline, entry: Entry): Mutable<StepSpan> | undefined {
-  return stepsAt(timeline, entry)?.findLast(({ path }) => path === entry.path)
+function stepAt(timeline: MutableTimeline, path: string): Mutable<StepSpan> | undefined {
+  return stepsAt(timeline, path)?.findLast((step) => step.path === path)
+}
+
+function startCall(timeline: MutableTimeline, entry: EntryOf<'task.started' | 'tool.called'>, name: string): void {
+  const path = startedCall(entry)?.path ?? ''
+  // a call that is made again, after a crash, is the same step: it began when it was first made
+  if (stepAt(timeline, path)) return
+  stepsAt(timeline, path)?.push(toolStep(path, entry, name))
+}
+
+function endCall(timeline: MutableTimeline, entry: EntryOf<'task.completed' | 'tool.returned'>): void {
+  const returned = returnedCall(entry)
+  if (!returned) return
+  const { path, outcome, source } = returned
+  let step = stepAt(timeline, path)
+  if (!step) {
+    // a result without a call here: it was on record, or a person gave it
+    step = toolStep(path, entry, undefined)
+    stepsAt(timeline, path)?.push(step)
+  }
+  Object.assign(step, { to: entry.at, source, ...outcomeSpan(outcome) })
 }
 
 function modelStep(entry: EntryOf<'model.replied' | 'model.failed'>): StepSpan {
@@ -297,7 +340,7 @@ function modelStep(entry: EntryOf<'model.replied' | 'model.failed'>): StepSpan {
   return { ...step, name, status: 'done', usage, tries: tries.length, words: clip(replyWords(parts)) }
 }
 
-function toolStep({ path = '', seq, at }: Entry, name: string | undefined): Mutable<StepSpan> {
+function toolStep(path: string, { seq, at }: Entry, name: string | undefined): Mutable<StepSpan> {
   const open = { to: undefined, status: 'open', source: undefined, usage: undefined } as const
   return { path, seq, kind: 'tool', name, from: at, ...open, tries: 0, words: '' }
 }

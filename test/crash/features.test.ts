@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import type { Question } from 'reprise'
+import { returnedCall, startedCall } from '../../src/journal/call-entries.ts'
 import type { Entry } from '../../src/journal/entries.ts'
 import { taskInPath } from '../../src/journal/paths.ts'
 import { openingText, visibleConversation } from '../../src/engine/model/conversation.ts'
@@ -40,8 +41,8 @@ const features: { readonly [crew: string]: readonly number[] } = {
   approval: [7, 9],
   callbacks: [17],
   delegating: [19],
-  functions: [13],
-  nested: [11, 13],
+  functions: [9],
+  nested: [11, 11],
   files: [10],
   limits: [10, 4],
   long: [13],
@@ -391,8 +392,15 @@ function stepsIn({ entries }: Journal): string[] {
         return doubts.includes(entry.question.id) ? [] : `${place} ${entry.question.kind}`
       case 'question.answered':
         return doubts.includes(entry.question) ? [] : `${place} ${entry.answer.decision}`
-      default:
-        return place
+      default: {
+        // a function task has them in its first and last entry, unless it was called again
+        const [started, returned] = [startedCall(entry), returnedCall(entry)]
+        const calls = [
+          ...(started ? [`tool.called ${started.path}`] : []),
+          ...(returned ? [`tool.returned ${returned.path}`] : []),
+        ]
+        return calls.includes(place) ? calls : [place, ...calls]
+      }
     }
   })
   const isCall = (step: string): boolean => step.startsWith('tool.called ')

@@ -83,11 +83,26 @@ test('a read function makes one write, and no read: its inputs are on disk befor
   assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
     'create',
     'task.started',
-    'tool.called tool.returned task.completed task.started',
-    'tool.called tool.returned task.completed run.completed',
+    'task.completed task.started',
+    'task.completed run.completed',
     'release',
   ])
 })
+
+for (const effect of ['once', 'idempotent'] as const) {
+  test(`a function that is ${effect} makes two writes: before it is called, and after`, async (context) => {
+    const tasks = ['a', 'b'].map((name) => new Task({ name, effect, run: () => name }))
+    assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
+      'create',
+      'task.started',
+      'task.completed',
+      'task.started',
+      'task.completed',
+      'run.completed',
+      'release',
+    ])
+  })
+}
 
 test('a once call waits for two writes of its own: before it is made, and after', async (context) => {
   const pay = tool({ name: 'pay', description: 'Pay', effect: 'once', input: z.object({}), run: () => 'paid' })

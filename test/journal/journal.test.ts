@@ -283,6 +283,70 @@ describe('the fold', () => {
     }
   })
 
+  describe('reads a function task of two entries', () => {
+    const call = { effect: 'once', key: 'k', idempotencyKey: 'i' } as const
+    const started: NewEntry = { type: 'task.started', path: 'a#1', fingerprint: { f: 'd' }, code: true }
+    const completed = { type: 'task.completed', path: 'a#1', uncounted: ['x'] } as const
+    /** The state, with the numbers of entries as offsets from the end of the task. */
+    const folded = (entries: readonly NewEntry[]) => {
+      const state = fold(stamped([whole[0] as NewEntry, ...entries]))
+      const last = state.seq
+      const { outputs, attempts, tasks: known, seq: _, lastStep, ...rest } = state
+      const [attempt] = attempts.values()
+      const [turn] = attempt?.turns ?? []
+      return {
+        ...rest,
+        outputs: [...outputs.values()],
+        task: { ...known.get('a'), seq: 'the last' },
+        attempt: { ...attempt, turns: turn?.calls },
+        started: [attempt?.seq, turn?.reply.seq, turn?.path],
+        // the last entry is the last step, except that four entries have the step before the completion
+        steps: last - lastStep <= 1,
+      }
+    }
+    for (const [what, outcome, output] of [
+      ['a text', { result: 'out' }, { raw: 'out', structured: false }],
+      ['an object', { result: { x: [1, null] } }, { raw: '{"x":[1,null]}', structured: true }],
+      ['null', { result: null }, { raw: 'null', structured: true }],
+    ] as const) {
+      test(`like one of four, with ${what} as its result`, () => {
+        const two = folded([
+          { ...started, call },
+          { ...completed, ...output, returned: true },
+        ])
+        const four = folded([
+          started,
+          { type: 'tool.called', path: 'a#1/1.0', tool: 'a', ...call },
+          { type: 'tool.returned', path: 'a#1/1.0', outcome, uncounted: ['x'] },
+          { type: 'task.completed', path: 'a#1', ...output },
+        ])
+        assert.deepEqual(two, four)
+        assert.deepEqual(two.attempt.turns?.[0]?.outcome, outcome)
+      })
+    }
+
+    test('as called and not returned, without the second', () => {
+      const called: NewEntry = { type: 'tool.called', path: 'a#1/1.0', tool: 'a', ...call }
+      assert.deepEqual(folded([{ ...started, call }]), folded([started, called]))
+    })
+
+    test('as not called, if it was stopped before it began', () => {
+      const stopped: NewEntry = { type: 'tool.abandoned', path: 'a#1/1.0', reason: 'r', begun: false }
+      const state = fold(stamped([whole[0] as NewEntry, { ...started, call }, stopped]))
+      const made = state.attempts.get('a#1')?.turns[0]?.calls[0]
+      assert.deepEqual([made?.calledAt, made?.effect, made?.times, made?.key], [undefined, undefined, 0, 'k'])
+    })
+
+    test('as a once call, if a person removed its start', () => {
+      const output = { raw: 'out', structured: false, returned: true } as const
+      const state = fold(stamped([whole[0] as NewEntry, { ...completed, ...output }]))
+      const made = state.attempts.get('a#1')?.turns[0]?.calls[0]
+      assert.deepEqual([made?.path, made?.effect, made?.outcome], ['a#1/1.0', 'once', { result: 'out' }])
+      assert.equal(state.tasks.get('a')?.status, 'completed')
+      assert.deepEqual(state.tasks.get('a')?.output?.uncounted, ['x'])
+    })
+  })
+
   test('does not count up to a mistyped number', () => {
     const far = { ...stamped(whole)[7], seq: 1e15 } as Entry
     assert.match(fold([...stamped(whole).slice(0, 7), far]).unknown ?? '', /gap of/)

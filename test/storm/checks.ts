@@ -1,4 +1,5 @@
 // Checks that must pass after any history and any kills. Each returns one sentence per defect.
+import { startedCall } from '../../src/journal/call-entries.ts'
 import { isEnded } from '../../src/journal/state/state.ts'
 import type { At, Step } from './act.ts'
 import type { Known } from './history.ts'
@@ -22,7 +23,9 @@ const handedOn = ['delegate_work', 'ask_coworker']
 
 export function countsOf(runs: readonly Looked[], happened: readonly Happened[]): Counts {
   const entries = runs.flatMap((run) => run.entries)
-  const called = entries.filter((entry) => entry.type === 'tool.called').filter(({ tool }) => !handedOn.includes(tool))
+  const called = entries
+    .filter((entry) => !(entry.type === 'tool.called' && handedOn.includes(entry.tool)))
+    .flatMap((entry) => startedCall(entry) ?? [])
   const effects = effectsIn(happened)
   return {
     replies: entries.filter(({ type }) => type === 'model.replied').length,
@@ -69,8 +72,7 @@ export function untrueJournals(
   const done = new Set(effectsIn(happened).map(({ key }) => key))
   const problems: string[] = []
   for (const { run, state, entries } of runs) {
-    const called = new Set<string>()
-    for (const entry of entries) if (entry.type === 'tool.called') called.add(entry.idempotencyKey)
+    const called = new Set(entries.flatMap((entry) => startedCall(entry)?.idempotencyKey ?? []))
     for (const attempt of state.attempts.values()) {
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
         if (call.source || !call.outcome || !('result' in call.outcome) || handedOn.includes(call.request.tool))

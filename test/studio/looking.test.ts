@@ -247,6 +247,23 @@ test('backtests are shown as they are stored, old beside new', async () => {
   assert.equal((await studio.send('/backtests/none')).status, 404)
 })
 
+test('a function task has a step, from the start of its call to its result, like a tool call', async () => {
+  const store = memoryStore()
+  const crew = new Crew({
+    name: 'sums',
+    store,
+    tasks: [new Task({ name: 'add', effect: 'read', run: () => ({ sum: 2 }) })],
+  })
+  await crew.kickoff({ id: 'r' })
+  await using studio = await served({ crews: [crew] })
+  const { tasks } = await studio.get('GET /runs/{run}', '/runs/r')
+  const step = await studio.get('GET /runs/{run}/steps/{path}', `/runs/r/steps/${path('add#1/1.0')}`)
+  assert.ok(step.type === 'tool')
+  assert.deepEqual([step.seq, step.tool, step.effect, step.times], [2, 'add', 'read', 1])
+  assert.deepEqual(step.outcome, { result: { sum: 2 } })
+  assert.deepEqual([step.startedAt, step.endedAt], [tasks[0]?.startedAt, tasks[0]?.completedAt])
+})
+
 function propertiesOf(schema: unknown): unknown {
   return (schema as { properties?: unknown } | undefined)?.properties
 }

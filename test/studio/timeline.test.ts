@@ -141,6 +141,38 @@ test('a returned answer, a failed task and a dead process are distinguished', as
   )
 })
 
+test('a function task is a step from its call to its result, also when it is called again', async () => {
+  const store = memoryStore()
+  let calls = 0
+  const add = new Task({ name: 'add', effect: 'read', run: () => ({ sum: ++calls }) })
+  const crew = new Crew({ name: 'sums', store, tasks: [add] })
+  await crew.kickoff({ id: 'r' })
+  const [created, started, completed] = await entriesOf(store, 'r')
+  const span = { path: 'add#1/1.0', seq: 2, kind: 'tool', name: 'add', status: 'done', words: '{"sum":1}' }
+  const shown = ({ attempts }: Timeline): unknown[] =>
+    attempts.flatMap(({ steps }) =>
+      steps.map(({ path, seq, kind, name, from, to, status, words }) => ({
+        path,
+        seq,
+        kind,
+        name,
+        from,
+        to,
+        status,
+        words,
+      })),
+    )
+  assert.deepEqual(shown(await timelineOf(store, 'r')), [{ ...span, from: started?.at, to: completed?.at }])
+  const open = emptyTimeline('r')
+  for (const entry of [created, started]) addEntry(open, entry as Entry)
+  assert.deepEqual(shown(open), [{ ...span, from: started?.at, to: undefined, status: 'open', words: '' }])
+  const { path, token, prev, v } = completed as Entry
+  const again = { v, token, prev, at: '2099-01-01T00:00:00.000Z', path: `${path}/1.0` }
+  addEntry(open, { ...again, seq: 3, type: 'tool.called', tool: 'add', effect: 'read', key: 'k', idempotencyKey: 'i' })
+  addEntry(open, { ...again, seq: 4, type: 'tool.returned', outcome: { result: 2 } })
+  assert.deepEqual(shown(open), [{ ...span, from: started?.at, to: again.at, words: '2' }])
+})
+
 test('inherited and edited outputs have no attempts, and say where they come from', async () => {
   const store = memoryStore()
   const crew = claims(store)

@@ -28,7 +28,7 @@ export interface EarlierCalls {
    */
   unclaimed(within?: string): readonly OnceCall[]
   /** Whether an equal call was recorded as `once`. */
-  isOnce(call: CallableCall): boolean
+  isOnce(call: Pick<CallableCall, 'task' | 'tool' | 'key'>): boolean
 }
 
 interface EarlierCallsOptions {

@@ -22,7 +22,7 @@ export function callIdempotencyKey(item: PendingCall): string {
     if (path === call.path || callAt(state, path)?.idempotencyKey !== undefined) issued.delete(path)
   const unrecorded = [...issued.values()].filter(belongsTo(state, attempt))
   const used = new Set([...siblingKeys(state, task.name, attempt, call), ...unrecorded.map((other) => other.key)])
-  const newKey = (number: number): string => digest([state.incarnation, task.name, tool, key, number])
+  const newKey = (number: number): string => newIdempotencyKey(state, { task: task.name, tool, key, number })
   const unused = (known: string): string | undefined => (used.has(known) ? undefined : known)
   const asked = {
     task: task.name,
@@ -36,6 +36,14 @@ export function callIdempotencyKey(item: PendingCall): string {
   for (let number = occurrence; found === undefined; number++) found = unused(newKey(number))
   issued.set(call.path, { attempt: attempt.path, key: found })
   return found
+}
+
+/** `number`: how many equal calls came before, at least. */
+export function newIdempotencyKey(
+  { incarnation }: RunState,
+  { task, tool, key, number }: { readonly [part in 'task' | 'tool' | 'key']: string } & { readonly number: number },
+): string {
+  return digest([incarnation, task, tool, key, number])
 }
 
 /** The key that a guardrail receives with an answer. A revised answer has another key. */

@@ -2,7 +2,7 @@
 // up before it ended is journaled as abandoned.
 import { defined } from '../../base/defined.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import type { NewEntry, Question } from '../../journal/entries.ts'
+import type { EntryBodies, NewEntry, Question } from '../../journal/entries.ts'
 import { throughJson, type Json } from '../../journal/json.ts'
 import type { CallState, ToolOutcome } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -50,13 +50,38 @@ export async function makeCall(item: PendingCall, { input, allowedBy }: CallPerm
   const cacheKey = tool.cache ? toolCacheKey(tool, key) : undefined
   const called = { path: call.path, tool: tool.name, effect, key, idempotencyKey }
   const entry: NewEntry = { type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }
-  if (isLazy) life.note([entry])
-  else {
-    await life.append([entry])
-    const notStarted = { reason: 'it was stopped before it began', begun: false } as const
-    await life.ready().catch((error: unknown) => recordAbandoned(item, notStarted, error))
-    if (signal.aborted) return recordAbandoned(item, notStarted, signal.reason)
-  }
+  await record(life, entry, isLazy)
+  if (!isLazy) await confirmStart(now)
+  const ended = await runCall(now, isLazy)
+  if (!ended) return 'open'
+  await recordEnd(ended)
+  return 'ended'
+}
+
+/** A call that ended here, and isn't recorded yet. */
+export interface EndedCall {
+  readonly item: CallableCall
+  readonly outcome: ToolOutcome
+  readonly stack?: string
+  readonly uncounted?: readonly string[]
+  readonly isLazy: boolean
+}
+
+/** Waits until the start of a call is on disk and enough of the lease is left. Else records that it wasn't begun. */
+export async function confirmStart(item: CallableCall): Promise<void> {
+  const { life, signal } = item
+  const notStarted = { reason: 'it was stopped before it began', begun: false } as const
+  await life.ready().catch((error: unknown) => recordAbandoned(item, notStarted, error))
+  if (signal.aborted) await recordAbandoned(item, notStarted, signal.reason)
+}
+
+/**
+ * Runs the tool of a call whose start is recorded. Undefined if the call is now in doubt, which is recorded. `isLazy`:
+ * its end may wait for the next append.
+ */
+export async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall | undefined> {
+  const { life, call, task, tool, signal } = item
+  const { effect, idempotencyKey = '' } = call
   const readFile = fileReader(life.engine.store, life.state)
   let stack: string | undefined
   const threw = (error: unknown): void => {
@@ -67,23 +92,36 @@ export async function makeCall(item: PendingCall, { input, allowedBy }: CallPerm
   const what = task.code ? `function ${task.name}` : `tool ${tool.name} of task ${task.name}`
   const code = { life, what, uncounted: new Set<string>() }
   const run = (): Promise<ToolOutcome | AbandonedCall> =>
-    runTool(now, code, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
-  const ended = await (life.tracing?.tool(now, run) ?? run())
+    runTool(item, code, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
+  const ended = await (life.tracing?.tool(item, run) ?? run())
   if (!('abandoned' in ended)) {
     if (effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
-    await recordOutcome(item, ended, { ...defined({ stack }), ...uncountedField(code), isLazy })
-    life.unwritten.delete(call.path)
-    return 'ended'
+    return { item, outcome: ended, ...defined({ stack }), ...uncountedField(code), isLazy }
   }
   const { abandoned: reason } = ended
   if (signal.aborted) return recordAbandoned(item, { reason }, signal.reason)
-  if (effect !== 'once') {
-    await recordOutcome(item, { error: reason })
-    return 'ended'
-  }
+  if (effect !== 'once') return { item, outcome: { error: reason }, isLazy: false }
   // timed out: a doubt, which `settle` or a person resolves
   await life.append([{ type: 'tool.abandoned', path: call.path, reason }])
-  return 'open'
+  return undefined
+}
+
+/** Records the end of a call: in an entry of its own, or with the completion of a function task. */
+export async function recordEnd(
+  { item, outcome, uncounted, ...more }: EndedCall,
+  completed?: EntryBodies['task.completed'] & { readonly type: 'task.completed'; readonly path: string },
+): Promise<void> {
+  const { life, call } = item
+  const counted = defined({ uncounted })
+  if (completed) await record(life, { ...completed, returned: true, ...counted }, more.isLazy)
+  else await recordOutcome(item, outcome, { ...more, ...counted })
+  life.unwritten.delete(call.path)
+}
+
+/** Lazy: with the next append, instead of at once. */
+async function record(life: Life, entry: NewEntry, isLazy: boolean): Promise<void> {
+  if (isLazy) life.note([entry])
+  else await life.append([entry])
 }
 
 interface AbandonedCall {
@@ -168,8 +206,7 @@ export async function recordOutcome(
   if (from.source !== undefined || call.calledAt === undefined) life.tracing?.notCalled(item, outcome, from.source)
   const known = call.key === undefined ? { key } : {}
   const entry: NewEntry = { type: 'tool.returned', path: call.path, outcome, ...from, ...known }
-  if (isLazy) life.note([entry])
-  else await life.append([entry])
+  await record(life, entry, isLazy)
 }
 
 interface OutcomeSource {

@@ -126,6 +126,13 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   return { type: 'ask', question }
 }
 
+/** Whether no call of the task is on record, in this run or in the runs before it, and none may be lost. */
+export function isUncalled(state: RunState, task: string): boolean {
+  const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
+  const isKnown = attempts.length > 0 || nested.length > 0 || state.inheritedCalls.some((call) => call.task === task)
+  return !isKnown && lostEntriesText(state, task) === undefined
+}
+
 /** The call threw, or a coworker's attempt failed while it was running, so that no question about it was asked. */
 function hasFailed(state: RunState, { outcome, attempt }: Pick<CallRecord, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome

@@ -45,7 +45,7 @@ async function askPerson(work: ActiveAttempt, result: TaskResult, entries: reado
     case 'fail':
       return { status: 'failed', reason: answer.reason, entries: pending }
     case 'replace': {
-      const replaced = await replacementResult(task, answer.output)
+      const replaced = await checkResult(task, answer.output)
       if (replaced.ok) return { status: 'accepted', ...replaced.result, entries: pending }
       await life.append([await questionFor(work, result, `Your replacement does not fit: ${replaced.reason}. `)])
       return askPerson(work, result, [])
@@ -77,11 +77,12 @@ async function questionFor(
   return { type: 'question.asked', path: attempt.path, question }
 }
 
-/** Checks a person's replacement like a result. A function task without a schema accepts any value. */
-async function replacementResult(
-  task: TaskDefinition,
-  output: Json,
-): Promise<{ readonly ok: true; readonly result: TaskResult } | { readonly ok: false; readonly reason: string }> {
+type CheckedResult =
+  | { readonly ok: true; readonly result: TaskResult }
+  | { readonly ok: false; readonly reason: string }
+
+/** A function's result, or a person's replacement. A function task without a schema accepts any value. */
+export async function checkResult(task: TaskDefinition, output: Json): Promise<CheckedResult> {
   if (!task.schema) {
     if (typeof output === 'string') return { ok: true, result: { raw: output, structured: false } }
     if (task.code) return { ok: true, result: { raw: JSON.stringify(output), structured: true } }

@@ -1,9 +1,12 @@
 // Tells the user's code what happened in a run. What it throws fails the run; a resume calls it again.
 import { messageOf, RepriseError } from '../../base/errors.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { returnedCall } from '../../journal/call-entries.ts'
 import { taskNameAt } from '../../journal/state/at-path.ts'
+import { isStep } from '../../journal/table/entry-table.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import type { Callbacks, TaskDefinition } from '../definition.ts'
+import type { Callbacks, StepEntry, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
 import type { Life } from '../life.ts'
 import { readEntries } from '../read/read-run.ts'
@@ -51,10 +54,10 @@ async function callForSteps(life: Life, tell: NonNullable<Callbacks['step']>): P
     // from the store, where only what is on disk is found
     for await (const { entry } of readEntries(engine.store, state.run, told.seq)) {
       life.signal.throwIfAborted()
-      if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
+      if (isStepEntry(entry)) {
         await runCallback(
           () => tell(state, entry, readFile),
-          `onStep at ${entry.path}`,
+          `onStep at ${returnedCall(entry)?.path ?? entry.path}`,
           taskNameAt(state, entry.path ?? ''),
         )
         life.mark({ type: 'callback.returned', of: entry.seq })
@@ -65,6 +68,10 @@ async function callForSteps(life: Life, tell: NonNullable<Callbacks['step']>): P
     told.failed = { error }
     throw error
   }
+}
+
+function isStepEntry(entry: Entry): entry is StepEntry {
+  return isStep(entry)
 }
 
 export async function callAfterKickoff(life: Life): Promise<void> {

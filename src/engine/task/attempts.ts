@@ -1,7 +1,7 @@
 // Decides which attempt at a task to continue: the open attempt if nothing that it depends on has changed, or if the
 // caller lets it continue anyway; otherwise a new attempt. The same for agent tasks, function tasks and nested crews.
 import { RepriseError } from '../../base/errors.ts'
-import type { EntryBodies, Fingerprint, NewEntry } from '../../journal/entries.ts'
+import type { EntryBodies, Fingerprint } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
@@ -62,19 +62,6 @@ export function nextAttempt({ attempts, tasks }: RunState, task: string): string
   let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
   while (attempts.has(attemptPath(task, number))) number += 1
   return attemptPath(task, number)
-}
-
-/** The current attempt at a function task (`code`) or a nested crew (`child`). */
-export async function attemptWithoutModel(
-  life: Life,
-  { kept, because, fingerprint, next }: CurrentAttempt,
-  flags: Pick<EntryBodies['task.started'], 'code' | 'child'>,
-): Promise<AttemptState> {
-  if (kept) return kept
-  const started: NewEntry = { type: 'task.started', path: next, fingerprint, ...flags, ...because }
-  if (flags.child) await life.append([started])
-  else life.note([started])
-  return life.state.attempts.get(next) as AttemptState
 }
 
 /** The message to the model with which the next attempt continues this refused one. */

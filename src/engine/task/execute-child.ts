@@ -25,7 +25,7 @@ import { withChildAddress, decisionsWithin, pastNames, refusesDecisions } from '
 import { createRun, type NewRun } from '../run/create-run.ts'
 import { outputMaker } from '../run/context-fields.ts'
 import { contextFor } from '../run/task-context.ts'
-import { currentAttempt, attemptWithoutModel } from './attempts.ts'
+import { currentAttempt } from './attempts.ts'
 import { childIncarnation } from '../read/incarnation.ts'
 import { earlierChildCalls, callsOfRuns, runsSinceDone } from './child-calls.ts'
 import { asParentQuestion } from './children.ts'
@@ -240,11 +240,13 @@ export async function withinBudget(
 
 /** The attempt to continue, or a new one whose child run's id is free: leftovers of a deleted run may have that id. */
 async function childAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
-  const current = currentAttempt(life, task)
-  let { next } = current
-  while (!current.kept && (await life.engine.store.row(childRunId(life.state.run, next))))
-    next = attemptPath(task.name, attemptNumber(next) + 1)
-  return attemptWithoutModel(life, { ...current, next }, { child: true })
+  const { kept, because, fingerprint, next } = currentAttempt(life, task)
+  if (kept) return kept
+  let path = next
+  while (await life.engine.store.row(childRunId(life.state.run, path)))
+    path = attemptPath(task.name, attemptNumber(path) + 1)
+  await life.append([{ type: 'task.started', path, fingerprint, child: true, ...because }])
+  return life.state.attempts.get(path) as AttemptState
 }
 
 /** RUN_EXISTS when the run with the child's id has another incarnation, so that this attempt did not create it. */

@@ -1,24 +1,27 @@
 // Executes a function task. In the journal, it is an attempt with one call and no model, so it keeps the promises of
 // tool calls: it is recorded before it runs, a `once` function that was killed is in doubt, a recorded result is read
-// back. If a person sends its result back, the function is called again in the next attempt, with the feedback.
+// back. Usually two entries are enough: the start of the attempt records the call, its completion the result. If a
+// person sends its result back, the function is called again in the next attempt, with the feedback.
 import { defined } from '../../base/defined.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
+import { taskInPath } from '../../journal/paths.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
-import { parseValue } from '../../schema/parse-value.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { FailedByAnswer, completeCalls } from '../calls/complete-calls.ts'
+import { recordEnd, type EndedCall } from '../calls/make-call.ts'
+import { makeFirstCall, type FunctionStart } from '../calls/make-first-call.ts'
 import type { FunctionDefinition, TaskDefinition } from '../definition.ts'
-import { reviewByPerson, type TaskResult } from '../guardrails/ask-person.ts'
-import type { Life, ActiveAttempt } from '../life.ts'
+import { checkResult, reviewByPerson, type TaskResult } from '../guardrails/ask-person.ts'
+import type { Life } from '../life.ts'
 import { deadline } from '../limits/deadline.ts'
 import { TimeUp } from '../limits/slice.ts'
 import { contextFor } from '../run/task-context.ts'
-import { currentAttempt, attemptWithoutModel } from './attempts.ts'
+import { currentAttempt } from './attempts.ts'
 import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
 import { runCode, Interruption, openFunctionCall, runningCode, type RunningCode } from './function-call.ts'
-import { unfinishedAccount, cancelUnusedChildren } from './kickoff-child.ts'
+import { cancelUnusedChildren, unfinishedAccount, unfinishedChildren } from './kickoff-child.ts'
 
 export async function executeFunction(
   life: Life,
@@ -26,24 +29,19 @@ export async function executeFunction(
   code: FunctionDefinition,
 ): Promise<'completed' | 'suspended'> {
   for (;;) {
-    const attempt = await functionAttempt(life, task)
-    const result = await functionResult(life, task, code, attempt)
-    if (!result) return 'suspended'
+    const called = await callFunction(life, task, code)
+    if (!called) return 'suspended'
+    const { attempt, result, ended } = called
     const judged = await reviewByPerson({ life, task, attempt, signal: life.signal }, result, [])
     const { path } = attempt
     switch (judged.status) {
-      case 'accepted':
-        life.note([
-          ...judged.entries,
-          {
-            type: 'task.completed',
-            path,
-            structured: judged.structured,
-            raw: judged.raw,
-            ...(await unfinishedAccount(life, task)),
-          },
-        ])
+      case 'accepted': {
+        const { raw, structured, entries } = judged
+        const completed = { type: 'task.completed', path, structured, raw } as const
+        if (ended) await recordEnd(ended, completed)
+        else life.note([...entries, { ...completed, ...(await unfinishedAccount(life, task)) }])
         return 'completed'
+      }
       case 'failed':
         throw await failByPerson({ life, task }, judged.reason)
       case 'waiting':
@@ -59,20 +57,27 @@ export async function executeFunction(
   }
 }
 
+interface CalledFunction {
+  readonly attempt: AttemptState
+  readonly result: TaskResult
+  /** Set if the call ended here, and the entry that completes the task is to record its result. */
+  readonly ended: EndedCall | undefined
+}
+
 /** What the function returned, now or in an earlier process. Undefined while a question about its call is open. */
-async function functionResult(
+async function callFunction(
   life: Life,
   task: TaskDefinition,
   code: FunctionDefinition,
-  attempt: AttemptState,
-): Promise<TaskResult | undefined> {
-  const turn = attempt.turns[0] as TurnState
+): Promise<CalledFunction | undefined> {
   const { inputs, outputs, missing } = await contextFor(life, task)
-  const feedback = attempt.carries?.message
+  const planned = functionAttempt(life, task)
+  const { path } = planned
+  const feedback = planned.carries?.message
   let thrown: unknown
   using time = deadline(life.engine.world, code.maxSeconds, life.signal, () => life.engine.store.outageMs())
-  const call = openFunctionCall(life, task, attempt, time.signal)
-  const tool = functionTool(code, attempt, async (context) => {
+  const call = openFunctionCall(life, task, path, time.signal)
+  const tool = functionTool(code, planned, async (context) => {
     const outer = runningCode() as RunningCode
     try {
       const returned = await runCode({ ...outer, call }, () =>
@@ -89,9 +94,13 @@ async function functionResult(
       for (const run of call.uncounted) outer.uncounted.add(run)
     }
   })
-  const work: ActiveAttempt = { life, task: { ...task, tools: [tool] }, attempt, signal: call.interruptible }
+  const work = { life, task: { ...task, tools: [tool] }, signal: call.interruptible }
+  let ended: EndedCall | undefined
+  let attempt: AttemptState
   try {
-    if (!(await completeCalls(work, turn))) return undefined
+    if ('type' in planned) ended = await makeFirstCall(work, planned, tool)
+    attempt = life.state.attempts.get(path) as AttemptState
+    if (!ended && !(await completeCalls({ ...work, attempt }, attempt.turns[0] as TurnState))) return undefined
   } catch (error) {
     if (error instanceof TimeUp) return undefined
     if (error instanceof Interruption && error.failure) throw error.failure.error
@@ -104,44 +113,45 @@ async function functionResult(
     // children that were stopped with the function still record that
     while (call.inProgress.size > 0) await Promise.allSettled(call.inProgress.values())
   }
-  const { outcome, stack } = turn.calls[0] ?? {}
-  if (!outcome || !('result' in outcome)) {
+  const made = attempt.turns[0]?.calls[0]
+  const outcome = ended?.outcome ?? made?.outcome
+  const checked = outcome && 'result' in outcome ? await checkResult(task, outcome.result) : undefined
+  const completes = checked?.ok === true && !task.humanInput && unfinishedChildren(life, task).length === 0
+  if (ended && !completes) await recordEnd(ended)
+  if (!checked) {
     const [why = 'nothing'] = Object.values(outcome ?? {}) as string[]
     const message =
       outcome && 'unreadable' in outcome
         ? `its result is not JSON at ${why}; return text, numbers, lists or plain objects`
         : why
-    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack })
+    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack: made?.stack })
   }
-  const { result } = outcome
-  const parsed = task.schema && (await parseValue(task.schema, result))
-  if (parsed?.ok === false) throw await failTask(work, schemaFailure(parsed.reason))
-  const structured = task.schema !== undefined || typeof result !== 'string'
-  return { raw: structured ? JSON.stringify(result) : result, structured }
+  if (!checked.ok) throw await failTask(work, schemaFailure(checked.reason))
+  return { attempt, result: checked.result, ended: completes ? ended : undefined }
 }
 
-async function functionAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
+/** The attempt to continue, or the entry that starts the next one. */
+function functionAttempt(life: Life, task: TaskDefinition): AttemptState | FunctionStart {
   const { state } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
   // a call that was started may have happened, so it is completed first, even if the code has changed
   const isStarted = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
   if (isStarted) return last
-  const current = currentAttempt(life, task)
-  const { kept, next, because } = current
-  if (kept?.status !== 'refused') return attemptWithoutModel(life, current, { code: true })
+  const { kept, next, because, fingerprint } = currentAttempt(life, task)
+  if (!kept) return { type: 'task.started', path: next, fingerprint, code: true, ...because }
+  if (kept.status !== 'refused') return kept
   const carries = { path: kept.path, message: kept.refusal ?? '' }
-  life.note([{ type: 'task.started', path: next, fingerprint: kept.fingerprint, code: true, carries, ...because }])
-  return state.attempts.get(next) as AttemptState
+  return { type: 'task.started', path: next, fingerprint: kept.fingerprint, code: true, carries, ...because }
 }
 
 function functionTool(
   { effect, settle }: FunctionDefinition,
-  attempt: AttemptState,
+  { path, fingerprint, carries }: Pick<AttemptState, 'path' | 'fingerprint' | 'carries'>,
   run: (context: ToolContext) => unknown,
 ): Tool {
   return {
     // as recorded, even if the task has another name now
-    name: attempt.turns[0]?.calls[0]?.request.tool ?? '',
+    name: taskInPath(path),
     description: '',
     effect,
     schema: anything,
@@ -149,7 +159,7 @@ function functionTool(
     approval: () => false,
     run: (_, context) => run(context),
     // covers everything that the function depends on, not only the inputs
-    key: () => digest(attempt.carries ? [attempt.fingerprint, attempt.carries.message] : attempt.fingerprint),
+    key: () => digest(carries ? [fingerprint, carries.message] : fingerprint),
     settle: (idempotencyKey) => settle?.(idempotencyKey),
   }
 }

@@ -5,8 +5,7 @@
 // pending. When no other kickoff of the function is in progress, the call is interrupted, and the parent is suspended
 // too. When the child can continue, the function is called again, and its completed kickoffs are read back.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { AttemptState } from '../../journal/state/state.ts'
-import { callPath, turnPath } from '../../journal/paths.ts'
+import { functionCallPath } from '../../journal/paths.ts'
 import type { TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 
@@ -92,12 +91,7 @@ export function uncountedField({ uncounted }: Pick<RunningCode, 'uncounted'>): {
   return uncounted.size > 0 ? { uncounted: [...uncounted] } : {}
 }
 
-export function openFunctionCall(
-  life: Life,
-  task: TaskDefinition,
-  attempt: AttemptState,
-  signal: AbortSignal,
-): FunctionCall {
+export function openFunctionCall(life: Life, task: TaskDefinition, attempt: string, signal: AbortSignal): FunctionCall {
   const interrupted = new AbortController()
   let entered = 0
   let waiting = 0
@@ -114,7 +108,7 @@ export function openFunctionCall(
   return {
     life,
     task,
-    path: callPath(turnPath(attempt.path, 1), 0),
+    path: functionCallPath(attempt),
     signal,
     interruptible: AbortSignal.any([signal, interrupted.signal]),
     get isOver() {

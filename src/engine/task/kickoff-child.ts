@@ -7,7 +7,7 @@ import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
-import { attemptsSinceDone } from '../../journal/state/tally.ts'
+import { attemptsSinceDone, type ChildAttempt } from '../../journal/state/tally.ts'
 import type { CrewDefinition, ExecuteOptions, Inputs, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { cancelChild } from '../inbox/cancel-children.ts'
@@ -227,8 +227,12 @@ export async function cancelUnusedChildren({ life, task, delivered }: FunctionCa
 }
 
 /** The account of unfinished child runs of a function that is done now. */
-export async function unfinishedAccount(life: Life, { name }: TaskDefinition): Promise<Partial<ChildAccount>> {
-  const known = life.state.tasks.get(name)
-  const open = known ? attemptsSinceDone(life.state, known) : []
-  return open.length > 0 ? childAccount(life, [...new Set(open.map(({ path }) => childAddress(name, path)))]) : {}
+export async function unfinishedAccount(life: Life, task: TaskDefinition): Promise<Partial<ChildAccount>> {
+  const addresses = unfinishedChildren(life, task).map(({ path }) => childAddress(task.name, path))
+  return addresses.length > 0 ? childAccount(life, [...new Set(addresses)]) : {}
+}
+
+export function unfinishedChildren({ state }: Life, { name }: TaskDefinition): ChildAttempt[] {
+  const known = state.tasks.get(name)
+  return known ? attemptsSinceDone(state, known) : []
 }

@@ -37,6 +37,7 @@ export const usage: Shape = object({
 })
 export const failure: Shape = object({ code: text, message: text, stack: optional(text) })
 export const texts: Shape = list(text)
+export const effect: Shape = one('read', 'idempotent', 'once')
 export const taskFailures: Shape = list(object({ task: text, error: failure, skipped: texts }))
 const word = optional(text)
 export const fingerprint: Shape = record(text)

@@ -1,8 +1,8 @@
 // Finds the part of the state that an entry's path names. What a person removed by hand is filled in, so that nothing
 // that remains is lost: above all a call that must not be made twice.
-import type { Entry, EntryOf } from '../entries.ts'
-import type { Json } from '../json.ts'
-import { callPath, isNestedAttempt, parentPath, rootAttempt, taskInPath, turnPath } from '../paths.ts'
+import type { EntryOf, Envelope, Owner } from '../entries.ts'
+import { functionCallPath, isNestedAttempt, parentPath, rootAttempt, taskInPath, turnPath } from '../paths.ts'
+import { returnedCall } from '../call-entries.ts'
 import {
   noUsage,
   type AttemptState,
@@ -17,17 +17,58 @@ import {
 export const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
 
 /** The only turn of a function task, with one call: the function itself. No model is called. */
-export function functionTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
+export function functionTurn(
+  attempt: string,
+  { v, seq, at, token, prev, call }: EntryOf<'task.started'>,
+  { inputs, owner }: Pick<RunState, 'inputs' | 'owner'>,
+): TurnState {
   const path = turnPath(attempt, 1)
-  const request = { type: 'call', id: '', tool: taskInPath(attempt), input } as const
-  const { v, seq, at, token, prev } = entry
+  const request = { type: 'call', id: '', tool: taskInPath(attempt), input: inputs } as const
   const envelope = { v, seq, at, token, prev, type: 'model.replied', path } as const
   const reply = { ...envelope, startedAt: at, parts: [request], usage: noUsage, finish: 'code' }
-  return { path, reply, calls: [{ path: callPath(path, 0), request, times: 0, questions: [] }] }
+  const made: CallState = { path: functionCallPath(attempt), request, times: 0, questions: [] }
+  if (call) startCall(made, call, { at, owner })
+  return { path, reply, calls: [made] }
+}
+
+/** The call is started, perhaps once more. */
+export function startCall(
+  call: CallState,
+  { effect, key, idempotencyKey }: NonNullable<EntryOf<'task.started'>['call']>,
+  { at, owner }: { readonly at: string; readonly owner: Owner },
+): void {
+  Object.assign(call, { effect, key, idempotencyKey, calledAt: at, calledBy: owner, times: call.times + 1 })
+}
+
+/**
+ * The call returned, but the entry that started it was removed by hand: it may have been a call that must not be
+ * repeated.
+ */
+export function assumeOnce(call: CallState, { at, owner }: { readonly at: string; readonly owner: Owner }): void {
+  if (call.calledAt === undefined) Object.assign(call, { effect: 'once', calledAt: at, calledBy: owner })
+}
+
+/** The function of a task returned what completes the task. */
+export function returnFunction(state: RunState, entry: EntryOf<'task.completed'>): void {
+  const returned = returnedCall(entry)
+  if (!returned) return
+  const { path, outcome } = returned
+  const call = callAt(state, path) ?? addOrphanCall(state, { ...entry, path, tool: taskInPath(path) })
+  assumeOnce(call, { at: entry.at, owner: state.owner })
+  call.outcome = outcome
+  addUncounted(attemptAt(state, { ...entry, path: parentPath(path) }), entry)
+  state.lastStep = entry.seq
+}
+
+export function addUncounted(
+  attempt: AttemptState | undefined,
+  { uncounted }: { readonly uncounted?: readonly string[] },
+): void {
+  if (attempt && uncounted) (attempt.uncounted ??= []).push(...uncounted)
 }
 
 /** The attempt of a turn. If its start was removed by hand, it is given up, but what it did isn't forgotten. */
-export function attemptAt(state: RunState, { path = '', seq, at }: Entry): AttemptState {
+export function attemptAt(state: RunState, { path = '', seq, at }: Envelope): AttemptState {
   const place = parentPath(path)
   let attempt = state.attempts.get(place)
   if (!attempt) {
@@ -54,7 +95,10 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
 }
 
 /** Adds a call whose turn was removed by hand. */
-export function addOrphanCall(state: RunState, entry: EntryOf<'tool.called'>): CallState {
+export function addOrphanCall(
+  state: RunState,
+  entry: Envelope & Pick<EntryOf<'tool.called'>, 'tool' | 'input'>,
+): CallState {
   const path = entry.path ?? ''
   const request = { type: 'call', id: '', tool: entry.tool, input: entry.input ?? null } as const
   const call: CallState = { path, request, times: 0, questions: [] }

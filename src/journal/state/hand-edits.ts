@@ -48,8 +48,9 @@ function neededFor(state: RunState, { attempts, nested, agent }: TaskState): num
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
   const askedFor = turns.some(({ calls }) => calls.some((call) => call.calledAt === undefined && !call.outcome))
   if (askedFor) return 1
-  // a function is called without a reply
-  return attempts.length > 0 || agent === undefined ? 2 : 3
+  if (attempts.length > 0) return 2
+  // a function is called without a reply, and by the entry that starts its first attempt
+  return agent === undefined ? 1 : 3
 }
 
 export function excludeEntries(list: readonly number[], some: readonly number[]): number[] {

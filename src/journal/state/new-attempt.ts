@@ -23,7 +23,7 @@ export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): Att
     // its request refers to an output that was removed by hand, so it can't be continued
     status: isWhole ? 'open' : 'void',
     accepted: [],
-    turns: entry.code ? [functionTurn(path, entry, state.inputs)] : [],
+    turns: entry.code ? [functionTurn(path, entry, state)] : [],
     lost: [],
   }
 }

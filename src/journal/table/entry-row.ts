@@ -24,7 +24,7 @@ export interface EntryRow<T extends EntryType> {
    */
   readonly progress: boolean
   /** It records a model call or a tool call. */
-  readonly step?: true
+  readonly step?: true | ((entry: EntryBodies[T]) => boolean)
   /** Model calls whose usage it records. */
   spent?(entry: EntryOf<T>): readonly SpentCall[]
   /** Whether it starts a child run, named after its path. */

@@ -37,8 +37,9 @@ export function isProgress({ type }: Pick<NewEntry, 'type'>): boolean {
 }
 
 /** Whether it records a model call or a tool call. */
-export function isStep({ type }: Pick<NewEntry, 'type'>): boolean {
-  return entryRows.get(type)?.step ?? false
+export function isStep(entry: Entry | NewEntry): boolean {
+  const step = entryRows.get(entry.type)?.step ?? false
+  return typeof step === 'function' ? step(entry) : step
 }
 
 /** The model calls whose usage an entry records. */

@@ -1,9 +1,9 @@
 // Entries about the steps of attempts: model calls, tool calls, judgements and summaries.
 import type { EntryOf } from '../entries.ts'
 import { anything, flag, list, one, optional, text, yes } from '../check/shapes.ts'
-import { by, failedTries, failure, outcome, part, texts, usage } from '../check/value-shapes.ts'
+import { by, effect, failedTries, failure, outcome, part, texts, usage } from '../check/value-shapes.ts'
 import { callPath, parentPath } from '../paths.ts'
-import { addOrphanCall, attemptAt, callAt } from '../state/at-path.ts'
+import { addOrphanCall, addUncounted, assumeOnce, attemptAt, callAt, startCall } from '../state/at-path.ts'
 import { addSpending } from '../state/spend.ts'
 import { replyText, type AttemptState, type RunState } from '../state/state.ts'
 import { shorten, type EntryRows, type SpentCall } from './entry-row.ts'
@@ -62,7 +62,7 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
     fields: {
       path: text,
       tool: text,
-      effect: one('read', 'idempotent', 'once'),
+      effect,
       key: text,
       idempotencyKey: text,
       input: anything,
@@ -74,15 +74,13 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
     log: ({ path, tool }) => `tool ${path} ${tool} called`,
     apply(state, entry) {
       const call = callAt(state, entry.path) ?? addOrphanCall(state, entry)
-      Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
+      startCall(call, entry, { at: entry.at, owner: state.owner })
       if (entry.input !== undefined) call.input = entry.input
       const allowed = state.questions.get(entry.allowedBy ?? '')
       if (allowed) allowed.used = true
-      call.idempotencyKey = entry.idempotencyKey
       if (entry.allowedBy === undefined) delete call.allowedBy
       else call.allowedBy = entry.allowedBy
       if (entry.cacheKey !== undefined) call.cacheKey = entry.cacheKey
-      call.times += 1
       delete call.abandoned
     },
   },
@@ -109,11 +107,8 @@ export const stepRows: EntryRows<'model' | 'tool' | 'guardrail' | 'context'> = {
       if (!call) return
       call.outcome = entry.outcome
       addUncounted(state.attempts.get(parentPath(parentPath(call.path))), entry)
-      // its `tool.called` was removed by hand: it may have been a call that must not be repeated
       const happened = 'result' in entry.outcome || 'unreadable' in entry.outcome
-      if (happened && entry.source === undefined && call.calledAt === undefined) {
-        Object.assign(call, { effect: 'once', calledAt: entry.at, calledBy: state.owner })
-      }
+      if (happened && entry.source === undefined) assumeOnce(call, { at: entry.at, owner: state.owner })
       if (entry.source) call.source = entry.source
       if (entry.stack !== undefined) call.stack = entry.stack
       if (entry.key !== undefined) call.key = entry.key
@@ -189,11 +184,4 @@ function loseTries(state: RunState, attempt: AttemptState, entry: EntryOf<'model
     addSpending(state, entry.at, attempt.request.model, spent)
     attempt.lost.push({ usage: spent, at: entry.at })
   }
-}
-
-function addUncounted(
-  attempt: AttemptState | undefined,
-  { uncounted }: { readonly uncounted?: readonly string[] },
-): void {
-  if (attempt && uncounted) (attempt.uncounted ??= []).push(...uncounted)
 }

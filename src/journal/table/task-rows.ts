@@ -5,6 +5,7 @@ import { flag, object, optional, record, text, yes } from '../check/shapes.ts'
 import {
   by,
   conversation,
+  effect,
   failure,
   fingerprint,
   onceCalls,
@@ -17,7 +18,7 @@ import {
 } from '../check/value-shapes.ts'
 import { readJson } from '../json.ts'
 import { attemptNumber, childName, isNestedAttempt, taskInPath } from '../paths.ts'
-import { taskAt } from '../state/at-path.ts'
+import { returnFunction, taskAt } from '../state/at-path.ts'
 import { excludeEntries } from '../state/hand-edits.ts'
 import { iterationLimits, newAttempt } from '../state/new-attempt.ts'
 import { forgetOutput, restartTask, undoSkips, voidAttempts, withdrawQuestions } from '../state/reset-task.ts'
@@ -82,6 +83,7 @@ export const taskRows: EntryRows<'task'> = {
       agent: optional(text),
       child: optional(yes),
       code: optional(yes),
+      call: optional(object({ effect, key: text, idempotencyKey: text })),
       carries: optional(object({ path: text, message: text })),
       because: optional(texts),
     },
@@ -128,13 +130,16 @@ export const taskRows: EntryRows<'task'> = {
       within: optional(text),
       spent: optional(record(usage)),
       calls: optional(onceCalls),
+      returned: optional(yes),
       uncounted: optional(texts),
       failures: optional(taskFailures),
     },
     listed: true,
     progress: true,
+    step: (entry) => entry.returned === true,
     log: (entry) => `${endedPart(entry)} completed`,
     apply(state, entry) {
+      if (entry.returned) returnFunction(state, entry)
       const task = taskAt(state, entry.path)
       const attempt = state.attempts.get(entry.path as string)
       const last = attempt?.turns.at(-1)

@@ -5,6 +5,7 @@ import { readEntries } from '../../engine/read/read-run.ts'
 import { conversation } from '../../engine/model/conversation.ts'
 import { defined } from '../../base/defined.ts'
 import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'
+import { returnedCall, startedCall } from '../../journal/call-entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { attemptsOnPath, parentPath, taskInPath } from '../../journal/paths.ts'
 import { addUsage, noUsage, type AttemptState } from '../../journal/state/state.ts'
@@ -67,20 +68,21 @@ async function modelStep(context: StudioContext, runId: string, path: string): P
 
 async function toolStep({ store }: StudioContext, runId: string, path: string): Promise<ToolStep | undefined> {
   const state = emptyState(runId)
-  const own: Entry[] = []
+  let first: Entry | undefined
+  let returned: Entry | undefined
   for await (const { entry } of readEntries(store, runId)) {
     applyEntry(state, entry)
-    if (entry.path === path) own.push(entry)
+    if (entry.path === path || startedCall(entry)?.path === path) first ??= entry
+    if (returnedCall(entry)?.path === path) returned = entry
   }
   const turn = state.attempts.get(attemptsOnPath(path).at(-1) ?? '')?.turns.find((one) => one.path === parentPath(path))
   const call = turn?.calls.find((one) => one.path === path)
   if (!call) return undefined
   const { request, effect, outcome, source, abandoned, idempotencyKey, times, stack } = call
-  const returned = own.findLast((entry) => entry.type === 'tool.returned')
   return {
     type: 'tool',
     path,
-    seq: (own[0] ?? turn?.reply)?.seq ?? 0,
+    seq: (first ?? turn?.reply)?.seq ?? 0,
     task: taskInPath(path),
     tool: request.tool,
     effect,

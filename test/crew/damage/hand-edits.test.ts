@@ -143,6 +143,29 @@ for (const removed of ['task.started', 'model.replied', 'tool.called']) {
   })
 }
 
+for (const [removed, kept] of [
+  ['task.started', 'task.completed'],
+  ['task.completed', 'task.started'],
+] as const) {
+  test(`a once function is not called again when its ${removed} is removed and its ${kept} is not`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
+    let calls = 0
+    const pay = new Task({ name: 'pay', run: () => `paid ${++calls}` })
+    await using crew = new Crew({ name: 'c', tasks: [pay], store: `file:${folder}` })
+    await crew.kickoff({ id: 'r' })
+    const file = join(folder, 'r.jsonl')
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+    await writeFile(file, `${lines.filter((line) => (JSON.parse(line) as Entry).type !== removed).join('\n')}\n`)
+    const result = await crew.kickoff({ id: 'r' })
+    if (result.status === 'suspended')
+      assert.match(result.questions[0]?.text ?? '', /which ended with an unknown outcome/)
+    else assert.equal(result.raw, 'paid 1')
+    assert.equal(result.status === 'suspended', removed === 'task.completed')
+    assert.equal(calls, 1)
+    await rm(folder, { recursive: true, force: true })
+  })
+}
+
 test('an answer from before the journal was cut back does not answer another question', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
   const pay = payment({ maxSeconds: 0.01, run: () => new Promise(() => {}) })

@@ -12,6 +12,7 @@ import { readRun } from '../../../src/engine/read/read-run.ts'
 import type { Entry } from '../../../src/journal/entries.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { payment } from '../../engine/payments.ts'
+import { dyingStore } from '../../engine/support.ts'
 
 /** A crew of two tasks: `facts` answers, and `pay` pays 5 before it does. */
 async function openStage(options: { pay?: ReturnType<typeof payment>; tools?: (pay: Tool) => Tool[] } = {}) {
@@ -112,6 +113,23 @@ for (const [what, from] of Object.entries({
     assert.deepEqual(pay.done, [5])
   })
 }
+
+test('a once function asks first when a single entry is cut off, which may have started and called it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reprise-lost-'))
+  const pay = new Task({ name: 'pay', run: () => 'paid' })
+  const store = await openStore(`file:${folder}`)
+  const crew = new Crew({ name: 'c', tasks: [pay], store, logger: { info() {}, warn() {} } })
+  const dying = crew.with({ store: dyingStore(store, (types) => types.includes('task.started')) })
+  await assert.rejects(dying.kickoff({ id: 'r' }), /the process is dead/)
+  const file = join(folder, 'r.jsonl')
+  const [created] = (await readFile(file, 'utf8')).split('\n')
+  await writeFile(file, `${created}\n`)
+  const [question] = (await crew.resume('r')).questions
+  assert.equal(question?.kind, 'call')
+  assert.match(question.text, /Entries of the journal of run r are missing \(2\)/)
+  await store.close()
+  await rm(folder, { recursive: true, force: true })
+})
 
 test('a once call whose entries were removed from the middle asks first, in later lives too', async () => {
   await using stage = await openStage()

@@ -27,24 +27,27 @@ interface Given {
   readonly pay?: (scene: Scene, signal: AbortSignal) => unknown
   /** The task is a crew. */
   readonly within?: boolean
+  /** The task is a function, which pays. */
+  readonly byFunction?: boolean
 }
 
 /** A crew that pays once, and says so. */
-function paying({ inner = newStore(), pay = () => {}, within = false }: Given = {}): Scene {
+function paying({ inner = newStore(), pay = () => {}, within = false, byFunction = false }: Given = {}): Scene {
   const happened: string[] = []
   const told: string[] = []
   const logger = { info() {}, warn: (message: string) => void told.push(message) }
   const store = faultyStore(inner)
+  const makePayment = async (signal: AbortSignal): Promise<string> => {
+    happened.push('paid')
+    await pay(scene, signal)
+    return `payment ${happened.filter((what) => what === 'paid').length}`
+  }
   const payment = tool({
     name: 'pay',
     description: 'Pay',
     effect: 'once',
     input: z.object({}),
-    async run(_, { signal }) {
-      happened.push('paid')
-      await pay(scene, signal)
-      return `payment ${happened.filter((what) => what === 'paid').length}`
-    },
+    run: (_, { signal }) => makePayment(signal),
   })
   const model = scriptedModel([
     { when: 'Task: Settle', calls: [{ tool: 'pay', input: {} }] },
@@ -53,7 +56,8 @@ function paying({ inner = newStore(), pay = () => {}, within = false }: Given = 
   const agent = new Agent({ role: 'Clerk', goal: 'Settle', model, tools: [payment] })
   const settle = new Task({ name: 'settle', description: 'Settle', agent })
   const inside = new Crew({ name: 'inside', tasks: [settle], logger })
-  const tasks = within ? [new Task({ name: 'crew', crew: inside })] : [settle]
+  const code = new Task({ name: 'settle', run: ({ signal }) => makePayment(signal) })
+  const tasks = within ? [new Task({ name: 'crew', crew: inside })] : [byFunction ? code : settle]
   const scene = { crew: new Crew({ name: 'paying', tasks, store, logger }), store, inner, happened, told }
   return scene
 }
@@ -153,28 +157,33 @@ test('a kickoff while the store is away is refused after a while, and nothing is
   assert.equal(await inner.row('r'), undefined)
 })
 
-test('a caller whose run was taken over while the store was away writes nothing, and returns the outcome of its own call', async () => {
-  const clock = jumpingClock()
-  const inner = memoryStore({ now: clock.now, url: 'memory:taken' })
-  let other: Crew | undefined
-  const { crew, happened } = paying({
-    inner,
-    async pay({ store }) {
-      store.away = true
-      clock.jump(60_000)
-      const taken = await other?.resume('r')
-      assert.equal(taken?.questions[0]?.kind, 'doubt')
-      store.away = false
-    },
+for (const what of ['tool', 'function']) {
+  test(`a caller whose run was taken over while the store was away writes nothing, and returns the outcome of its own call of a ${what}`, async () => {
+    const clock = jumpingClock()
+    const inner = memoryStore({ now: clock.now, url: `memory:taken-${what}` })
+    let other: Crew | undefined
+    const { crew, happened } = paying({
+      inner,
+      byFunction: what === 'function',
+      async pay({ store }) {
+        store.away = true
+        clock.jump(60_000)
+        const taken = await other?.resume('r')
+        assert.equal(taken?.questions[0]?.kind, 'doubt')
+        store.away = false
+      },
+    })
+    other = crew.with({ store: another(inner) })
+    await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'LEASE_LOST' })
+    const answered = (await entriesOf(inner, 'r')).flatMap((entry) =>
+      entry.type === 'question.answered' ? [entry] : [],
+    )
+    assert.partialDeepStrictEqual(answered, [{ answer: { decision: 'happened', result: 'payment 1' } }])
+    assert.match(answered[0]?.answer.by ?? '', new RegExp(`^process ${process.pid} on host `))
+    assert.equal(String(await other.resume('r')), 'payment 1')
+    assert.deepEqual(happened, ['paid'])
   })
-  other = crew.with({ store: another(inner) })
-  await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'LEASE_LOST' })
-  const answered = (await entriesOf(inner, 'r')).flatMap((entry) => (entry.type === 'question.answered' ? [entry] : []))
-  assert.partialDeepStrictEqual(answered, [{ answer: { decision: 'happened', result: 'payment 1' } }])
-  assert.match(answered[0]?.answer.by ?? '', new RegExp(`^process ${process.pid} on host `))
-  assert.equal(String(await other.resume('r')), 'payment 1')
-  assert.deepEqual(happened, ['paid'])
-})
+}
 
 test('a caller whose run was taken over during its call returns when that call has ended', async () => {
   using _ = environmentOf({ REPRISE_LEASE_SECONDS: '0.2' })

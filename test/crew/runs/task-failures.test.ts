@@ -555,7 +555,7 @@ describe('a run with a failing task among four', () => {
 
   test('ends the same wherever it is killed, and repeats no task whose end is recorded', async () => {
     const { lived: whole, recorded } = await fourAt('', memoryStore())
-    assert.ok(whole && recorded > 10)
+    assert.ok(whole && recorded >= 10)
     for (const moment of ['before', 'after'])
       for (let number = 1; number <= recorded; number++) {
         const at = `${moment}:${number}`

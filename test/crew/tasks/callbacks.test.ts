@@ -249,7 +249,7 @@ describe('onStep', () => {
       '8 length#1/2 A says seven',
       '11 length#1/2/guardrail-1#1/1 A says {"accept":true,"reason":""}',
       'task length',
-      '18 save#1/1.0 undefined save({}): {"result":"saved"}',
+      '17 save#1/1.0 undefined save({}): {"result":"saved"}',
       'task save',
     ])
     // inherited tasks were executed in another run

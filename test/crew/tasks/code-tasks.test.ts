@@ -108,7 +108,7 @@ describe('a function task', () => {
       const cut = (await entriesOf(store, 'r')).at(-1)
       const result = await crew.kickoff({ id: 'r', inputs })
       if (result.status === 'suspended') {
-        assert.ok(cut?.type === 'tool.called' && cut.tool === 'save')
+        assert.ok(cut?.type === 'task.started' && cut.path === 'save#1')
         assert.equal(result.questions[0]?.kind, 'doubt')
         await crew.run('r').answer('q1', { decision: 'run' })
         await crew.resume('r')
@@ -120,8 +120,12 @@ describe('a function task', () => {
 
   test('that is once and in doubt is settled by its own code', async () => {
     const { crew, store, saved } = reports({ settle: () => ({ happened: true, result: 'saved before' }) })
-    let calls = 0
-    const dying = dyingStore(store, (types) => types.includes('tool.called') && ++calls === 2)
+    let noted = false
+    const dying = dyingStore(store, (types) => {
+      const isSave = noted && types.includes('task.started')
+      noted ||= types.includes('model.replied')
+      return isSave
+    })
     await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
     assert.equal(String(await crew.resume('r')), 'saved before')
     assert.equal(saved.length, 0)

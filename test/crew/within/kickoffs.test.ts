@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { Crew, Task, type RepriseError } from 'reprise'
 import { atEveryAppend, entriesOf, newStore, orDeath, refusal, stateOf } from '../../engine/support.ts'
 import { book } from './book.ts'
+import { startedCall } from '../../../src/journal/call-entries.ts'
 
 const children = ['one', 'two', 'three', 'four'].map((name) => `b/chapters#1/1.0/${name}#1`)
 
@@ -233,6 +234,6 @@ describe('a kickoff within a function task', () => {
     const attempts = ['chapters#1', ...children.map((run) => run.slice(2)), 'note#1']
     assert.deepEqual(new Set(paths('task.started')), new Set(attempts))
     assert.equal(paths('task.started').length, attempts.length)
-    assert.equal(paths('tool.called').filter((path) => path === 'chapters#1/1.0').length, 1)
+    assert.equal(entries.filter((entry) => startedCall(entry)?.path === 'chapters#1/1.0').length, 1)
   })
 })
