@@ -3,21 +3,14 @@
 import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
-/** Omitted in names. Raise it with the journal format until the first release, since older formats are not served. */
-const firstFormat = 4
-
 /**
  * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, which nearly every queue allows. In other
  * names, other characters become `_`, and a digest keeps them unique.
  */
-export function queueName({ crew, version, format }: Lane): string {
-  const parts = [
-    crew,
-    ...(version === '' ? [] : [`v${version}`]),
-    ...(format === firstFormat ? [] : [`format${format}`]),
-  ]
+export function queueName({ crew, version }: Omit<Lane, 'format'>): string {
+  const parts = [crew, ...(version === '' ? [] : [`v${version}`])]
   const spelled = parts.map((part) => part.replaceAll(/[^A-Za-z0-9_-]/g, '_'))
   const isExact = spelled.every((part, index) => part === parts[index])
   const name = ['reprise', ...spelled].join('.')
-  return isExact ? name : `${name}.${digest([crew, version, format]).slice(0, 8)}`
+  return isExact ? name : `${name}.${digest([crew, version]).slice(0, 8)}`
 }

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
-import { journalVersion } from 'reprise/journal'
 import { memoryStore, type Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { queueName, startWorker } from 'reprise/workers'
@@ -64,7 +63,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       await using there = await stage(recipe)
       const { dispatcher } = there.queue
       const { crew, begun, hasBegun, go } = slow(memoryStore())
-      const name = queueName({ crew: crew.name, version: '', format: journalVersion })
+      const name = queueName({ crew: crew.name, version: '' })
       const ear = hearing()
       const options = { dispatcher, concurrency: 1, pollSeconds: 0.05, resendSeconds: 0.3, onEvent: ear.onEvent }
       await using _ = await startWorker([crew], options)
@@ -112,7 +111,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       const slices = ear.heard.filter((event) => event.type === 'left' && event.runId === 'a').length
       assert.ok(slices > 2, `${slices} slices`)
       assert.ok(!ear.heard.some(({ type }) => type === 'dispatcher-away' || type === 'refused'))
-      await untilEmpty(there.queue, queueName({ crew: crew.name, version: '', format: journalVersion }))
+      await untilEmpty(there.queue, queueName({ crew: crew.name, version: '' }))
     },
   )
 }
