@@ -13,7 +13,7 @@ import { runExecutor } from '../../engine/lease/local-runs.ts'
 import { isRowOfRun } from '../../engine/read/incarnation.ts'
 import { describeOrphan } from '../../journal/describe.ts'
 import { createRun } from '../../engine/run/create-run.ts'
-import { checkReadable } from '../../engine/run/resume-run.ts'
+import { checkReadable, readRun } from '../../engine/read/read-run.ts'
 import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
 import { digest } from '../../journal/hash.ts'
 import { lostEntries } from '../../journal/state/hand-edits.ts'
@@ -37,14 +37,29 @@ import {
   executeKeys,
 } from './shared-options.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
-import { planFork, effectsPolicies, retryPolicies, stalePolicies, inheritedCalls } from '../../engine/plan/plan-fork.ts'
-import type { ForkPlan, ForkRequest, EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import {
+  planFork,
+  effectsPolicies,
+  retryPolicies,
+  stalePolicies,
+  inheritedCalls,
+  type ForkPlan,
+  type ForkRequest,
+  type EffectsPolicy,
+  type RetryPolicy,
+  type StalePolicy,
+} from '../../engine/plan/plan-fork.ts'
 import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
-import { resolveInputs, readRawInputs, checkInputNames, overrideInputs } from '../arguments/run-inputs.ts'
-import type { RawInputs, RunInputs } from '../arguments/run-inputs.ts'
+import {
+  resolveInputs,
+  readRawInputs,
+  checkInputNames,
+  overrideInputs,
+  type RawInputs,
+  type RunInputs,
+} from '../arguments/run-inputs.ts'
 import { latestAtRest } from './runs.ts'
 import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../base/errors.ts'

@@ -6,7 +6,7 @@ import type { Engine } from '../definition.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
 import type { LeasedTree } from '../lease/leased-tree.ts'
 import { readRunIfExists } from '../read/read-run.ts'
-import { activeChildren } from '../task/children.ts'
+import { activeChildren } from '../../journal/state/tally.ts'
 import { cancelWithInbox } from './inbox.ts'
 
 /** Cancels the child runs of a run that aren't finished. */

@@ -15,10 +15,9 @@ import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
 import { cancelChildren } from './cancel-children.ts'
 import { answerMessage, drainInbox, post, runEndedError, type InboxMessage } from './inbox.ts'
 import { requestLease } from '../lease/lease-keeper.ts'
-import { checkReadable } from '../run/resume-run.ts'
+import { checkReadable, readStateIfExists, readRun } from '../read/read-run.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { findMove, runMoved } from '../read/moved.ts'
-import { readStateIfExists, readRun } from '../read/read-run.ts'
 import { rootRunId } from '../../journal/paths.ts'
 
 /**

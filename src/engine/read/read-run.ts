@@ -9,7 +9,7 @@ import { hashBytes } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Line, Store } from '../../stores/store.ts'
 import { pinChecker } from './check-pinned.ts'
-import { runNotFoundError } from './run-not-found.ts'
+import { otherCrewError, runNotFoundError } from './run-not-found.ts'
 
 export interface LoadedRun {
   readonly state: RunState
@@ -108,4 +108,13 @@ function checkPosition(entry: Entry, seq: number, where: string): Entry {
   if (entry.seq === seq) return entry
   const words = `${where} says that it is entry ${entry.seq}; restore the journal from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words)
+}
+
+/** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
+export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
+  if (unknown !== undefined) {
+    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`
+    throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
+  }
+  if (crew !== undefined && owner !== crew) throw otherCrewError(run, owner, crew)
 }

@@ -23,7 +23,7 @@ import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { readRun } from '../read/read-run.ts'
-import { activeChildren } from '../task/children.ts'
+import { activeChildren } from '../../journal/state/tally.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
 import { runOutputs } from './context-fields.ts'
 

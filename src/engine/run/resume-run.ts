@@ -3,7 +3,6 @@
 //   openRun → (the caller looks at the state) → prepareResume → (the caller checks, plans, asks) → enterRun
 //
 // Until enterRun nothing is written, unless the run is parked. A caller that stops in between releases the hold.
-import { RepriseError } from '../../base/errors.ts'
 import { defined } from '../../base/defined.ts'
 import type { DeclaredTask, Limit, TaskListChanges, DispatchedBy } from '../../journal/entries.ts'
 import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
@@ -22,9 +21,9 @@ import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
 import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
 import { givenUpReason } from '../read/due.ts'
 import { moveOf, runMoved } from '../read/moved.ts'
-import { readRun } from '../read/read-run.ts'
+import { checkReadable, readRun } from '../read/read-run.ts'
 import { warnOf } from '../warn-of.ts'
-import { otherCrewError, runNotFoundError } from '../read/run-not-found.ts'
+import { runNotFoundError } from '../read/run-not-found.ts'
 import { compareTasks, refuseChanges, tasksChangedError } from './compare-tasks.ts'
 import { deathLimit } from '../../stores/rules/ready.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'
@@ -208,15 +207,6 @@ function currentThrough(
 async function isFatal(store: Store, { run, status, fruitless }: RunState): Promise<boolean> {
   if (status !== 'running' || fruitless < deathLimit || parentRunId(run) !== undefined) return false
   return (await store.tries(run)).deaths >= deathLimit
-}
-
-/** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
-export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
-  if (unknown !== undefined) {
-    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`
-    throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
-  }
-  if (crew !== undefined && owner !== crew) throw otherCrewError(run, owner, crew)
 }
 
 export function checkResumable(crew: CrewDefinition, state: RunState): void {

@@ -4,7 +4,8 @@ import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
 import type { Life } from '../life.ts'
-import { activeChildren, childReader, type ChildRun } from '../task/children.ts'
+import { childReader } from '../task/children.ts'
+import { activeChildren, type ChildRun } from '../../journal/state/tally.ts'
 
 /** The entry of a run in which these tasks wait. */
 export async function suspension(life: Life, waiting: readonly string[]): Promise<NewEntry> {

@@ -2,31 +2,13 @@
 // (`research/q1`), so that an answer needs only the parent's id.
 import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from '../../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
-import { unfinishedCrews } from '../../journal/state/tally.ts'
+import { activeChildren, unfinishedCrews, type ChildRun } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Answer } from '../../journal/entries.ts'
 import { childAddress, childRunId } from '../../journal/paths.ts'
 import { isWoken } from '../read/due.ts'
 import { readStateIfExists } from '../read/read-run.ts'
 import { readSummary } from '../read/row-summary.ts'
-
-export interface ChildRun {
-  /** The prefix of its questions: the name of the task, or of a kickoff by a function (`chapters/intro`). */
-  readonly task: string
-  /** The attempt that created it. */
-  readonly path: string
-  readonly run: string
-}
-
-/** The current child runs of a task that aren't done. A function may have several. */
-export function activeChildren(state: RunState, task: string): ChildRun[] {
-  const { attempts = [], kickoffs } = state.tasks.get(task) ?? {}
-  return [attempts.at(-1) ?? '', ...(kickoffs?.values() ?? [])].flatMap((path) => {
-    const attempt = state.attempts.get(path)
-    if (attempt?.child === undefined || attempt.status !== 'open') return []
-    return [{ task: childAddress(attempt.task, path), path, run: attempt.child }]
-  })
-}
 
 /** Returns undefined if the run was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>

@@ -7,13 +7,12 @@ import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
-import { attemptsSinceDone, type ChildAttempt } from '../../journal/state/tally.ts'
+import { attemptsSinceDone, type ChildAttempt, activeChildren } from '../../journal/state/tally.ts'
 import type { CrewDefinition, ExecuteOptions, Inputs, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { cancelChild } from '../inbox/cancel-children.ts'
 import { readStateIfExists } from '../read/read-run.ts'
 import type { OpenedRun } from '../run/resume-run.ts'
-import { activeChildren } from './children.ts'
 import {
   childAccount,
   childOnQuestion,

@@ -1,7 +1,8 @@
 // Tasks that wait for a child run, while other tasks of the run are in progress.
 import type { Life } from '../life.ts'
 import { recordChildMessages } from '../inbox/send-message.ts'
-import { canContinue, activeChildren } from './children.ts'
+import { canContinue } from './children.ts'
+import { activeChildren } from '../../journal/state/tally.ts'
 
 /** The waiting tasks whose child runs can continue. */
 export async function childrenToContinue(life: Life, waiting: readonly string[]): Promise<string[]> {

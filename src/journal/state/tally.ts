@@ -2,7 +2,7 @@
 // slower in a large crew. Most entries change only the task of their path; after the others, everything is counted
 // again.
 import type { Entry, EntryType } from '../entries.ts'
-import { childName, isNestedAttempt, rootAttempt } from '../paths.ts'
+import { childAddress, childName, isNestedAttempt, rootAttempt } from '../paths.ts'
 import type { EntryRow } from '../table/entry-row.ts'
 import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
@@ -133,5 +133,23 @@ export function unfinishedCrews(state: RunState): ChildAttempt[] {
   return [...state.tally.crews].flatMap((name) => {
     const task = state.tasks.get(name)
     return task ? attemptsSinceDone(state, task) : []
+  })
+}
+
+export interface ChildRun {
+  /** The prefix of its questions: the name of the task, or of a kickoff by a function (`chapters/intro`). */
+  readonly task: string
+  /** The attempt that created it. */
+  readonly path: string
+  readonly run: string
+}
+
+/** The current child runs of a task that aren't done. A function may have several. */
+export function activeChildren(state: RunState, task: string): ChildRun[] {
+  const { attempts = [], kickoffs } = state.tasks.get(task) ?? {}
+  return [attempts.at(-1) ?? '', ...(kickoffs?.values() ?? [])].flatMap((path) => {
+    const attempt = state.attempts.get(path)
+    if (attempt?.child === undefined || attempt.status !== 'open') return []
+    return [{ task: childAddress(attempt.task, path), path, run: attempt.child }]
   })
 }
