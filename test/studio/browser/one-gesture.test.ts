@@ -102,7 +102,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.deepEqual(sent, [])
     assert.equal((await crew.run('one').view()).status, 'waiting')
     await pass(undoMs)
-    await window.until('.answered-run', /Waits for a worker: one/)
+    await window.until('.answered-run', /Waiting for a worker: one/)
     assert.deepEqual(sent, ['one'])
     assert.equal((await crew.run('one').view()).status, 'queued')
   })
@@ -153,7 +153,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     await page.evaluate(
       'Object.defineProperty(document, "hidden", { value: true }) && document.dispatchEvent(new Event("visibilitychange"))',
     )
-    await window.until('.answered-run', /Waits for a worker: one/)
+    await window.until('.answered-run', /Waiting for a worker: one/)
     assert.deepEqual(sent, ['one'])
   })
 
@@ -170,7 +170,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     await approve(page, pass)
     await window.until('.asks-bar', /All questions are answered\. Sending in a moment/)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await window.until('.asks-bar', /1 question waits for a person/)
+    await window.until('.asks-bar', /1 question is waiting for a person/)
   })
 
   test('that is refused is a draft again, with the reason', async () => {
