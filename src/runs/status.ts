@@ -9,11 +9,11 @@ import type { Store } from '../stores/store.ts'
 /** The view statuses of a run. */
 export const runViewStatuses = {
   queued:
-    'It waits for a worker: it was not started yet, was handed back between two steps, or has what it waited for.',
+    'It waits for a worker: it was not started yet, was handed back between two steps, or what it waited for has arrived.',
   running: 'A process is executing it.',
   abandoned: 'It was being executed, and its process is gone. A resume continues it.',
   waiting: 'It is suspended until a person answers a question or raises a limit, of the run or of a child run.',
-  stopped: 'It is suspended for another reason, which is in `why`. A resume continues it.',
+  stopped: 'It is suspended for another reason, given in `why`. A resume continues it.',
   completed: 'All of its tasks are done.',
   failed: 'It ended with an error. A resume tries again, or a worker at `dueAt`.',
   cancelled: 'A person ended it for good.',
@@ -23,7 +23,7 @@ export type RunViewStatus = keyof typeof runViewStatuses
 
 /** The view statuses of a task. */
 export const taskViewStatuses = {
-  pending: 'Its turn has not come.',
+  pending: 'It has not been reached yet.',
   running: 'A process is executing it.',
   started: 'It was started, and no process is executing it now.',
   waiting: 'It has an open question, or its child run has one.',

@@ -49,7 +49,7 @@ export function isMovedReason({ why }: { readonly why: string | undefined }): bo
   return /^it was (being )?moved to /.test(why ?? '')
 }
 
-const importedWords = 'it was imported, and no worker takes it up by itself'
+const importedWords = 'it was imported, and workers leave imported runs alone'
 
 /** For a suspended run that waits for no answer: `was stopped`. */
 export function describeStop(run: SuspendedRun): string {

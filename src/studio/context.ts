@@ -172,14 +172,36 @@ function withNested(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCr
 }
 
 /** The prices that apply to a run: those of its root's crew. */
-export async function runPrices(
-  { crews, store }: StudioContext,
+export async function runPrices(context: StudioContext, run: string, crew: string): Promise<Prices | undefined> {
+  return context.crews.get(await rootCrew(context, run, crew))?.definition.prices
+}
+
+/**
+ * The definition that a run is executed by. That of a child run comes from its root's crew, which may replace models,
+ * even if the nested crew is also loaded on its own.
+ */
+export async function runDefinition(
+  context: StudioContext,
   run: string,
   crew: string,
-): Promise<Prices | undefined> {
+): Promise<CrewDefinition | undefined> {
+  const root = context.crews.get(await rootCrew(context, run, crew))
+  return (root && findDefinition(root.definition, crew)) ?? context.shown.get(crew)?.definition
+}
+
+async function rootCrew({ store }: StudioContext, run: string, crew: string): Promise<string> {
   const root = rootRunId(run)
-  const name = root === run ? crew : ((await store.row(root))?.crew ?? crew)
-  return crews.get(name)?.definition.prices
+  return root === run ? crew : ((await store.row(root))?.crew ?? crew)
+}
+
+/** The crew with this name: the given one, or one that is nested in it. */
+function findDefinition(crew: CrewDefinition, name: string): CrewDefinition | undefined {
+  if (crew.name === name) return crew
+  for (const { child } of crew.tasks) {
+    const found = child && findDefinition(child.crew, name)
+    if (found) return found
+  }
+  return undefined
 }
 
 /** Resolves when the crew executes no run. */

@@ -106,6 +106,17 @@ test('the page of a crew names the models that its runs use, also in nested crew
   }
 })
 
+test('the run of a nested crew that is also loaded on its own is not stale: the outer crew sets its model', async () => {
+  const store = memoryStore()
+  const crew = briefings(store)
+  await crew.kickoff({ id: 'r', inputs: { topic: 'tides' } })
+  const inner = crew.tasks[0]?.child?.crew
+  assert.ok(Crew.isInstance(inner))
+  await using studio = await served({ crews: [crew, inner], store })
+  const { stale, code } = await studio.get('GET /runs/{run}', `/runs/${path('r/research#1')}`)
+  assert.deepEqual([stale, code], [[], true])
+})
+
 test('a plan knows what a nested crew costs from the run that executed it, also when newer runs inherited that', async () => {
   const crew = briefings(memoryStore())
   await crew.kickoff({ id: 'r', inputs: { topic: 'tides' } })

@@ -194,7 +194,7 @@ function inheritOrExecute(fork: ForkContext, task: TaskDefinition, stored: TaskS
   if (task.when && conditionMayChange(fork, task, decided) && output.fingerprint) {
     touched.add(task.name)
     const unless = namesBefore(fork.crew, task).filter((name) => executed.has(name))
-    const why = ['its condition is asked again, and its output kept if it holds', ...decided.reasons]
+    const why = ['its condition is evaluated again, and its output is kept if it holds', ...decided.reasons]
     return planExecution(fork, task, why, { ...withFields(decided), unless }, offer)
   }
   outputs.set(task.name, output)

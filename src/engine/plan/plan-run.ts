@@ -23,7 +23,7 @@ export async function planKickoff(
   for (const task of crew.tasks) {
     const open = task.context.filter((name) => !outputs.has(name))
     if (task.when) {
-      const reasons = ['its condition is asked when its turn comes']
+      const reasons = ['its condition is evaluated when its turn comes']
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse ? { unless: open } : {}) })
       continue
     }
@@ -127,13 +127,13 @@ function planContinuation(
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
   const recorded =
     attempt.child === undefined
-      ? `it continues as it was started, with ${steps === 0 ? 'no recorded steps' : plural(steps, 'recorded step')}`
+      ? `it continues${steps === 0 ? ', with no step recorded yet' : ` after ${plural(steps, 'recorded step')}`}`
       : `it continues its child run ${attempt.child}`
   if (fields.length === 0) return { reasons: [recorded] }
   const policy = changed === 'continue' && !hasSteps(attempt) ? 'restart' : changed
   const what = {
     restart: 'it starts again',
-    continue: `${recorded}, unless you resume with changed: 'restart'`,
+    continue: `${recorded}, as it was started, unless you resume with changed: 'restart'`,
     refuse: 'the resume is refused',
   }[policy]
   return { reasons: [what, ...reasons], fields }

@@ -14,7 +14,7 @@ import type { Store } from '../../stores/store.ts'
 import { notFound } from '../api/problem.ts'
 import { diffSides, entryRange, runFilter } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { runPrices, readRow, type StudioContext, isHere } from '../context.ts'
+import { isHere, readRow, runDefinition, runPrices, type StudioContext } from '../context.ts'
 import { addEntry, emptyTimeline, type Timeline } from '../../runs/timeline.ts'
 import { runPage } from './run-page.ts'
 import { spendingView } from './spending.ts'
@@ -145,20 +145,20 @@ async function readSide(context: StudioContext, runId: string): Promise<SideFact
 async function runDetail(context: StudioContext, runId: string, role: Role): Promise<RunDetail> {
   const tree = await readRunTree(context.store, runId)
   const { state } = tree
-  const shown = context.shown.get(state.crew)?.definition
+  const definition = await runDefinition(context, runId, state.crew)
   const prices = await runPrices(context, runId, state.crew)
   // outputs stay plain JSON: a schema may transform them into anything
   const view = await buildRunView(tree)
-  const orphaned = await orphanedWork(tree, shown)
+  const orphaned = await orphanedWork(tree, definition)
   return {
     ...view,
     orphaned,
     cost: await costOfRun(state, prices),
-    stale: shown ? staleTasks(shown, state) : [],
-    tasks: await Promise.all(view.tasks.map((task) => taskDetail(tree, task, shown, prices))),
+    stale: definition ? staleTasks(definition, state) : [],
+    tasks: await Promise.all(view.tasks.map((task) => taskDetail(tree, task, definition, prices))),
     through: state.through,
     seq: state.seq,
-    code: shown !== undefined,
+    code: definition !== undefined,
     module: context.crews.get(state.crew)?.open.module ?? state.module,
     here: isHere(context, runId),
     can: availableActions({ ...view, orphaned }, tree, role, context.crews.has(state.crew)),

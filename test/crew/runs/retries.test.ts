@@ -261,7 +261,7 @@ describe('an imported run', () => {
     assert.equal((await crew.import(file)).existed, true)
     assert.deepEqual(await crew.resumeAll(), [])
     assert.deepEqual(await crew.advance('q'), { status: 'waiting' })
-    assert.equal((await crew.run('q').view()).why, 'it was imported, and no worker takes it up by itself')
+    assert.equal((await crew.run('q').view()).why, 'it was imported, and workers leave imported runs alone')
     assert.equal((await refusal(() => crew.run('q').result())).code, 'RUN_ABANDONED')
     const second = join(folder.path, 'again.jsonl')
     await crew.run('q').export(second)

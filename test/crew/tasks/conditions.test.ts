@@ -108,7 +108,7 @@ describe('a task with a condition', () => {
       ['executed', 'skipped', 'skipped'],
     )
     const plan = await crew.plan({ of: 'kickoff', inputs: { kind: 'post' } })
-    assert.match(plan.tasks[0]?.reasons[0] ?? '', /condition is asked/)
+    assert.match(plan.tasks[0]?.reasons[0] ?? '', /condition is evaluated when/)
     // asked again, since the input that it saw is another
     const forked = await crew.fork({ runId: 'blog', inputs: { kind: 'post' } })
     assert.deepEqual(

@@ -204,7 +204,7 @@ describe('a plan', () => {
     const plan = await crew.plan({ of: 'resume' })
     assert.equal(plan.runId, 'r')
     assert.deepEqual(plan.execute, ['join', 'end'])
-    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it continues as it was started, with no recorded steps'])
+    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it continues, with no step recorded yet'])
     const changed = await diamond({ store, texts: { join: 'Join them' } }).crew.plan({ of: 'resume' })
     assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts again', 'description changed'])
   })

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { memoryStore } from 'reprise/stores'
+import { Agent, Crew, Task } from 'reprise'
+import { memoryStore, type Store } from 'reprise/stores'
 import { noChromium } from '../../support/chromium.ts'
-import { claims } from '../support.ts'
+import { claims, model } from '../support.ts'
 import { browserOf, openStudio, patienceMs, type Window } from './support.ts'
 
 const skip = await noChromium()
@@ -13,14 +14,22 @@ const inputs = { notes: 'P-77' }
 const guardMs = 1_000
 const undoMs = 7_000
 
+/** Asks whether an answer is accepted, with the decision preselected. */
+function reviews(store: Store): Crew {
+  const agent = new Agent({ role: 'Reader', goal: 'Read letters', model })
+  const facts = new Task({ name: 'facts', description: 'Extract the facts from: {notes}', agent, humanInput: true })
+  const crew: Crew = new Crew({ name: 'reviews', tasks: [facts], store })
+  return crew
+}
+
 describe('an answer', { skip, timeout: 240_000 }, () => {
   const browser = browserOf()
 
   /** A page with as many calls to approve, every answer that it sends, and its clock, which only `pass` moves. */
-  async function waiting(ids: readonly string[]) {
+  async function waiting(ids: readonly string[], makeCrew: (store: Store) => Crew = claims) {
     const closing = new AsyncDisposableStack()
     const store = memoryStore()
-    const crew = claims(store)
+    const crew = makeCrew(store)
     for (const id of ids) await crew.kickoff({ id, inputs })
     const studio = closing.use(await openStudio({ crews: [crew] }))
     const window: Window = closing.use(await browser.open(studio.url))
@@ -71,6 +80,24 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.deepEqual(window.problems, [])
   })
 
+  test('is given for one review by presses that go on for longer than the next one is guarded', async () => {
+    await using at = await waiting(['one', 'two', 'three'], reviews)
+    const { page, window, pass } = at
+    for (let press = 0; press < 8; press++) {
+      await page.keyboard.press('Control+Enter')
+      await pass(300)
+    }
+    await window.until('.page-head', /2 open/)
+    const send = await page.getByRole('button', { name: 'Accept the result' }).boundingBox()
+    await pass(guardMs)
+    for (let press = 0; press < 8; press++) {
+      await page.mouse.click((send?.x ?? 0) + 10, (send?.y ?? 0) + 10)
+      await pass(300)
+    }
+    await window.until('.page-head', /1 open/)
+    assert.deepEqual(window.problems, [])
+  })
+
   test('is given for one question by two clicks on the same spot', async () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass } = at
@@ -102,7 +129,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.deepEqual(sent, [])
     assert.equal((await crew.run('one').view()).status, 'waiting')
     await pass(undoMs)
-    await window.until('.answered-run', /Waits for a worker: one/)
+    await window.until('.answered-run', /Waiting for a worker: one/)
     assert.deepEqual(sent, ['one'])
     assert.equal((await crew.run('one').view()).status, 'queued')
   })
@@ -153,7 +180,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     await page.evaluate(
       'Object.defineProperty(document, "hidden", { value: true }) && document.dispatchEvent(new Event("visibilitychange"))',
     )
-    await window.until('.answered-run', /Waits for a worker: one/)
+    await window.until('.answered-run', /Waiting for a worker: one/)
     assert.deepEqual(sent, ['one'])
   })
 
@@ -170,7 +197,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     await approve(page, pass)
     await window.until('.asks-bar', /All questions are answered\. Sending in a moment/)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await window.until('.asks-bar', /1 question waits for a person/)
+    await window.until('.asks-bar', /1 question is waiting for a person/)
   })
 
   test('that is refused is a draft again, with the reason', async () => {

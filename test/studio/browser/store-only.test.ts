@@ -40,7 +40,7 @@ describe('a studio over PostgreSQL without the code of a crew', { skip }, () => 
     await form.getByLabel('Result').fill('{"posted": true}')
     await form.getByRole('button', { name: 'Use this result' }).click()
     await sendNow(page)
-    await window.until('.main', /Nothing waits for you/)
+    await window.until('.main', /Nothing is waiting for you/)
     await window.go('/runs/paid')
     await window.until('.run-title', /completed/)
     assert.equal(await page.getByRole('button', { name: 'Replay' }).count(), 0, 'that needs the code')

@@ -85,7 +85,7 @@ describe('questions on the page', { skip }, () => {
     await page.locator('.answer-form:not([inert])').waitFor()
     await keys(page, 'd', ...Array.from('Too much'), 'Control+Enter')
     await sendNow(page)
-    for (const { until: shows } of [window, other]) await shows('.main', /Nothing waits for you/)
+    for (const { until: shows } of [window, other]) await shows('.main', /Nothing is waiting for you/)
 
     const read = await claims['~open'].engine()
     assert.deepEqual(

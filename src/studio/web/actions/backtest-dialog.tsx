@@ -140,7 +140,7 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
         </>
       )}
       {cases.length > 0 && !changed && (
-        <p class="note">{task} hasn’t changed since these runs: any difference will be model randomness.</p>
+        <p class="note">{task} hasn’t changed since these runs: any difference is due to the model’s randomness.</p>
       )}
       {withheld.length > 0 && execute > 0 && (
         <p class="hint">

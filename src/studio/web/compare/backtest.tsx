@@ -108,7 +108,7 @@ function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null
   return (
     <p class="note">
       {waiting > 0 &&
-        `${waiting === 1 ? '1 trial waits' : `${waiting} trials wait`} for a person. Answer on ${waiting === 1 ? 'its page' : 'their pages'}, then continue. `}
+        `${waiting === 1 ? '1 trial is waiting' : `${waiting} trials are waiting`} for a person. Answer on ${waiting === 1 ? 'its page' : 'their pages'}, then continue. `}
       {left > waiting && `Stopped or interrupted: ${left - waiting} of ${total} trials are not done. `}
       Finished trials are not repeated.{' '}
       {code ? (

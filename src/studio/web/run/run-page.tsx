@@ -184,7 +184,7 @@ function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const [open, setOpen] = useState(false)
   const given = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
   const count = Math.max(0, detail.questions.length - given)
-  const words = count === 1 ? '1 question waits for a person.' : `${count} questions wait for a person.`
+  const words = count === 1 ? '1 question is waiting for a person.' : `${count} questions are waiting for a person.`
   if (count === 0)
     return (
       <section class="run-questions" aria-label="Open questions">

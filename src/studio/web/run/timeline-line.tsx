@@ -128,7 +128,7 @@ function Label({ row, run }: LabelProps): JSX.Element {
           <span>{question.id}</span>
           <span class="faint clip">
             {question.decision === undefined
-              ? 'waits for a person'
+              ? 'waiting for a person'
               : `${decisionWords(question.kind, question.decision).done}${question.by === undefined ? '' : ` by ${question.by}`}`}
           </span>
         </>

@@ -170,13 +170,25 @@ function unchosenWords(kind: QuestionView['kind']): string {
   return kind === 'doubt' ? 'Check with the service whether the call took effect.' : 'Decide whether the call is made.'
 }
 
-/** False for a moment after the question appears. */
+/** False for a moment after the question appears, and after each press in that time: the gesture isn't over. */
 function useReady(): boolean {
   const [ready, setReady] = useState(false)
   useEffect(() => {
-    const timer = setTimeout(() => setReady(true), guardMs)
-    return () => clearTimeout(timer)
-  }, [])
+    if (ready) return
+    let timer: ReturnType<typeof setTimeout>
+    const wait = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(() => setReady(true), guardMs)
+    }
+    wait()
+    addEventListener('pointerdown', wait, true)
+    addEventListener('keydown', wait, true)
+    return () => {
+      clearTimeout(timer)
+      removeEventListener('pointerdown', wait, true)
+      removeEventListener('keydown', wait, true)
+    }
+  }, [ready])
   return ready
 }
 

@@ -91,7 +91,7 @@ function AnsweredRun({ runId }: { readonly runId: string }): JSX.Element {
   return (
     <div class="notice answered-run">
       <p>
-        Answered. Waits for a worker: <Link to={runPath(runId)}>{shortId(runId)}</Link>
+        Answered. Waiting for a worker: <Link to={runPath(runId)}>{shortId(runId)}</Link>
       </p>
       {detail?.can.includes('resume') && (
         <button type="button" disabled={busy} onClick={() => void proceed()}>

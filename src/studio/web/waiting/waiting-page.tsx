@@ -83,7 +83,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
           </div>
         </div>
       ) : (
-        <Empty title="Nothing waits for you">
+        <Empty title="Nothing is waiting for you">
           Approvals, reviews, calls in doubt and reached limits of all runs appear here.{' '}
           <Link to="/runs">All runs</Link>
         </Empty>
