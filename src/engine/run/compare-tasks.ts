@@ -79,6 +79,7 @@ export async function compareTasks(
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
   const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
   const suggested = new Set<string>()
+  let possible: readonly TaskDefinition[] = []
   const byOldName = new Map([...renamed].map(([now, old]) => [old, now]))
   const used = new Set<string>()
   for (const known of state.tasks.values()) {
@@ -93,8 +94,9 @@ export async function compareTasks(
     if (removed.has(known.name)) {
       if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
-      const free = unclaimed.filter((one) => !suggested.has(one.name))
-      const meant = claimed ? undefined : nearestTask(known, free)
+      possible = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
+      const free = possible.filter((one) => !suggested.has(one.name))
+      const meant = nearestTask(known, free)
       if (meant !== undefined) suggested.add(meant)
       orphaned.push({
         task: known.name,
@@ -120,9 +122,9 @@ export async function compareTasks(
     }
   }
   const [orphan] = orphaned
-  const [only] = unclaimed
+  const [only] = possible
   // one is gone and one is new: they may be one task
-  const isOwn = orphan?.because === undefined && orphan?.task.includes('/') === false
+  const isOwn = orphan?.task.includes('/') === false
   if (orphan && only && isOwn && orphaned.length === 1 && unclaimed.length === 1)
     orphaned[0] = { nearest: only.name, ...orphan }
   await checkAddresses(state, decisions, used, store)

@@ -250,6 +250,18 @@ describe('a task whose kind changed', () => {
   })
 })
 
+test('a new task of another kind is not suggested, and what a refused decision suggests is accepted', async () => {
+  const stage = ledger()
+  await diedAfter(stage, 'tool.called')
+  const code = stage.code({
+    tasks: ({ note }) => [note, new Task({ name: 'books', effect: 'read', run: () => 'booked' })],
+  })
+  const next = { type: 'resume', runId: 'r', removed: ['book'] }
+  await assert.rejects(code.resume('r'), { code: 'TASKS_CHANGED', next })
+  await assert.rejects(code.resume('r', { renamed: { book: 'books' } }), { code: 'TASKS_CHANGED', next })
+  assert.equal((await code.resume('r', { removed: next.removed })).status, 'completed')
+})
+
 describe('a tool changed between two lives:', () => {
   test('renamed, a new call asks, since it may be the recorded one', async () => {
     const stage = ledger()
