@@ -23,7 +23,7 @@ import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { readRun } from '../read/read-run.ts'
-import { activeChildren } from '../task/children.ts'
+import { activeChildren, childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
 import { runOutputs } from './context-fields.ts'
 
@@ -100,7 +100,7 @@ export async function compareTasks(
       if (meant !== undefined) suggested.add(meant)
       orphaned.push({
         task: known.name,
-        holds: describeRecord(state, known),
+        holds: describeRecord(state, known, store ? await statesWithin(state, known, childReader(store)) : []),
         ...defined({ because, nearest: meant }),
       })
     } else if (task.child && row && store && row.status !== 'completed') {
@@ -297,16 +297,31 @@ function mismatchReason(
   return undefined
 }
 
-function describeRecord(state: RunState, task: TaskState): string[] {
-  const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
+/** The child runs in progress of a task, at any depth. */
+async function statesWithin(state: RunState, task: TaskState, read: ReadChild): Promise<RunState[]> {
+  const found: RunState[] = []
+  for (const { run } of task.removed ? [] : activeChildren(state, task.name)) {
+    const child = await read(run)
+    if (!child) continue
+    found.push(child)
+    for (const inner of child.tasks.values()) found.push(...(await statesWithin(child, inner, read)))
+  }
+  return found
+}
+
+function describeRecord(state: RunState, task: TaskState, within: readonly RunState[]): string[] {
+  const own = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
+  const attempts = [...own, ...within.flatMap((run) => [...run.attempts.values()])]
   const steps = attempts
     .flatMap(({ turns }) => turns)
     .reduce((sum, { reply, calls }) => {
       const replies = reply.usage.calls > 0 ? 1 : 0
       return sum + replies + calls.filter(({ outcome }) => outcome !== undefined).length
     }, 0)
-  const once = onceCalls(state, task.name).filter((call) => !call.inherited).length
-  const open = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name).length
+  const calls = [...onceCalls(state, task.name), ...within.flatMap((run) => onceCalls(run))]
+  const once = calls.filter((call) => !call.inherited).length
+  const asked = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name)
+  const open = asked.length + within.flatMap((run) => openQuestions(run)).length
   const [child, ...more] = activeChildren(state, task.name)
   const found = [
     ...(task.output ? ['its output'] : []),

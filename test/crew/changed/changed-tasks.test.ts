@@ -488,7 +488,10 @@ describe('a changed nested crew', () => {
       store: stage.store,
       logger: { info() {}, warn() {} },
     })
-    await assert.rejects(flat.resume('r'), { code: 'TASKS_CHANGED', message: /work \(run r\/work#1/ })
+    await assert.rejects(flat.resume('r'), {
+      code: 'TASKS_CHANGED',
+      message: /work \(2 recorded steps, 1 call that must not be repeated, run r\/work#1/,
+    })
     const result = await flat.resume('r', { removed: ['work'] })
     assert.equal((await stateOf(stage.store, 'r/work#1')).status, 'cancelled')
     assert.equal(result.status, 'suspended')
