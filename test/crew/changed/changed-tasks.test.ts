@@ -477,6 +477,18 @@ describe('a changed nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
+  test('asks about each earlier call once: in a replay, and if a task of it was removed', async () => {
+    const asked = (result: { questions: readonly { text: string }[] }): number | undefined =>
+      result.questions[0]?.text.match(/which succeeded/g)?.length
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const outer = nest(stage, renamed)
+    assert.equal(asked(await outer.resume('r', { removed: ['work/book'] })), 1)
+    await nest(stage).kickoff({ id: 's' })
+    assert.equal(asked(await outer.replay('work', { runId: 's' })), 1)
+    assert.equal(stage.posted.length, 2)
+  })
+
   test('of a removed task is cancelled with it, and its calls ask a person', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
