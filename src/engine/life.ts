@@ -52,6 +52,8 @@ export interface ParentContext {
   /** The crew of the run, and the crews above it. */
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['childRuns']
+  /** The address of the child run in it: `research`, or that of a kickoff by a function (`chapters/intro`). */
+  readonly address: string
   readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'>
   /** Rejects with LimitReached when the budget of the run, or of a run above it, is used up. */
   checkBudget(): Promise<void>

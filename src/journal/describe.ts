@@ -28,14 +28,15 @@ interface EarlierDecisions {
   readonly removed?: readonly string[] | undefined
 }
 
-/** A resume with the earlier decisions, and the most likely one about each other orphaned task. */
+/** A resume with the earlier decisions about other tasks, and the most likely one about each orphaned task. */
 export function suggestDecision(
   runId: string,
   orphaned: readonly OrphanedTask[],
   earlier: EarlierDecisions = {},
 ): NextStep<'resume'> {
   const named = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
-  const renamed = { ...earlier.renamed, ...Object.fromEntries(named) }
+  const kept = Object.entries(earlier.renamed ?? {}).filter(([old]) => orphaned.every(({ task }) => task !== old))
+  const renamed = Object.fromEntries([...kept, ...named])
   const unnamed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
   const removed = [...(earlier.removed ?? []), ...unnamed]
   return {

@@ -180,6 +180,8 @@ describe('on the command line,', { concurrency: 4 }, () => {
     assert.deepEqual(three?.['decisions'], ['run', 'happened', 'fail'])
     assert.match(String(one?.['askedAt']), /^\d{4}-\d\d-\d\dT/)
     const { stdout } = await folder.reprise('runs', '--waiting', '--crew', 'outer')
+    const { stderr } = await folder.reprise('runs', '--waiting', '--crew', 'other')
+    assert.equal(stderr, 'no run of crew other waits for a person\n')
     assert.match(
       stdout,
       /^the research\/q1 {2}result, task the research\/find of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}decide approve or .*\n {2}npx reprise answer first /,

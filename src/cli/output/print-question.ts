@@ -143,7 +143,8 @@ export async function showWaiting(
       printHowToAnswer(terminal.out, commands, next)
     }
   }
-  if (questions.length === 0) terminal.err.line('no run waits for a person')
+  if (questions.length === 0)
+    terminal.err.line(`no run ${crew === undefined ? '' : `of crew ${crew} `}waits for a person`)
   for (const run of unreadable) {
     const next = { type: 'command', to: 'see why', words: ['show', '--verify'], values: [run] } as const
     terminal.loud.line(`run ${run} has an open question, but cannot be read; ${commands.advice(next)}`)

@@ -38,7 +38,7 @@ interface EarlierCallsOptions {
   readonly state: RunState
   /** The crews that functions have kicked off in this process, by address. */
   readonly kickedOff: ReadonlyMap<string, CrewDefinition>
-  readonly parent: { readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'> } | undefined
+  readonly parent: { readonly address: string; readonly earlier: Pick<EarlierCalls, 'load' | 'unclaimed'> } | undefined
 }
 
 /**
@@ -87,10 +87,13 @@ export function earlierCalls({ engine, crew, options, state, kickedOff, parent }
 
   return {
     load: () => (loading ??= load()),
-    unclaimed: (within) => [
-      ...unplaced.filter((item) => isUnclaimed(item, within)).map(({ call }) => call),
-      ...(parent?.earlier.unclaimed() ?? []),
-    ],
+    unclaimed(within) {
+      const own = unplaced.filter((item) => isUnclaimed(item, within)).map(({ call }) => call)
+      if (!parent) return own
+      // the parent lists what this run has recorded or inherited, too
+      const known = new Set(own.map((call) => recordIdentity(`${parent.address}/${call.task}`, call)))
+      return [...own, ...parent.earlier.unclaimed().filter((call) => !known.has(recordIdentity(call.task, call)))]
+    },
     isOnce({ task, tool, key }) {
       const names = toolNames(tool)
       const isEqual = (call: OnceCall): boolean => !call.given && call.key === key && names.includes(call.tool)
@@ -159,6 +162,10 @@ function isServedBy(crew: CrewDefinition, [name = '', ...rest]: readonly string[
 
 function allTools({ tools, coworkers }: { tools: readonly Tool[]; coworkers: readonly CoworkerDefinition[] }): Tool[] {
   return [...tools, ...coworkers.flatMap(allTools)]
+}
+
+function recordIdentity(address: string, { tool, key, occurrence, calledAt }: OnceCall): string {
+  return JSON.stringify([address, tool, key, occurrence, calledAt])
 }
 
 function callIdentity(task: string, tool: string, key: string): string {

@@ -54,7 +54,8 @@ export async function checkRecorded(
   const children = activeChildren(state, first)
   const child = children.find(({ task }) => address.startsWith(`${task}/`))
   if (rest.length === 0 ? !isKnown(state, first) && !state.tasks.has(first) : !child) {
-    const there = rest.length === 0 ? [...state.tasks.keys()] : children.map(({ task }) => task)
+    const isTask = rest.length === 0 || children.length === 0
+    const there = isTask ? [...state.tasks.keys()] : children.map(({ task }) => `${task}/…`)
     const words = `run ${run} has no task ${within}${address} in progress`
     throw new RepriseError('OPTION_INVALID', `${words}; it has ${there.map((name) => within + name).join(', ')}`)
   }

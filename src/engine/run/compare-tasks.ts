@@ -24,6 +24,7 @@ import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definitio
 import type { RunRow, Store } from '../../stores/store.ts'
 import { readRun } from '../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
+import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
 import { runOutputs } from './context-fields.ts'
 
@@ -79,6 +80,7 @@ export async function compareTasks(
   const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
   const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
   const suggested = new Set<string>()
+  let possible: readonly TaskDefinition[] = []
   const byOldName = new Map([...renamed].map(([now, old]) => [old, now]))
   const used = new Set<string>()
   for (const known of state.tasks.values()) {
@@ -93,12 +95,13 @@ export async function compareTasks(
     if (removed.has(known.name)) {
       if (claimed && because === undefined) checkRemovedTask(crew, state, known.name, removed)
     } else if (!claimed || because !== undefined) {
-      const free = unclaimed.filter((one) => !suggested.has(one.name))
-      const meant = claimed ? undefined : nearestTask(known, free)
+      possible = claimed ? [] : unclaimed.filter((one) => mismatchReason(one, attempt, row) === undefined)
+      const free = possible.filter((one) => !suggested.has(one.name))
+      const meant = nearestTask(known, free)
       if (meant !== undefined) suggested.add(meant)
       orphaned.push({
         task: known.name,
-        holds: describeRecord(state, known),
+        holds: describeRecord(state, known, store ? await statesWithin(state, known, childReader(store)) : []),
         ...defined({ because, nearest: meant }),
       })
     } else if (task.child && row && store && row.status !== 'completed') {
@@ -120,9 +123,9 @@ export async function compareTasks(
     }
   }
   const [orphan] = orphaned
-  const [only] = unclaimed
+  const [only] = possible
   // one is gone and one is new: they may be one task
-  const isOwn = orphan?.because === undefined && orphan?.task.includes('/') === false
+  const isOwn = orphan?.task.includes('/') === false
   if (orphan && only && isOwn && orphaned.length === 1 && unclaimed.length === 1)
     orphaned[0] = { nearest: only.name, ...orphan }
   await checkAddresses(state, decisions, used, store)
@@ -295,16 +298,31 @@ function mismatchReason(
   return undefined
 }
 
-function describeRecord(state: RunState, task: TaskState): string[] {
-  const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
+/** The child runs in progress of a task, at any depth. */
+async function statesWithin(state: RunState, task: TaskState, read: ReadChild): Promise<RunState[]> {
+  const found: RunState[] = []
+  for (const { run } of task.removed ? [] : activeChildren(state, task.name)) {
+    const child = await read(run)
+    if (!child) continue
+    found.push(child)
+    for (const inner of child.tasks.values()) found.push(...(await statesWithin(child, inner, read)))
+  }
+  return found
+}
+
+function describeRecord(state: RunState, task: TaskState, within: readonly RunState[]): string[] {
+  const own = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
+  const attempts = [...own, ...within.flatMap((run) => [...run.attempts.values()])]
   const steps = attempts
     .flatMap(({ turns }) => turns)
     .reduce((sum, { reply, calls }) => {
       const replies = reply.usage.calls > 0 ? 1 : 0
       return sum + replies + calls.filter(({ outcome }) => outcome !== undefined).length
     }, 0)
-  const once = onceCalls(state, task.name).filter((call) => !call.inherited).length
-  const open = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name).length
+  const calls = [...onceCalls(state, task.name), ...within.flatMap((run) => onceCalls(run))]
+  const once = calls.filter((call) => !call.inherited).length
+  const asked = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name)
+  const open = asked.length + within.flatMap((run) => openQuestions(run)).length
   const [child, ...more] = activeChildren(state, task.name)
   const found = [
     ...(task.output ? ['its output'] : []),

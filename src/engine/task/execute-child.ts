@@ -218,12 +218,14 @@ export async function withinBudget(
   path: string,
   work: (outer: ParentContext) => Promise<RunState>,
 ): Promise<RunState | undefined> {
+  const address = childAddress(task.name, path)
   for (;;) {
     let reached: LimitReached | undefined
     const state = await work({
       crews: [life.crew, ...(life.parent?.crews ?? [])],
       within: life.childRuns,
-      earlier: { load: life.earlier.load, unclaimed: () => life.earlier.unclaimed(childAddress(task.name, path)) },
+      address,
+      earlier: { load: life.earlier.load, unclaimed: () => life.earlier.unclaimed(address) },
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error

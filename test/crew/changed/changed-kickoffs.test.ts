@@ -239,6 +239,12 @@ describe('a changed function that kicks off crews and is called again', () => {
     const unknown = { code: 'OPTION_INVALID', message: new RegExp(`${kickoff}/zzz.*${address}`) }
     await assert.rejects(crew.resume('r', { removed: [`${kickoff}/zzz`] }), unknown)
     await assert.rejects(crew.resume('r', { renamed: { [`${kickoff}/zzz`]: 'q' } }), unknown)
+    await assert.rejects(crew.resume('r', { removed: [`${kickoff}/zzz/kickoff/p`] }), unknown)
+    const noTask = {
+      code: 'OPTION_INVALID',
+      message: new RegExp(`no task ${kickoff} in progress; it has ${kickoff}/…`),
+    }
+    await assert.rejects(crew.resume('r', { removed: [kickoff] }), noTask)
     assert.equal(await recorded(), before)
     const wrongName = { code: 'OPTION_INVALID', message: new RegExp(`${kickoff}.*zzz.*q`) }
     await assert.rejects(crew.resume('r', { renamed: { [address]: 'zzz' } }), wrongName)

@@ -250,6 +250,18 @@ describe('a task whose kind changed', () => {
   })
 })
 
+test('a new task of another kind is not suggested, and what a refused decision suggests is accepted', async () => {
+  const stage = ledger()
+  await diedAfter(stage, 'tool.called')
+  const code = stage.code({
+    tasks: ({ note }) => [note, new Task({ name: 'books', effect: 'read', run: () => 'booked' })],
+  })
+  const next = { type: 'resume', runId: 'r', removed: ['book'] }
+  await assert.rejects(code.resume('r'), { code: 'TASKS_CHANGED', next })
+  await assert.rejects(code.resume('r', { renamed: { book: 'books' } }), { code: 'TASKS_CHANGED', next })
+  assert.equal((await code.resume('r', { removed: next.removed })).status, 'completed')
+})
+
 describe('a tool changed between two lives:', () => {
   test('renamed, a new call asks, since it may be the recorded one', async () => {
     const stage = ledger()
@@ -465,6 +477,18 @@ describe('a changed nested crew', () => {
     assert.equal(stage.posted.length, 1)
   })
 
+  test('asks about each earlier call once: in a replay, and if a task of it was removed', async () => {
+    const asked = (result: { questions: readonly { text: string }[] }): number | undefined =>
+      result.questions[0]?.text.match(/which succeeded/g)?.length
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const outer = nest(stage, renamed)
+    assert.equal(asked(await outer.resume('r', { removed: ['work/book'] })), 1)
+    await nest(stage).kickoff({ id: 's' })
+    assert.equal(asked(await outer.replay('work', { runId: 's' })), 1)
+    assert.equal(stage.posted.length, 2)
+  })
+
   test('of a removed task is cancelled with it, and its calls ask a person', async () => {
     const stage = ledger()
     await dies(stage, 'tool.returned')
@@ -476,7 +500,10 @@ describe('a changed nested crew', () => {
       store: stage.store,
       logger: { info() {}, warn() {} },
     })
-    await assert.rejects(flat.resume('r'), { code: 'TASKS_CHANGED', message: /work \(run r\/work#1/ })
+    await assert.rejects(flat.resume('r'), {
+      code: 'TASKS_CHANGED',
+      message: /work \(2 recorded steps, 1 call that must not be repeated, run r\/work#1/,
+    })
     const result = await flat.resume('r', { removed: ['work'] })
     assert.equal((await stateOf(stage.store, 'r/work#1')).status, 'cancelled')
     assert.equal(result.status, 'suspended')
