@@ -2,9 +2,9 @@
 // options, and everything kept in memory meanwhile.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
-import { createNotifier, type Notifier } from '../base/notifier.ts'
-import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../base/serially.ts'
-import { earlierCalls, type EarlierCalls } from './calls/earlier-calls.ts'
+import type { Notifier } from '../base/notifier.ts'
+import type { SerialQueue, SerialQueues } from '../base/serially.ts'
+import type { EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'
 import type { RunTracing } from './tracing.ts'
@@ -80,25 +80,3 @@ export interface ActiveAttempt {
 
 /** Executes the work of a coworker within a tool call of the agent; undefined while a question is open there. */
 export type Delegate = (work: ActiveAttempt, call: string, tool: string, input: unknown) => Promise<string | undefined>
-
-type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'executeRun'>
-
-export function newLife(hold: Hold, given: LifeOptions): Life {
-  if (!given.parent) hold.tree.slice.until = given.options.until
-  const kickedOff = new Map<string, CrewDefinition>()
-  return {
-    ...hold,
-    ...given,
-    failure: undefined,
-    waker: createNotifier(),
-    asked: new Map(),
-    kickedOff,
-    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...given }),
-    warned: new Set(),
-    keys: new Map(),
-    unwritten: new Map(),
-    childRuns: given.parent?.within ?? hold.engine.within ?? new Map(),
-    told: { seq: hold.state.told ?? 0 },
-    queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
-  }
-}

@@ -8,7 +8,10 @@ import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
-import { newLife, type Life, type ParentContext } from '../life.ts'
+import type { Life, ParentContext } from '../life.ts'
+import { createNotifier } from '../../base/notifier.ts'
+import { serially, seriallyByName } from '../../base/serially.ts'
+import { earlierCalls } from '../calls/earlier-calls.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import { isTimeUp } from '../limits/slice.ts'
 import { drainInbox } from '../inbox/inbox.ts'
@@ -139,4 +142,26 @@ async function continuesWithoutTask(life: Life, { name }: TaskDefinition, error:
 async function entryWithoutExecution(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await life.ready()
   return (await skipEntry(life, task)) ?? (await inheritanceEntry(life, task))
+}
+
+type LifeOptions = Pick<Life, 'crew' | 'options' | 'tracing' | 'parent' | 'executeRun'>
+
+function newLife(hold: Hold, given: LifeOptions): Life {
+  if (!given.parent) hold.tree.slice.until = given.options.until
+  const kickedOff = new Map<string, CrewDefinition>()
+  return {
+    ...hold,
+    ...given,
+    failure: undefined,
+    waker: createNotifier(),
+    asked: new Map(),
+    kickedOff,
+    earlier: earlierCalls({ engine: hold.engine, state: hold.state, kickedOff, ...given }),
+    warned: new Set(),
+    keys: new Map(),
+    unwritten: new Map(),
+    childRuns: given.parent?.within ?? hold.engine.within ?? new Map(),
+    told: { seq: hold.state.told ?? 0 },
+    queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
+  }
 }
