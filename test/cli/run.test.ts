@@ -28,6 +28,20 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(steps(quiet.stderr).length, 9)
   })
 
+  test('asks for the missing inputs of nested crews, whose inputs are those of the run', async () => {
+    const nested = `${claims.replace('export const crew', 'const inner')}
+const own = new Task({ name: 'own', crew: inner, inputs: { notes: 'x', tone: 'y' } })
+const same = new Task({ name: 'same', crew: inner })
+const head = new Task({ name: 'head', description: 'Extract {title}', agent: analyst })
+export const crew = new Crew({ name: 'outer', tasks: [head, own, same] })`
+    await using folder = await project(nested)
+    const refused = await folder.reprise('run', '--input', 'title=t')
+    assert.match(refused.stderr, /npx reprise run --input title=t --input notes=value --input tone=value\n$/)
+    const asked = await folder.press(['run', '--input', 'title=t'], ['notes: ', 'water\r'], ['tone: ', 'kind\r'])
+    assert.equal(asked.code, 0, asked.stderr)
+    assert.match((await folder.reprise('doctor')).stdout, /outer of crew\.ts: 3 tasks .*inputs title, notes, tone\n/)
+  })
+
   test('names a missing input and how to pass it, and exits with 2 before anything is stored', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=x')
