@@ -58,7 +58,7 @@ export const copyCommand: Command<CopyOptions> = {
       .option('--crew <name>', 'only runs of this crew, and its backtests')
       .addOption(statusesOption())
       .option('--since <time>', timeOption)
-      .option('--until <time>', 'created before then')
+      .option('--until <time>', 'created before this time')
       .option('--concurrency <number>', 'how many runs at once (default: 4)', wholeNumber)
       .option('--dry-run', 'list the runs that would be copied, and write nothing'),
   examples: ['reprise copy sqlite:.reprise/runs.db file:./state'],

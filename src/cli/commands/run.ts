@@ -26,7 +26,7 @@ export const runCommand: Command<RunOptions> = {
       .option('--through <task>', 'stop after this task')
       .option(
         '--each <file>',
-        'a run for each line of a file (or -) of JSON objects of inputs; the same command again does what is left',
+        'start a run for each line of a JSON Lines file of inputs (- for stdin); repeat the command to do what is left',
       )
       .option('--concurrency <number>', 'how many runs at once, with --each (default: 4)', wholeNumber),
   examples: ['reprise run claims.ts --input notes=@notes.txt --input limit:=500'],
