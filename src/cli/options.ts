@@ -11,15 +11,15 @@ export const taskArgument = 'name or id of the task'
 export const fileArgument =
   'the module that exports the crew (default: "reprise.crew" in package.json, crew.ts or src/crew.ts)'
 export const crewOption = 'which of several crews in the file, by its export or its name'
-export const signerOption = 'who does it (default: your login name)'
-export const timeOption = 'created then or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d'
+export const signerOption = 'who signs this (default: your login name)'
+export const timeOption = 'created at this time or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d'
 export const statuses: readonly string[] = Object.keys(runViewStatuses)
 
 export function withCrew(command: Program): Program {
   return command.option('--file <file>', fileArgument).option('--crew <crew>', crewOption)
 }
 
-export const storeFileArgument = 'the module that exports the crew: its store is used'
+export const storeFileArgument = 'the module that exports the crew, whose store is used'
 
 /** For commands that need a crew's store but not its code. */
 export function withStore(command: Program): Program {
@@ -31,7 +31,7 @@ export function withInputs(command: Program): Program {
   return command
     .option(
       '--input <pair>',
-      'name=text, name=@file (its text), name@=file (the file itself) or name:=json; once for each input',
+      'name=text, name=@file (its text), name@=file (the file itself) or name:=json (repeatable)',
       collect,
     )
     .option('--inputs <file>', 'a JSON file with an object of inputs; --input overrides it')
@@ -40,8 +40,8 @@ export function withInputs(command: Program): Program {
 /** Decisions about recorded tasks that the crew no longer has. */
 export function withDecisions(command: Program): Program {
   return command
-    .option('--renamed <old=new>', 'a task has another name now; once for each', collect)
-    .option('--removed <task>', 'give a task up, with its questions and child runs; once for each', collect)
+    .option('--renamed <old=new>', 'a task was renamed (repeatable)', collect)
+    .option('--removed <task>', 'give up a task, with its questions and child runs (repeatable)', collect)
 }
 
 export function effectsOption(): Option {
@@ -68,9 +68,9 @@ export function changedOption(): Option {
   return new Option('--changed <policy>', words).choices(['restart', 'continue', 'refuse'])
 }
 
-/** `--status`, once for each status. */
+/** `--status`, repeatable. */
 export function statusesOption(fallback?: string): Option {
-  const words = `one of ${statuses.join(', ')}; once for each${fallback === undefined ? '' : ` (${fallback})`}`
+  const words = `one of ${statuses.join(', ')}; repeatable${fallback === undefined ? '' : ` (${fallback})`}`
   return new Option('--status <status>', words).argParser((value, before?: readonly string[]) => {
     if (statuses.includes(value)) return collect(value, before)
     throw new InvalidArgumentError(`Allowed choices are ${statuses.join(', ')}.`)

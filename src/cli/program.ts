@@ -124,15 +124,15 @@ export const sections: readonly Section[] = [
         load: async () => (await import('./commands/answer.ts')).answerCommand,
       },
       edit: {
-        summary: "put your value in place of a task's output in an unfinished run",
+        summary: "replace a task's output in an unfinished run with your value",
         load: async () => (await import('./commands/edit.ts')).editCommand,
       },
       invalidate: {
-        summary: 'have a task of an unfinished run executed again when it is resumed',
+        summary: 'execute a task of an unfinished run again when the run is resumed',
         load: async () => (await import('./commands/invalidate.ts')).invalidateCommand,
       },
       requeue: {
-        summary: 'have a worker continue a run that was stopped or has failed',
+        summary: 'let a worker continue a run that was stopped or has failed',
         load: async () => (await import('./commands/requeue.ts')).requeueCommand,
       },
       cancel: {
@@ -207,7 +207,7 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
     .configureOutput({ writeErr: (text) => void process.stderr.write(plain(text)) })
     .showHelpAfterError(`(see: ${runner} --help)`)
     .exitOverride()
-  addExample(program, 'reprise run claims.ts --input notes="Water in the cellar"')
+  addExamples(program, ['reprise run claims.ts --input notes="Water in the cellar"'])
   const isCalled = (name: string): boolean => words.includes(name)
   const isAnyCalled = sections.some(({ commands }) => Object.keys(commands).some(isCalled))
   for (const { title, commands } of sections) {
@@ -219,7 +219,7 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
       command.showHelpAfterError(`(see: ${runner} ${name} --help)`)
       const { declare, examples, action } = await load()
       declare(command)
-      for (const line of examples) addExample(command, line)
+      addExamples(command, examples)
       command.action(actionFor(action, { onExit, runner, words }))
     }
   }
@@ -227,8 +227,9 @@ export async function createProgram(onExit: (code: number) => void, argv: readon
   return program
 }
 
-function addExample(command: Program, line: string): void {
-  command.addHelpText('after', `\nExample:\n  ${line}`)
+function addExamples(command: Program, lines: readonly string[]): void {
+  const heading = lines.length > 1 ? 'Examples' : 'Example'
+  command.addHelpText('after', `\n${heading}:\n${lines.map((line) => `  ${line}`).join('\n')}`)
 }
 
 /** Fails with the command that replaces it, with the words of this call. */

@@ -150,6 +150,8 @@ export interface ChildDefinition {
   readonly crew: CrewDefinition
   /** The task has its own output schema, which parses the crew's output. */
   readonly ownSchema: boolean
+  /** Its texts use the inputs of its parent, which no code or task option replaces. */
+  readonly sharesInputs: boolean
   /**
    * Inputs of the child run that are known before its task starts. Files may be given by name. INPUT_INVALID.
    */

@@ -13,6 +13,9 @@ export function holdsWords({ holds, because, nearest: meant }: OrphanedTask): st
   return `${holds.join(', ')}${more === undefined ? '' : `; ${more}`}`
 }
 
+/** Why a run was suspended with the reason `takeovers`. */
+export const givenUpReason = 'was given up: its process ended five times in a row without a new step'
+
 /** `added audit; removed note; renamed book to post` */
 export function describeTaskChanges({ added = [], removed = [], renamed = {} }: TaskListChanges): string {
   const moved = Object.entries(renamed).map(([old, now]) => `${old} to ${now}`)

@@ -1,6 +1,6 @@
 // Why a run has its status, in facts. The next steps are up to the surface.
-import { describeOrphan, movedWords } from '../journal/describe.ts'
-import { givenUpReason, isReady, type Wakeable } from '../engine/read/due.ts'
+import { describeOrphan, givenUpReason, movedWords } from '../journal/describe.ts'
+import { isReady, type Wakeable } from '../engine/read/due.ts'
 import { parentRunId, childRunId, rootRunId } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'

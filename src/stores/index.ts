@@ -2,7 +2,7 @@
 // uses another store never loads node:sqlite.
 import '../base/node-version.ts'
 import type { FileStoreOptions } from './file/store.ts'
-import { openStore } from './open-store.ts'
+import { openStore, shardsRemoved } from './open-store.ts'
 import type { PostgresStoreOptions } from './postgres/store.ts'
 import type { RedisStoreOptions } from './redis/store.ts'
 import type { SqliteStoreOptions } from './sqlite/store.ts'
@@ -53,4 +53,13 @@ export async function postgresStore(url: string, options?: PostgresStoreOptions)
 export async function redisStore(url: string, options?: RedisStoreOptions): Promise<Store> {
   const driver = await import('./redis/store.ts')
   return driver.redisStore(url, options)
+}
+
+/**
+ * Throws STORE_INVALID, with the replacement.
+ *
+ * @deprecated Removed: use one PostgreSQL.
+ */
+export function shardedStore(..._given: readonly unknown[]): never {
+  throw shardsRemoved('shardedStore')
 }

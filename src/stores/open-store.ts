@@ -71,8 +71,12 @@ export function storePath(url: string): string | undefined {
 export function splitUrl(url: string): { readonly scheme: string; readonly rest: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   if (scheme.toLowerCase() !== 'sharded') return { scheme: scheme.toLowerCase(), rest }
-  const words = 'a sharded: store is no longer supported: use one PostgreSQL; see docs/guides/scaling.md'
-  throw new RepriseError('STORE_INVALID', words)
+  throw shardsRemoved('a sharded: store')
+}
+
+export function shardsRemoved(what: string): RepriseError {
+  const words = `${what} is no longer supported: use one PostgreSQL; see docs/guides/scaling.md`
+  return new RepriseError('STORE_INVALID', words)
 }
 
 /** Gives each caller its own handle, so that closing it twice doesn't close the store for another caller. */

@@ -88,6 +88,6 @@ function readOpaque(options: unknown): { readonly opaque?: Json } {
 }
 
 function unknownOutput(output: unknown): RepriseError {
-  const words = `toModelOutput gave ${describe(output)}; give { type: 'text', value } or another output of the AI SDK`
+  const words = `toModelOutput returned ${describe(output)}; return { type: 'text', value } or another output of the AI SDK`
   return new RepriseError('CREW_INVALID', words)
 }

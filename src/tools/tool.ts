@@ -224,7 +224,10 @@ function approvalFunction(whose: string, approval: unknown): (input: unknown) =>
     )
     // a missing return must not count as false
     if (typeof needed === 'boolean') return needed
-    throw new RepriseError('TASK_FAILED', `approval of tool ${whose} gave ${describe(needed)}; give true or false`)
+    throw new RepriseError(
+      'TASK_FAILED',
+      `approval of tool ${whose} returned ${describe(needed)}; it must return true or false`,
+    )
   }
 }
 

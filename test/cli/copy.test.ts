@@ -68,7 +68,8 @@ test('copy reports which runs it copied, found or skipped, and its exit code ref
   assert.equal(first.code, 0, first.stderr)
   assert.match(first.stderr, /copied run a: completed, \d+ entries\n/)
   assert.match(first.stderr, /copied 2 runs to file:\S+there: \d+ entries, \S+ bytes\n/)
-  assert.match(first.stderr, /not ended: 1 of them, which from now on continue only in file:\S+there\n/)
+  assert.match(first.stderr, /copied run stopped: stopped, \d+ entries\n/)
+  assert.match(first.stderr, /1 unfinished run now continues only in file:\S+there\n/)
   assert.equal(first.stdout, '')
 
   const listed = await folder.reprise('show', 'stopped', '--store', from)

@@ -46,6 +46,14 @@ describe('a crew file', { concurrency: 4 }, () => {
     )
   })
 
+  test('with several crews finds the crew of the run that run and enqueue continue by its id', async () => {
+    await using folder = await project(`${claims}${letters('letters', 'letters')}`)
+    assert.equal((await folder.reprise('run', '--crew', 'letters', '--id', 'letter-1', ...inputs.slice(2))).code, 0)
+    for (const verb of ['run', 'enqueue'])
+      assert.equal((await folder.reprise(verb, '--id', 'letter-1', ...inputs.slice(2))).code, 0, verb)
+    assert.match((await folder.reprise('run', '--id', 'letter')).stderr, /^error: crew\.ts exports 2 crews/)
+  })
+
   test('with several crews is checked as a whole by doctor, as an argument too', async () => {
     await using folder = await project()
     await folder.write('all.ts', `${claims}${letters('post', 'letters')}`)

@@ -46,7 +46,10 @@ for (const command of program.commands) {
   test(`the help of ${command.name()} has an example`, () => {
     let help = ''
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
-    assert.match(help, new RegExp(`\nExample:\n  reprise ${command.name()}\\b`))
+    assert.match(help, new RegExp(`\nExamples?:\n  reprise ${command.name()}\\b`))
+    assert.equal(help.match(/^Examples?:$/gm)?.length, 1)
+    const wide = help.split('\n').filter((line) => line.length > 80)
+    assert.deepEqual(wide, [])
   })
 }
 

@@ -28,6 +28,38 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(steps(quiet.stderr).length, 9)
   })
 
+  const nested = `${claims.replace('export const crew', 'export const inner')}
+const own = new Task({ name: 'own', crew: inner, inputs: { notes: 'x', tone: 'y' } })
+const same = new Task({ name: 'same', crew: inner })
+const head = new Task({ name: 'head', description: 'Extract {title}', agent: analyst })
+export const crew = new Crew({ name: 'outer', tasks: [head, own, same] })`
+
+  test('asks for the missing inputs of nested crews, whose inputs are those of the run', async () => {
+    await using folder = await project(nested.replace('export const inner', 'const inner'))
+    const refused = await folder.reprise('run', '--input', 'title=t')
+    assert.match(refused.stderr, /npx reprise run --input title=t --input notes=value --input tone=value\n$/)
+    const asked = await folder.press(['run', '--input', 'title=t'], ['notes: ', 'water\r'], ['tone: ', 'kind\r'])
+    assert.equal(asked.code, 0, asked.stderr)
+    assert.match((await folder.reprise('doctor')).stdout, /outer of crew\.ts: 3 tasks .*inputs title, notes, tone\n/)
+  })
+
+  test('of a nested crew has child runs, which are named for a task within', async () => {
+    await using folder = await project(nested)
+    await folder.reprise('run', '--crew', 'outer', '--id', 'nested', ...inputs, '--input', 'title=t')
+    const refusal = async (...args: string[]): Promise<string | undefined> =>
+      (await folder.reprise(...args)).stderr.split('; it has ')[0]
+    assert.equal(
+      await refusal('replay', 'same/note', '--run', 'nested'),
+      'error: crew outer has no task "same/note"; name task note of a child run, such as <run>/same#1',
+    )
+    assert.equal(
+      await refusal('show', 'nested', '--task', 'same/note'),
+      'error: run nested has no task "same/note"; name task note of child run nested/same#1',
+    )
+    const replayed = await folder.reprise('replay', 'note', '--run', 'nested/same#1', '--dry-run')
+    assert.equal(replayed.code, 0, replayed.stderr)
+  })
+
   test('names a missing input and how to pass it, and exits with 2 before anything is stored', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=x')

@@ -378,6 +378,21 @@ describe('the diff of steps', () => {
     assert.equal(parting?.b?.kind === 'tool' && parting.b.outcome, 'error')
   })
 
+  test('tells a call whose result was not recorded from a call that was not made', () => {
+    const request = { instructions: '', message: ['Do job'], tools: [], model: 'm', settings: {} }
+    const reply = { startedAt: at, usage: { calls: 1, input: 1, output: 1 }, finish: 'tool-calls' }
+    const asked: NewEntry[] = [
+      { type: 'task.started', path: 'job#1', request, fingerprint: {}, agent: 'Worker' },
+      { type: 'model.replied', path: 'job#1/1', parts: [{ type: 'call', id: 'c', tool: 'pay', input: {} }], ...reply },
+    ]
+    const known = { tool: 'pay', effect: 'read', key: 'k', idempotencyKey: 'k' } as const
+    const called: NewEntry = { type: 'tool.called', path: 'job#1/1.0', ...known }
+    assert.match(
+      String(diffRuns(folded(asked), folded([...asked, called]))),
+      / {2}- job#1\/1\.0 pay\(\{\}\), not made\n {2}\+ job#1\/1\.0 pay\(\{\}\), no result recorded/,
+    )
+  })
+
   test('does not begin at an equal call with another result, which is listed still', async () => {
     const diff = diffRuns(await run(), await run({ since: '2021' }))
     assert.equal(diff.same, true)

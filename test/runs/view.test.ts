@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task } from 'reprise'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { z } from 'zod'
 import { costOfRun } from '../../src/engine/plan/estimate.ts'
 import type { RowSummary } from '../../src/engine/read/row-summary.ts'
 import { listRuns } from '../../src/runs/list.ts'
@@ -253,4 +254,29 @@ test('a task of a result and of a view is described with its inputs filled in, w
   assert.deepEqual(shown((await viewRun({ store }, 'r')).tasks[0] as (typeof result.tasks)[0]), filled)
   const forked = await crew.fork({ runId: 'r', inputs: { x: 'dogs' } })
   assert.equal(forked.task('about').description, 'About dogs, as {x} and {"a": dogs}')
+})
+
+test('the messages of a task say of a call in progress that no result was recorded, not that it was not made', async () => {
+  const store = newStore()
+  const seen: unknown[] = []
+  const look = tool({
+    name: 'look',
+    description: 'Look',
+    effect: 'idempotent',
+    input: z.object({}),
+    async run() {
+      const { tasks } = await crew.run('r').view()
+      seen.push(tasks[0]?.messages.at(-1))
+      return 'seen'
+    },
+  })
+  const model = scriptedModel([
+    { when: 'Task:', calls: [{ tool: 'look', input: {} }] },
+    { when: 'Task:', reply: 'done' },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [look] })
+  const crew = new Crew({ name: 'c', tasks: [new Task({ name: 't', description: 'T', agent })], store })
+  await crew.kickoff({ id: 'r' })
+  const [message] = seen as [{ readonly results: readonly { readonly outcome: unknown }[] }]
+  assert.deepEqual(message.results[0]?.outcome, { error: 'no result was recorded' })
 })

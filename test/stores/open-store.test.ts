@@ -78,6 +78,14 @@ test('a sharded: URL is refused without the URL, and with its replacement', asyn
   await assert.rejects(openStore(url.replace('sharded', 'SHARDED')), isRefusal)
 })
 
+test('shardedStore, which was removed, can be imported and names its replacement', async () => {
+  const { shardedStore } = (await import('reprise/stores')) as { readonly [name: string]: unknown }
+  assert.throws(() => (shardedStore as (urls: readonly string[]) => unknown)(['sqlite:a.db']), {
+    code: 'STORE_INVALID',
+    message: 'shardedStore is no longer supported: use one PostgreSQL; see docs/guides/scaling.md',
+  })
+})
+
 test('openStore has no password in any refusal', async () => {
   for (const url of [
     'redis://:secret@h:x',

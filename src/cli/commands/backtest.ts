@@ -36,9 +36,9 @@ export const backtestCommand: Command<BacktestCommandOptions> = {
   declare: (command) =>
     withCrew(command)
       .argument('[task]', taskArgument)
-      .option('-t, --task <task>', 'the same')
+      .option('-t, --task <task>', 'same as the argument')
       .option('--runs <number>', 'how many of the latest runs (default: 20)', wholeNumber)
-      .option('--run <run>', `this run instead of the latest ones: ${runArgument}; once for each`, collect)
+      .option('--run <run>', `this run instead of the latest ones: ${runArgument}; repeatable`, collect)
       .option('--id <id>', 'id of the backtest; the same id again continues an interrupted backtest')
       .option('--yes', 'do not ask before anything is spent'),
   examples: ['reprise backtest note --runs 10'],

@@ -7,9 +7,7 @@ import { allRows } from '../../engine/history/all-rows.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
 import { copyEngines, copyRun, type CopyEngines } from '../../engine/history/copy-run.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import type { RunStatus } from '../../journal/entries.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import { isEnded } from '../../journal/state/state.ts'
 import { storedStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -36,7 +34,7 @@ interface CopyOptions {
 interface CopiedRun {
   readonly runId: string
   readonly crew: string
-  readonly status: RunStatus
+  readonly status: RunViewStatus
   readonly outcome: 'copied' | 'present' | 'held' | 'refused'
   readonly runs: number
   readonly entries: number
@@ -60,7 +58,7 @@ export const copyCommand: Command<CopyOptions> = {
       .option('--crew <name>', 'only runs of this crew, and its backtests')
       .addOption(statusesOption())
       .option('--since <time>', timeOption)
-      .option('--until <time>', 'created before then')
+      .option('--until <time>', 'created before this time')
       .option('--concurrency <number>', 'how many runs at once (default: 4)', wholeNumber)
       .option('--dry-run', 'list the runs that would be copied, and write nothing'),
   examples: ['reprise copy sqlite:.reprise/runs.db file:./state'],
@@ -127,18 +125,22 @@ async function openPlace(url: string): Promise<AsyncDisposable & { readonly stor
   return { store, [Symbol.asyncDispose]: () => store.close() }
 }
 
-async function copyChosen(
-  engines: CopyEngines,
-  { run: runId, crew, status }: RunRow,
-  dryRun: boolean,
-): Promise<CopiedRun> {
+async function copyChosen(engines: CopyEngines, chosen: RunRow, dryRun: boolean): Promise<CopiedRun> {
+  const { run: runId, crew } = chosen
+  // before the copy: it parks the run in the first store
+  const status = await rowStatus(engines.from.store, chosen)
   try {
     const { row, ...copied } = await copyRun(engines, runId, dryRun)
-    return { runId, crew, status: row.status, ...copied }
+    return { runId, crew, status: endedStatus(row) ?? status, ...copied }
   } catch (error) {
     if (!RepriseError.isInstance(error) || !aboutOneRun.has(error.code)) throw error
     return { runId, crew, status, outcome: 'refused', runs: 0, entries: 0, bytes: 0, error }
   }
+}
+
+/** The status of a run that ended after it was chosen. */
+function endedStatus({ status }: RunRow): 'completed' | 'cancelled' | undefined {
+  return status === 'completed' || status === 'cancelled' ? status : undefined
 }
 
 /** Any other error is about a store, and stops the command. */
@@ -237,8 +239,9 @@ function reportCopy(terminal: Terminal, { runs, from, to, dryRun }: CopiedRuns):
   const size = `${entriesWord(sum('entries'))}, ${amount(sum('bytes'))} bytes`
   const there = present.length > 0 ? `; already there: ${present.length}` : ''
   terminal.err.line(`${dryRun ? 'would copy' : 'copied'} ${what} to ${to}: ${size}${there}`)
-  const open = copied.filter(({ status }) => !isEnded(status)).length
-  if (open > 0 && !dryRun) terminal.err.line(`not ended: ${open} of them, which from now on continue only in ${to}`)
+  const open = copied.filter(({ status }) => !['completed', 'cancelled'].includes(status)).length
+  if (open > 0 && !dryRun)
+    terminal.err.line(`${plural(open, 'unfinished run')} now ${open === 1 ? 'continues' : 'continue'} only in ${to}`)
   if (held.length > 0) {
     const names = held.map(({ runId }) => runId).join(', ')
     terminal.loud.line(`not copied, since a process executes them in ${from}: ${names}; stop it, and copy again`)

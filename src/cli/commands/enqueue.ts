@@ -4,7 +4,7 @@ import { crewOption, fileArgument, withInputs, withRemoved, readDuration } from 
 import { type EnqueueOptions as Enqueue, scheduleInCode } from '../../crew/verbs/enqueue.ts'
 import { openCrewStore } from '../../crew/default-store.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { loadCrew } from '../find/load-crew.ts'
+import { loadCrewForId } from '../find/crew-of-run.ts'
 import { locateStore } from '../find/open-runs.ts'
 import { withMissingInputs } from '../input/ask-inputs.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
@@ -43,7 +43,7 @@ async function enqueue({ args, options, terminal, commands }: Invocation<Enqueue
   const { id, priority } = options
   const delay = options.delay === undefined ? undefined : readDuration('--delay', options.delay)
   const inputs = readInputs(options)
-  const found = await loadCrew(args[0], options.crew)
+  const found = await loadCrewForId(args[0], options, options.id)
   const values = commands.file === undefined ? [] : [commands.file]
   // composed before the store is known: a worker loads the crew's file, which names the store
   const work = commands.advice({ type: 'command', to: 'execute it', words: ['worker'], values })

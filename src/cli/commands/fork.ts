@@ -69,7 +69,7 @@ export const forkCommand: Command<ForkCommandOptions> = {
       .option('-t, --from <task>', 'execute this task and all tasks after it as well')
       .addOption(retryOption())
       .option('--output <pair>', "your value in place of a task's output: task=text, task=@file or task:=json", collect)
-      .option('--edit <task>', "edit the task's output in $EDITOR; once for each task", collect)
+      .option('--edit <task>', "edit the task's output in $EDITOR (repeatable)", collect)
       .option('--by <name>', 'who provides these outputs (default: your login name)')
       .addOption(onlyOption())
       .addOption(staleOption('keep with --from or --retry, else rerun')),
@@ -81,8 +81,8 @@ export const replayCommand: Command<ReplayCommandOptions> = {
   declare: (command) =>
     withNewRun(command)
       .argument('[task]', `${taskArgument} to start from`)
-      .option('-t, --task <task>', 'the same')
-      .addOption(new Option('--task-id <task>', 'the same, as CrewAI calls it').conflicts('task'))
+      .option('-t, --task <task>', 'same as the argument')
+      .addOption(new Option('--task-id <task>', 'same as the argument, as in CrewAI').conflicts('task'))
       .addOption(onlyOption())
       .addOption(staleOption('keep')),
   examples: ['reprise replay note --input tone=kind'],

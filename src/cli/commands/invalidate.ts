@@ -3,10 +3,9 @@ import { runArgument, signerOption, taskArgument, withStore, readSigner } from '
 import { sendMessage } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
-import { currentTasks } from '../../runs/task-view.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { noteRun, findRun, whatNext } from '../find/find-run.ts'
-import { chooseTask } from '../find/find-task.ts'
+import { chooseRunTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { openRuns } from '../find/open-runs.ts'
 
@@ -26,7 +25,7 @@ async function invalidate(invocation: Invocation<{ readonly by?: string }>): Pro
   const row = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
   const run = await noteRun(commands, engine.store, row)
   const { state } = await readRun(engine.store, run)
-  const { name: task } = await chooseTask(currentTasks(state), args[1], `run ${run}`)
+  const { name: task } = await chooseRunTask(state, args[1])
   const signed = readSigner(options.by)
   await sendMessage(engine, run, { type: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })

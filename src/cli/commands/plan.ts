@@ -56,7 +56,7 @@ export const planCommand: Command<PlanCommandOptions> = {
 /** `replay` and `refresh` are refused later, with the command that plans them. */
 function ofOption(): Option {
   const kinds = ['fork', 'resume', 'kickoff']
-  const option = new Option('--of <kind>', 'of what (default: fork, or kickoff if the crew has no run)')
+  const option = new Option('--of <kind>', 'what to plan (default: fork, or kickoff if the crew has no run)')
   return option.choices(kinds).argParser((kind) => {
     if ([...kinds, 'replay', 'refresh'].includes(kind)) return kind
     throw new InvalidArgumentError(`Allowed choices are ${kinds.join(', ')}.`)

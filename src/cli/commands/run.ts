@@ -9,7 +9,7 @@ import { execute } from '../execute.ts'
 import { findTaskName } from '../find/find-task.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
-import { loadCrew } from '../find/load-crew.ts'
+import { loadCrewForId } from '../find/crew-of-run.ts'
 
 export interface RunOptions extends InputOptions {
   readonly crew?: string
@@ -26,7 +26,7 @@ export const runCommand: Command<RunOptions> = {
       .option('--through <task>', 'stop after this task')
       .option(
         '--each <file>',
-        'a run for each line of a file (or -) of JSON objects of inputs; the same command again does what is left',
+        'start a run for each line of a JSON Lines file of inputs (- for stdin); repeat the command to do what is left',
       )
       .option('--concurrency <number>', 'how many runs at once, with --each (default: 4)', wholeNumber),
   examples: ['reprise run claims.ts --input notes=@notes.txt --input limit:=500'],
@@ -42,7 +42,7 @@ async function run(invocation: Invocation<RunOptions>): Promise<number> {
   if (options.concurrency !== undefined)
     throw new UsageError('--concurrency is for many runs; give their inputs with --each')
   const inputs = readInputs(options)
-  const found = await loadCrew(args[0], options.crew)
+  const found = await loadCrewForId(args[0], options, options.id)
   return execute(invocation, found, async ({ crew, signal, asking }) => {
     const { id } = options
     const through = await findTaskName(crew, options.through)

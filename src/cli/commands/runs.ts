@@ -39,10 +39,10 @@ export const runsCommand: Command<RunsOptions> = {
       .option('--crew <name>', 'only runs of this crew')
       .option('--parent <run>', `only runs that were forked from this one: ${runArgument}`)
       .option('--since <time>', timeOption)
-      .option('--until <time>', 'created before then')
-      .option('--backtests', 'the runs of backtests instead of the others')
-      .option('--children', 'child runs as well')
-      .option('--cost', 'also the cost of each, in dollars')
+      .option('--until <time>', 'created before this time')
+      .option('--backtests', 'list the runs of backtests instead')
+      .option('--children', 'list child runs, too')
+      .option('--cost', 'show the cost of each run, in dollars')
       .option('--limit <number>', 'how many', wholeNumber, 20)
       .addOption(
         new Option('--waiting', 'list open questions instead, longest waiting first').conflicts([

@@ -12,13 +12,13 @@ import { taskInPath } from '../../journal/paths.ts'
 import { suggestDecision } from '../../journal/describe.ts'
 import type { NextStep } from '../../base/next.ts'
 import { buildRunView, type RunView } from '../../runs/run-view.ts'
-import { currentTasks, taskView } from '../../runs/task-view.ts'
+import { taskView } from '../../runs/task-view.ts'
 import { isMovedReason } from '../../runs/why.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { readRunTree } from '../../runs/run-tree.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
-import { chooseTask } from '../find/find-task.ts'
+import { chooseRunTask } from '../find/find-task.ts'
 import type { Command, Invocation } from '../command.ts'
 import { promptPrinter, promptsSent, type SentPrompt } from '../output/print-prompts.ts'
 import { printOpenQuestion } from '../output/print-question.ts'
@@ -73,8 +73,7 @@ async function show(invocation: Invocation<ShowOptions>): Promise<number> {
   }
   const entries: Entry[] = []
   const unit = await readRunTree(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
-  const task =
-    options.task === undefined ? undefined : await chooseTask(currentTasks(unit.state), options.task, `run ${run}`)
+  const task = options.task === undefined ? undefined : await chooseRunTask(unit.state, options.task)
   const chosen = entries.filter(({ path }) => !task || (path !== undefined && taskInPath(path) === task.name))
   if (terminal.json && (steps || prompts)) {
     for (const record of steps ? chosen : promptsSent(run, entries, task?.name)) terminal.record(record)

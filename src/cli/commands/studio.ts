@@ -32,24 +32,24 @@ export const studioCommand: Command<StudioOptions> = {
     command
       .argument('[file...]', 'the modules that export the crews, to start, replay and fork runs (default: as for run)')
       .option('--no-crews', 'load no code: look, answer, cancel, and leave the rest to workers')
-      .option('--port <number>', 'serve it on this port; 0 takes a free one (default: 4400)', wholeNumberOrZero)
-      .option('--host <address>', 'serve it on this address (default: 127.0.0.1, only this machine)')
+      .option('--port <number>', 'port to serve it on; 0 takes a free one (default: 4400)', wholeNumberOrZero)
+      .option('--host <address>', 'address to serve it on (default: 127.0.0.1, only this machine)')
       .option(
         '--token <[role=]token>',
-        'may look, answer or act (the default role); once for each (default: REPRISE_STUDIO_TOKEN)',
+        'access token; its role is look, answer or act (the default); repeatable (default: REPRISE_STUDIO_TOKEN)',
         collect,
       )
       .option(
         '--allow-host <name>',
-        'a name under which it is reached, in addition to localhost and addresses; once for each',
+        'another host name to accept, besides localhost and IP addresses (repeatable)',
         collect,
       )
-      .option('--base <path>', 'the path under which it is reached: /studio')
+      .option('--base <path>', 'path prefix at which a proxy serves it, such as /studio')
       .option('--by <name>', 'who acts, unless the page names a person (default: your login name)')
       .option('--open', 'open it in the browser'),
   examples: [
     'reprise studio claims.ts --open',
-    'reprise studio --store postgres://me@db/claims --host 0.0.0.0 --token "answer=$TOKEN"',
+    'reprise studio --store postgres://me@db/claims --token "answer=$TOKEN"',
   ],
   action: studio,
 }

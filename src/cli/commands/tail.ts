@@ -11,6 +11,7 @@ import { finishFold } from '../../journal/state/hand-edits.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { isAbandoned } from '../../runs/status.ts'
 import { toRunTree } from '../../runs/run-tree.ts'
+import { describeStop } from '../../runs/why.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
@@ -110,7 +111,7 @@ async function printEnd(
       if (move) say('stopped', `: it ${movedWords(move)}`)
       else if (questions.length > 0) printWaiting(terminal.err, commands, run, questions)
       else if (isReady(state)) say('queued', `: it has what it waited for; without a worker, ${resume}`)
-      else say('stopped', `; ${resume}`)
+      else say('stopped', `: it ${describeStop({ ...state, runId: run })}; ${resume}`)
       return exitCodes.suspended
     }
     default:

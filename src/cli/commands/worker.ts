@@ -32,22 +32,28 @@ export const workerCommand: Command<WorkerOptions> = {
   declare: (command) =>
     command
       .argument('[file...]', 'the modules that export the crews to serve (default: as for run)')
-      .option('--name <name>', 'its name in lists of runs; in a container, "$HOSTNAME"')
+      .option('--name <name>', 'name of this worker in lists of runs; in a container, use "$HOSTNAME"')
       .option('--concurrency <number>', 'how many runs at once (default: 10)', wholeNumber)
       .option('--once', 'execute what is ready, then exit')
       .addOption(changedOption())
-      .option('--slice <time>', 'hand a run back after this time (10s), between two steps, to give others a turn')
+      .option(
+        '--slice <time>',
+        'hand a run back after this time (such as 10s), between two steps, to give others a turn',
+      )
       .option('--grace <time>', 'how long a stop waits for the steps in progress (default: 30s)')
       .addOption(
         new Option(
           '--dispatcher <name>',
-          'what calls the worker: restate (RESTATE_INGRESS_URL, RESTATE_ADMIN_URL), or http, which calls --url (default: it asks the store)',
+          'what assigns runs: restate (RESTATE_INGRESS_URL, RESTATE_ADMIN_URL), or http, which calls --url (default: the worker polls the store)',
         ).choices(['restate', 'http']),
       )
-      .option('--listen <[host:]port>', 'where Restate calls it (default: 127.0.0.1:9080)')
-      .option('--url <url>', 'with restate, its address as seen by Restate; with http, the function that advances runs')
+      .option('--listen <[host:]port>', 'address at which Restate calls the worker (default: 127.0.0.1:9080)')
+      .option(
+        '--url <url>',
+        "with restate, the worker's URL as Restate sees it; with http, the URL of the function that advances runs",
+      )
       .option('--port <number>', 'serve /health and /metrics on this port; 0 takes a free one', wholeNumberOrZero)
-      .option('--host <address>', 'serve them on this address (default: 127.0.0.1, only this machine)'),
+      .option('--host <address>', 'address for --port (default: 127.0.0.1, only this machine)'),
   examples: [
     'reprise worker claims.ts letters.ts --concurrency 20 --port 9464',
     'reprise worker claims.ts --dispatcher restate',

@@ -8,7 +8,7 @@ import type { RunRow, Store } from '../../stores/store.ts'
 import type { CrewOptions, GlobalOptions } from '../command.ts'
 import { findRun, otherCrewError } from './find-run.ts'
 import { locateCrew } from '../write-command.ts'
-import { loadCrew, loadCrews, noCrewFile } from './load-crew.ts'
+import { crewFile, loadCrew, loadCrews, noCrewFile } from './load-crew.ts'
 import { missingStore } from './open-runs.ts'
 import { usualFile } from './usual-file.ts'
 
@@ -30,18 +30,8 @@ export async function loadCrewOfRun(
 ): Promise<CrewOfRun> {
   const path = file ?? usualFile() ?? (await refuseWithoutFile(given, name, fits))
   const crews = crew === undefined ? await loadCrews(path) : []
-  const [place, ...others] = new Set(crews.map(({ store }) => given ?? store))
-  if (crews.length > 1 && others.length === 0 && (await missingStore(place)) === undefined) {
-    const store = await openCrewStore(place)
-    try {
-      const found = await owner(store, crews, name, fits)
-      if (found) return found
-    } finally {
-      // a store that the crews' file opened is theirs
-      if (typeof place !== 'object') await store.close()
-    }
-  }
-  return { crew: await loadCrew(path, crew), name }
+  const found = await inSharedStore(crews, given, (store) => owner(store, crews, name, fits))
+  return found ?? { crew: await loadCrew(path, crew), name }
 
   async function owner(
     store: Store,
@@ -61,6 +51,38 @@ export async function loadCrewOfRun(
     if (its) return { crew: its, name: row.run }
     if (among.some((each) => each.name === row.crew)) return undefined
     throw otherCrewError(row, `${among.map((each) => each.name).join(' or ')} of ${path}`)
+  }
+}
+
+/** For commands that start a run, or continue the run with this id. CREW_NOT_FOUND, as for `loadCrew`. */
+export async function loadCrewForId(
+  file: string | undefined,
+  { crew, store: given }: CrewOptions & GlobalOptions,
+  id: string | undefined,
+): Promise<Crew> {
+  if (id === undefined || crew !== undefined) return loadCrew(file, crew)
+  const crews = await loadCrews(crewFile(file))
+  const found = await inSharedStore(crews, given, async (store) => {
+    const row = await store.row(id)
+    return row && crewOfRow(row, crews)
+  })
+  return found ?? loadCrew(file, crew)
+}
+
+/** Undefined if there are not several crews that share an existing store. */
+async function inSharedStore<Found>(
+  crews: readonly Crew[],
+  given: string | undefined,
+  find: (store: Store) => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  const [place, ...others] = new Set(crews.map(({ store }) => given ?? store))
+  if (crews.length <= 1 || others.length > 0 || (await missingStore(place)) !== undefined) return undefined
+  const store = await openCrewStore(place)
+  try {
+    return await find(store)
+  } finally {
+    // a store that the crews' file opened is theirs
+    if (typeof place !== 'object') await store.close()
   }
 }
 

@@ -3,6 +3,8 @@
 import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { currentTasks } from '../../runs/task-view.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../command.ts'
 import { canAsk, terminalPerson } from '../input/ask-line.ts'
@@ -15,7 +17,7 @@ interface NamedTask {
 }
 
 /** TASK_NOT_FOUND, with a suggestion; a usage error if the name is missing or ambiguous without a terminal. */
-export async function chooseTask<T extends NamedTask>(
+async function chooseTask<T extends NamedTask>(
   tasks: readonly T[],
   reference: string | undefined,
   where: string,
@@ -38,6 +40,15 @@ export async function chooseTask<T extends NamedTask>(
   const picked = await pick(`Which task of ${where}?`, choices, terminalPerson())
   if (picked) return picked
   throw new UsageError(`no task was picked; name one: ${names}`)
+}
+
+/** Like `chooseTask`, among the tasks that a run has now. */
+export async function chooseRunTask(state: RunState, reference: string | undefined): Promise<TaskState> {
+  const tasks = currentTasks(state).map((task) => {
+    const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
+    return { name: task.name, id: task.id, description: task.description, child, task }
+  })
+  return (await chooseTask(tasks, reference, `run ${state.run}`)).task
 }
 
 /** Like `chooseTask`. */

@@ -41,7 +41,7 @@ export type InputValue =
   | { readonly [key: string]: InputValue | undefined }
   | object
 
-/** Input names from the crew's schema and texts. The schema decides which of them are required. */
+/** Input names from schema and texts, also those of nested crews. The schema decides which of them are required. */
 export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'inputs'>): {
   readonly all: readonly string[]
   readonly required: readonly string[]
@@ -50,8 +50,12 @@ export function inputNames({ tasks, inputs }: Pick<CrewDefinition, 'tasks' | 'in
     readonly properties?: object
     readonly required?: readonly string[]
   }
-  const all = [...new Set([...Object.keys(properties), ...tasks.flatMap((task) => task.inputs)])]
-  return { all, required: all.filter((name) => !Object.hasOwn(properties, name) || required.includes(name)) }
+  const nested = tasks.flatMap(({ child }) => (child?.sharesInputs ? [inputNames(child.crew)] : []))
+  const used = new Set([...tasks.flatMap((task) => task.inputs), ...nested.flatMap((names) => names.required)])
+  const all = [...new Set([...Object.keys(properties), ...used, ...nested.flatMap((names) => names.all)])]
+  const isRequired = (name: string): boolean =>
+    Object.hasOwn(properties, name) ? required.includes(name) : used.has(name)
+  return { all, required: all.filter(isRequired) }
 }
 
 /** Missing inputs, and inputs that are a text although the schema takes none; undefined if there are none. */

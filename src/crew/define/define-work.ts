@@ -109,6 +109,7 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
   return {
     crew: definition,
     ownSchema: task.schema !== undefined,
+    sharesInputs: inputs === undefined && !definition.callbacks?.before,
     known(own) {
       if (typeof inputs === 'function' || definition.callbacks?.before) return undefined
       return inputs === undefined ? own : inputsWithoutFiles(inputs, what)

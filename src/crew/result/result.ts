@@ -108,7 +108,7 @@ export function taskOutput(state: RunState, task: TaskState, code: TaskDefinitio
 }
 
 /** Finds a task by object, name or id. TASK_NOT_FOUND names the tasks that exist. */
-export function findTask<T extends { readonly name: string; readonly id: string }>(
+export function findTask<T extends { readonly name: string; readonly id: string; readonly child?: unknown }>(
   tasks: readonly T[],
   reference: Task | string,
   where: string,
@@ -123,11 +123,20 @@ export function findTask<T extends { readonly name: string; readonly id: string 
     wanted,
     tasks.map((task) => task.name),
   )
+  const meant = nestedTaskWords(tasks, wanted) ?? (near === undefined ? '' : `; did you mean ${near}?`)
   const there = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
-  throw new RepriseError(
-    'TASK_NOT_FOUND',
-    `${where} has no task ${describe(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
-  )
+  throw new RepriseError('TASK_NOT_FOUND', `${where} has no task ${describe(wanted)}${meant}; it has ${there}`)
+}
+
+/** For `research/facts`, as questions and lists name a task of a nested crew. */
+function nestedTaskWords(
+  tasks: readonly { readonly name: string; readonly child?: unknown }[],
+  wanted: string,
+): string | undefined {
+  const task = tasks.find(({ name, child }) => child !== undefined && wanted.startsWith(`${name}/`))
+  if (!task) return undefined
+  const run = typeof task.child === 'string' ? `child run ${task.child}` : `a child run, such as <run>/${task.name}#1`
+  return `; name task ${wanted.slice(task.name.length + 1)} of ${run}`
 }
 
 /** Finds the definition of a task of the crew. TASK_NOT_FOUND names the tasks that exist. */

@@ -2,12 +2,13 @@
 // Writes nothing and calls no model.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
+import { isGivenUp } from '../../engine/read/due.ts'
 import { isServedBy } from '../../engine/read/lanes.ts'
 import { moveOf } from '../../engine/read/moved.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { readSummary } from '../../engine/read/row-summary.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
-import { describeTaskChanges, describeOrphan } from '../../journal/describe.ts'
+import { describeTaskChanges, describeOrphan, givenUpReason } from '../../journal/describe.ts'
 import { checkResumable } from '../../engine/run/resume-run.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
@@ -38,7 +39,7 @@ export interface RunCheck {
   readonly version: string
   readonly status: RunViewStatus
   readonly outcome: CheckOutcome
-  /** What has changed, or why the run is refused. */
+  /** What has changed, why the run is refused, or why workers gave it up. */
   readonly reasons: readonly string[]
   readonly changes: TaskListChanges | undefined
   readonly orphaned: readonly OrphanedTask[]
@@ -82,7 +83,8 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
       ...changed.map(({ task, reasons: why }) => `${task}: ${why.join('; ')}`),
     ]
     const outcome = reasons.length > 0 ? 'stale' : 'continues'
-    return { ...known, outcome, reasons, changes, orphaned, execute, estimate }
+    const stop = isGivenUp(state) ? [`it ${givenUpReason}`] : []
+    return { ...known, outcome, reasons: [...stop, ...reasons], changes, orphaned, execute, estimate }
   } catch (error) {
     return { ...known, ...none, outcome: 'refused', reasons: [messageOf(error)] }
   }

@@ -150,7 +150,7 @@ function turnMessages(turn: TurnState): ChatMessage[] {
   const results = turn.calls.map((call) => ({
     id: call.request.id,
     tool: call.request.tool,
-    outcome: call.outcome ?? { error: 'this call was not made' },
+    outcome: call.outcome ?? { error: call.times > 0 ? 'no result was recorded' : 'this call was not made' },
   }))
   return [reply, { role: 'tool', results }]
 }

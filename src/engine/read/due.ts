@@ -9,8 +9,6 @@ export function isGivenUp({ suspended }: Pick<RowSummary, 'suspended'>): boolean
   return suspended?.reason === 'takeovers'
 }
 
-export const givenUpReason = 'was given up: its process ended five times in a row without a new step'
-
 /** Undefined if no worker executes the run: it waits, has ended, was imported, or is a child, so its root is due. */
 export function dueAt(state: RunState): Batch['due'] {
   if (state.imported || parentRunId(state.run) !== undefined) return undefined

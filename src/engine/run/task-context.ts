@@ -40,7 +40,7 @@ export async function skipEntry(life: Life, task: TaskDefinition): Promise<NewEn
   } catch (error) {
     throw fails(`threw: ${redact(messageOf(error))}`, error)
   }
-  if (typeof holds !== 'boolean') throw fails(`gave ${describe(holds)}; it must give true or false`)
+  if (typeof holds !== 'boolean') throw fails(`returned ${describe(holds)}; it must return true or false`)
   if (holds) return undefined
   const condition = conditionFingerprint(life.crew, task, life.state)
   return { type: 'task.skipped', path: task.name, reason: 'its condition does not hold', ...condition }

@@ -14,7 +14,7 @@ import {
   taskChanges,
   texts,
 } from '../check/value-shapes.ts'
-import { describeOrphan, describeTaskChanges, movedWords } from '../describe.ts'
+import { describeOrphan, describeTaskChanges, givenUpReason, movedWords } from '../describe.ts'
 import { taskAt } from '../state/at-path.ts'
 import { applyTaskChanges, declareTasks } from '../state/change-tasks.ts'
 import { excludeEntries, noteLostEntries } from '../state/hand-edits.ts'
@@ -128,6 +128,7 @@ export const runRows: EntryRows<'run'> = {
     log: (entry) => {
       const { reason, through, orphaned } = entry
       if (reason === 'moved') return movedWords(entry)
+      if (reason === 'takeovers') return `suspended: it ${givenUpReason}`
       const what = `suspended: ${reason}${through === undefined ? '' : ` ${through}`}`
       return orphaned ? `${what}: ${orphaned.map(describeOrphan).join('; ')}` : what
     },
@@ -141,7 +142,7 @@ export const runRows: EntryRows<'run'> = {
     status: 'queued',
     listed: true,
     progress: true,
-    log: () => 'handed back between two steps',
+    log: () => 'handed back to the queue',
     apply(state) {
       delete state.notBefore
     },

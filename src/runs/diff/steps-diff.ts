@@ -29,7 +29,8 @@ export type Step =
       readonly path: string
       readonly tool: string
       readonly input: Json
-      readonly outcome: 'result' | 'error' | 'denied' | 'unreadable' | 'none'
+      /** `unknown`: the call was started, and no result was recorded. `none`: it was not made. */
+      readonly outcome: 'result' | 'error' | 'denied' | 'unreadable' | 'unknown' | 'none'
     }
 
 export interface ResultChange {
@@ -95,15 +96,15 @@ function isModelTurn({ reply }: TurnState): boolean {
 function turnSteps(turn: TurnState): StepRecord[] {
   return [
     ...(isModelTurn(turn) ? [{ step: { kind: 'model', path: turn.path } } as const] : []),
-    ...turn.calls.map(({ path, request, input, outcome }): StepRecord => {
+    ...turn.calls.map(({ path, request, input, outcome, times }): StepRecord => {
       const made = { path, tool: request.tool, input: input ?? request.input }
-      return { step: { kind: 'tool', ...made, outcome: outcomeKind(outcome) }, outcome }
+      return { step: { kind: 'tool', ...made, outcome: outcomeKind(outcome, times) }, outcome }
     }),
   ]
 }
 
-function outcomeKind(outcome: ToolOutcome | undefined): Extract<Step, { kind: 'tool' }>['outcome'] {
-  if (!outcome) return 'none'
+function outcomeKind(outcome: ToolOutcome | undefined, times: number): Extract<Step, { kind: 'tool' }>['outcome'] {
+  if (!outcome) return times > 0 ? 'unknown' : 'none'
   if ('result' in outcome) return 'result'
   if ('error' in outcome) return 'error'
   return 'denied' in outcome ? 'denied' : 'unreadable'

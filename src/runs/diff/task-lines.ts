@@ -118,8 +118,14 @@ function describeCounts({ modelCalls, toolCalls }: StepCounts): string {
 function describeStep(step: Step | undefined): string {
   if (!step) return 'no further step'
   if (step.kind === 'model') return `${step.path} a model call`
-  const outcome = step.outcome === 'result' ? '' : step.outcome === 'none' ? ', not made' : `, ${step.outcome}`
+  const outcome = outcomeWords[step.outcome] ?? `, ${step.outcome}`
   return `${step.path} ${describeCall(step.tool, step.input)}${outcome}`
+}
+
+const outcomeWords: { readonly [outcome: string]: string } = {
+  result: '',
+  unknown: ', no result recorded',
+  none: ', not made',
 }
 
 function describeCall(tool: string, input: unknown): string {

@@ -432,7 +432,7 @@ describe('a wrong result of user code is reported under the name of that code:',
     const { crew, paid } = paying(() => {})
     await assert.rejects(crew.kickoff(), {
       code: 'TASK_FAILED',
-      message: /approval of tool pay gave undefined; give true or false/,
+      message: /approval of tool pay returned undefined; it must return true or false/,
     })
     assert.deepEqual(paid, [])
   })

@@ -91,7 +91,7 @@ describe('a task with a condition', () => {
       message: /the condition of task check threw: no idea; .*crew\.run\('r'\)\.resume\(\)/,
     })
     const vague = conditional((() => 'maybe') as never, { store })
-    await assert.rejects(vague.crew.resume('r'), { message: /gave "maybe"; it must give true or false/ })
+    await assert.rejects(vague.crew.resume('r'), { message: /returned "maybe"; it must return true or false/ })
     assert.equal(String(await conditional(large, { store }).crew.resume('r')), 'without a check')
   })
 
