@@ -2,8 +2,7 @@
 // the model.
 import { createRun } from '../src/engine/run/create-run.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../src/engine/definition.ts'
-import { openEngine } from '../src/engine/open-engine.ts'
-import { realWorld } from '../src/engine/world.ts'
+import { openEngine, realWorld } from '../src/engine/world.ts'
 import { encodeEntry } from '../src/journal/codec.ts'
 import type { NewEntry } from '../src/journal/entries.ts'
 import type { Store } from '../src/stores/store.ts'

@@ -1,8 +1,8 @@
 // Queues of work: order, failures, and what remains in memory.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defined } from '../src/base/defined.ts'
-import { serially, seriallyByName } from '../src/base/serially.ts'
+import { defined } from '../src/base/options.ts'
+import { serially, seriallyByName } from '../src/base/notifier.ts'
 
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

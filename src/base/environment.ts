@@ -1,7 +1,7 @@
 // The only file of the library that reads environment variables. It reads them at each use, never at import, so that a
 // program can load its own `.env` first and a test can change a variable.
 import { RepriseError } from './errors.ts'
-import { longestSeconds } from './checks.ts'
+import { longestSeconds } from './options.ts'
 
 export interface Environment {
   /** REPRISE_MODEL: the default model of agents. */

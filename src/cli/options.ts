@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../runs/status.ts'
 import { userInfo } from 'node:os'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { TaskDecisionOptions } from '../crew/verbs/shared-options.ts'
 import { UsageError } from './exit-codes.ts'
 

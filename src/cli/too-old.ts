@@ -1,6 +1,6 @@
 // The error for an older Node: the version that is needed, and the same command with a Node that has it.
 import { readFileSync } from 'node:fs'
-import { shellWord } from '../text/shell-word.ts'
+import { shellWord } from '../text/words.ts'
 
 /** `words`: what was typed after `reprise`. */
 export function tooOld(words: readonly string[]): string {

@@ -3,12 +3,12 @@
 import { environment } from '../base/environment.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { projectFolder } from '../crew/default-store.ts'
+import { projectFolder } from '../crew/open-crew.ts'
 import type { CrewModule } from '../journal/entries.ts'
 import { purposes, type NextAction, type NextStep } from '../base/next.ts'
 import { ownMember } from '../base/options.ts'
 import { usualFile } from './find/usual-file.ts'
-import { shellWord } from '../text/shell-word.ts'
+import { shellWord } from '../text/words.ts'
 
 /** A next step of the library, or of the command line alone: this call with other words, or any command. */
 export type CommandNext =

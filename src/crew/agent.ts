@@ -3,7 +3,7 @@ import type { Json } from '../journal/json.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import { readOptions } from '../base/options.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Placeholders } from './define/placeholders.ts'
+import type { Placeholders } from './define/define-agent.ts'
 import type { Guardrail } from './guardrails.ts'
 import { agentTable, type AgentOptions } from './options/agent-options.ts'
 

@@ -1,14 +1,13 @@
 // Crew: tasks and the agents that execute them. Every method checks its arguments before anything is spent, then calls
 // the engine, which works from the journal of a run.
 import type { CrewDefinition } from '../engine/definition.ts'
-import { backtestName } from '../engine/history/backtest-name.ts'
+import { backtestName } from '../engine/history/backtest-case.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type PruneResult, type PruneLimits } from '../runs/prune.ts'
-import { checkRunId } from '../engine/read/run-id.ts'
-import type { Prices } from '../models/prices.ts'
+import { checkRunId } from '../engine/read/row-summary.ts'
+import type { Prices } from '../models/cost.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
-import { text } from '../base/checks.ts'
-import { checkKeys, readOptions } from '../base/options.ts'
+import { text, checkKeys, readOptions, defined } from '../base/options.ts'
 import type { Lane, Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import { advance, type AdvanceOutcome, type AdvanceOptions, resumeAll, type ResumeAllOptions } from './verbs/advance.ts'
@@ -17,30 +16,45 @@ import { engineCallbacks } from './callbacks.ts'
 import { crewModels, resolveManager } from './define/define-agent.ts'
 import { defineTasks, type Overrides, checkStandIns, readStandIns, withStandIns } from './define/define-tasks.ts'
 import { stableId, type Task } from './task.ts'
-import { openCrew, type OpenCrew } from './open-crew.ts'
+import { openCrew, type OpenCrew, safeLogger, quietLogger, verboseLogger } from './open-crew.ts'
 import { crewTable, type CrewOptions, type TypedCrewOptions, type HiddenCrewOptions } from './options/crew-options.ts'
 import { type BacktestOptions, backtest, readBacktest, type Backtest } from './verbs/backtest.ts'
 import { type Enqueue, type EnqueueOptions, enqueue, readEnqueue } from './verbs/enqueue.ts'
-import { kickoffForEach, readForEach } from './verbs/for-each.ts'
-import type { ForEachOptions, ForEachResult, ForEachWatch } from './verbs/for-each.ts'
-import { forkRun, readFork } from './verbs/fork.ts'
-import type { ForkOptions, NewRunOptions, OutputsFor, ReplayOptions } from './verbs/fork.ts'
+import {
+  kickoffForEach,
+  readForEach,
+  type ForEachOptions,
+  type ForEachResult,
+  type ForEachWatch,
+} from './verbs/for-each.ts'
+import {
+  forkRun,
+  readFork,
+  type ForkOptions,
+  type NewRunOptions,
+  type OutputsFor,
+  type ReplayOptions,
+} from './verbs/fork.ts'
 import { type Kickoff, type KickoffOptions, readKickoff, kickoff } from './verbs/kickoff.ts'
 import type { InputsWith, NoArguments } from './verbs/shared-options.ts'
 import { type PlanOptions, plan, readPlan } from './verbs/plan.ts'
 import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
 import { type RunsOptions, runList, type RunList } from './verbs/runs.ts'
-import { enqueueNext, readSchedule } from './queue/schedule.ts'
-import type { NextRun, Schedule, ScheduleOptions, ScheduleRegistry } from './queue/schedule.ts'
+import {
+  enqueueNext,
+  readSchedule,
+  type NextRun,
+  type Schedule,
+  type ScheduleOptions,
+  type ScheduleRegistry,
+} from './queue/schedule.ts'
 import { crewLanes } from '../engine/read/lanes.ts'
 import { wakeRun, type Dispatcher } from './queue/dispatcher.ts'
-import { safeLogger, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import type { Tasks, KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/result.ts'
 import { Run, startRun, type RunPromise } from './run.ts'
 import { checkRuns, type RunCheck } from './verbs/check.ts'
-import { inputNames, type InputsBy, type InputsFor } from './arguments/inputs.ts'
-import { defined } from '../base/defined.ts'
+import { inputNames, type InputsBy, type InputsFor } from './arguments/run-inputs.ts'
 
 const brand = Symbol.for('reprise.crew')
 

@@ -9,8 +9,7 @@ import type { StoredFile } from '../journal/entries.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import { isTextType, mediaTypeOf } from '../base/media-types.ts'
-import { optional, text, whole, wrong } from '../base/checks.ts'
-import { checkKeys, describe } from '../base/options.ts'
+import { optional, text, whole, wrong, checkKeys, describe } from '../base/options.ts'
 
 export interface FileOptions {
   /** Media type. Default: from the extension of the name, else from the first bytes. */

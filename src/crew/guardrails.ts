@@ -3,10 +3,8 @@ import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.t
 import { messageOf, RepriseError } from '../base/errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
-import { listOf, type Check } from '../base/checks.ts'
-import { describe } from '../base/options.ts'
-import type { AnswerSchema } from '../schema/answer-schema.ts'
-import { parseValue } from '../schema/parse-value.ts'
+import { listOf, type Check, describe } from '../base/options.ts'
+import { type AnswerSchema, parseValue } from '../schema/answer-schema.ts'
 
 /**
  * `true` accepts the answer; a text rejects it, and goes back to the model as the reason; `{ output }` accepts the

@@ -1,44 +1,63 @@
 // Run: the handle of a run, whichever process executes it. Creating one reads nothing.
-import { defined } from '../base/defined.ts'
+import { defined, text, wrong } from '../base/options.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow, followLive, type RestStatus } from '../engine/follow/follow.ts'
 import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
-import { backtestName } from '../engine/history/backtest-name.ts'
+import { backtestName } from '../engine/history/backtest-case.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
 import type { InboxMessage } from '../engine/inbox/inbox.ts'
-import { requeue } from '../engine/inbox/requeue.ts'
-import { answerQuestion, sendMessage } from '../engine/inbox/send-message.ts'
+import { requeue, answerQuestion, sendMessage } from '../engine/inbox/send-message.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
-import { readRun } from '../engine/read/read-run.ts'
+import { readRun, otherCrewError, runNotFoundError } from '../engine/read/read-run.ts'
 import { functionCall } from '../engine/task/function-call.ts'
-import { readSummary } from '../engine/read/row-summary.ts'
-import { checkRunId } from '../engine/read/run-id.ts'
-import { otherCrewError, runNotFoundError } from '../engine/read/run-not-found.ts'
+import { readSummary, checkRunId } from '../engine/read/row-summary.ts'
 import { treeQuestions, childReader } from '../engine/task/children.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
-import { text, wrong } from '../base/checks.ts'
 import type { SideFacts, RunDiff } from '../runs/diff/diff-runs.ts'
 import { readLineage, type Lineage } from '../runs/lineage.ts'
 import { rowStatus } from '../runs/summary.ts'
-import { toRunTree, type RunTree } from '../runs/run-tree.ts'
+import { toRunTree, type RunTree } from '../runs/run-view.ts'
 import type { RunRow } from '../stores/store.ts'
 import { unjournaledFailure, type StartedRun, type RunHere } from './started-run.ts'
 import type { OpenCrew } from './open-crew.ts'
 import { type Decision, type InputNamesOf, type SignedBy, readSignedBy } from './verbs/shared-options.ts'
-import { forkRun, readFork } from './verbs/fork.ts'
-import type { ForkOptions, NewRunOptions, OutputsFor, ReplayOptions } from './verbs/fork.ts'
+import {
+  forkRun,
+  readFork,
+  type ForkOptions,
+  type NewRunOptions,
+  type OutputsFor,
+  type ReplayOptions,
+} from './verbs/fork.ts'
 import { type ResumeOptions, readResume, resume } from './verbs/resume.ts'
 import { type RunPlanOptions, plan, readPlan } from './verbs/plan.ts'
-import { eventResponse, lazyIterator, readEventsOptions } from './result/event-stream.ts'
-import type { EventsOptions, EventsRequest, ResponseOptions, RunEvents, RunSource } from './result/event-stream.ts'
+import {
+  eventResponse,
+  lazyIterator,
+  readEventsOptions,
+  type EventsOptions,
+  type EventsRequest,
+  type ResponseOptions,
+  type RunEvents,
+  type RunSource,
+} from './result/event-stream.ts'
 import type { Plan } from './result/plan.ts'
-import { findDefinition, viewRun } from './result/result.ts'
-import type { RunResult, Tasks, RunView, KnownReference, RawBy, ReferenceTo } from './result/result.ts'
-import { storedResultOf, waitForResult } from './result/stored-result.ts'
+import {
+  findDefinition,
+  viewRun,
+  type RunResult,
+  type Tasks,
+  type RunView,
+  type KnownReference,
+  type RawBy,
+  type ReferenceTo,
+  storedResultOf,
+  waitForResult,
+} from './result/result.ts'
 import { wakeRun } from './queue/dispatcher.ts'
 import type { Task } from './task.ts'
-import { readOutput } from './arguments/inputs.ts'
+import { readOutput } from './arguments/run-inputs.ts'
 
 /** The promise of a run's result. `started` resolves earlier, with the run. */
 export interface RunPromise<T extends Tasks = readonly Task[]> extends Promise<RunResult<T>> {

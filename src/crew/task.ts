@@ -7,8 +7,8 @@ import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { Crew } from './crew.ts'
 import type { CallbackContext } from './callbacks.ts'
-import type { Placeholders, Unknowable } from './define/placeholders.ts'
-import type { InputsBy } from './arguments/inputs.ts'
+import type { Placeholders, Unknowable } from './define/define-agent.ts'
+import type { InputsBy } from './arguments/run-inputs.ts'
 import type { Guardrail } from './guardrails.ts'
 import type {
   ChildOf,

@@ -1,6 +1,6 @@
 // What the engine needs to know about a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Clock } from '../base/clock.ts'
-import type { Prices } from '../models/prices.ts'
+import type { Prices } from '../models/cost.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import type {
   Answers,
@@ -21,11 +21,11 @@ import type { NextStep } from '../base/next.ts'
 import type { AnswerSchema, ValueSchema } from '../schema/answer-schema.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './follow/listeners.ts'
-import type { LeaseKeeper } from './lease/lease-keeper.ts'
-import type { Until } from './limits/slice.ts'
+import type { LeaseKeeper } from './lease/leased-tree.ts'
+import type { Until } from './limits/time.ts'
 import type { Tracing } from './tracing.ts'
-import type { ProcessState } from './process-state.ts'
-import type { PatientStore } from '../stores/patient/patient-store.ts'
+import type { ProcessState } from './world.ts'
+import type { PatientStore } from '../stores/patient-store.ts'
 
 export interface AgentDefinition {
   readonly role: string

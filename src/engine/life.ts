@@ -2,8 +2,7 @@
 // options, and everything kept in memory meanwhile.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
-import type { Notifier } from '../base/notifier.ts'
-import type { SerialQueue, SerialQueues } from '../base/serially.ts'
+import type { Notifier, SerialQueue, SerialQueues } from '../base/notifier.ts'
 import type { EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'

@@ -6,7 +6,7 @@ import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'
 import type { Effect } from '../tools/tool.ts'
 import type { TaskDefinition } from './definition.ts'
-import type { Verdict } from './guardrails/verdict.ts'
+import type { Verdict } from './task/judge-output.ts'
 
 export interface Tracing {
   /** One life of a run; `work` receives the tracing of its steps. Several runs may be in progress at once. */

@@ -3,8 +3,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { realClock } from '../base/clock.ts'
 import { environment } from '../base/environment.ts'
 import { currentOwner, isOwnerDead } from '../stores/owner.ts'
-import type { World } from './definition.ts'
-import { createProcessState } from './process-state.ts'
+import type { World, Engine } from './definition.ts'
+import { patientStore, shortWaitMs, type DirectStore, type Patience } from '../stores/patient-store.ts'
+import { leaseKeeper } from './lease/leased-tree.ts'
+import { seriallyByName, type SerialQueues } from '../base/notifier.ts'
+import type { Store } from '../stores/store.ts'
 
 const thisProcess = createProcessState()
 
@@ -38,4 +41,54 @@ export function uuidV7(time: number): string {
   view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f))
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+// An engine over one store: what every verb and every surface works with.
+
+/** Calls outside of an execution wait `limitMs`, since a person may be waiting for them. */
+export function openEngine(
+  store: DirectStore,
+  world: World,
+  { limitMs = shortWaitMs, onOutage }: Pick<Patience, 'limitMs' | 'onOutage'> = {},
+): Engine {
+  return { store: patientStore(store, { limitMs, onOutage, clock: world }), world, leases: leaseKeeper(store, world) }
+}
+
+// State shared by the runs of a process. It belongs to the world, not to a module, so that two worlds are as separate
+// as two processes.
+
+export interface ProcessState {
+  /** Keys of the runs in progress. */
+  readonly runs: Set<string>
+  /** Short work on runs, such as recording an answer, by the key of the run. */
+  readonly briefWork: SerialQueues
+  /** Serialises concurrent creations of a run, by the key of the run. */
+  readonly creating: SerialQueues
+  /** Abandoned tool calls that are still running: their effects may come as late as the run's next life. */
+  readonly abandonedCalls: Set<string>
+  /** Times of requests in the last minute, by agent or crew. */
+  readonly requests: WeakMap<object, number[]>
+  /** Stores whose caution was already logged. */
+  readonly cautioned: Set<string>
+  /** Identifies a store: by URL, or by object identity for memory stores, which share one. */
+  storeKey(store: Store): string
+}
+
+export function createProcessState(): ProcessState {
+  const unnamed = new WeakMap<Store, string>()
+  let count = 0
+  return {
+    runs: new Set(),
+    briefWork: seriallyByName(),
+    creating: seriallyByName(),
+    abandonedCalls: new Set(),
+    requests: new WeakMap(),
+    cautioned: new Set(),
+    storeKey(store) {
+      if (store.url !== 'memory:') return store.url
+      let key = unnamed.get(store)
+      if (key === undefined) unnamed.set(store, (key = `memory:${++count}`))
+      return key
+    },
+  }
 }

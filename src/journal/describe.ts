@@ -1,6 +1,7 @@
 // Changes of a run's tasks, and a move to another store, in words.
 import type { NextStep } from '../base/next.ts'
-import type { OrphanedTask, TaskListChanges } from './entries.ts'
+import type { OrphanedTask, TaskListChanges, Fingerprint } from './entries.ts'
+import { ownMember } from '../base/options.ts'
 
 /** `book (2 recorded steps, an open question; is it post now?)` */
 export function describeOrphan(orphan: OrphanedTask): string {
@@ -59,4 +60,23 @@ export function movedWords({
   readonly arrived?: true
 }): string {
   return arrived ? `was moved to ${to}` : `was being moved to ${to} when the copy was cut off: copy it there again`
+}
+
+// Compares fingerprints, and describes what changed. A fingerprint has one digest per field, so that a stale output can
+// always be explained. Fields with a colon name one of many ("tool:lookup_policy", "input:notes", "context:facts").
+// Free of Node, for the page.
+
+/** The fields that differ, sorted. A field that only one side has differs. */
+export function changedFields(stored: Fingerprint, now: Fingerprint): string[] {
+  const fields = new Set([...Object.keys(stored), ...Object.keys(now)])
+  return [...fields].filter((field) => ownMember(stored, field) !== ownMember(now, field)).toSorted()
+}
+
+/** "context facts changed; tool lookup_policy added". */
+export function explainChange(stored: Fingerprint, now: Fingerprint): string[] {
+  return changedFields(stored, now).map((field) => {
+    const what = field.replace(':', ' ')
+    if (!Object.hasOwn(stored, field)) return `${what} added`
+    return Object.hasOwn(now, field) ? `${what} changed` : `${what} removed`
+  })
 }

@@ -1,17 +1,27 @@
 // Converts messages of the journal to messages of the AI SDK. Metadata that a provider needs to continue is kept as
 // `opaque` and sent back as provider options, so that a request can be made from the journal alone.
-import type { ModelMessage } from 'ai'
-import { defined } from '../base/defined.ts'
-import type { ChatMessage, GeneratedFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
+import type { ModelMessage, ContentPart, ToolSet } from 'ai'
+import { defined } from '../base/options.ts'
+import type {
+  ChatMessage,
+  GeneratedFile,
+  ReplyPart,
+  Source,
+  ToolDefinition,
+  ProviderResult,
+  ToolRequest,
+} from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
-import type { Json } from '../journal/json.ts'
+import { type Json, readJson, throughJson } from '../journal/json.ts'
 import { imagesIn, toOutput, type Images, userContent, type UserContent } from './tool-output.ts'
+import { redact } from '../secrets/redact.ts'
+import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
 type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][number], { type: 'tool-result' }>
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 
-export interface MessageOptions {
+interface MessageOptions {
   readonly files?: Files | undefined
   readonly tools?: readonly ToolDefinition[]
   /** How images in tool results are sent. */
@@ -75,7 +85,7 @@ function isResendable(part: ReplyPart): part is Exclude<ReplyPart, Source> {
   return part.type !== 'source' && hasContent(part)
 }
 
-export function hasContent(part: ReplyPart): boolean {
+function hasContent(part: ReplyPart): boolean {
   if ((part.type !== 'text' && part.type !== 'reasoning') || part.text !== '') return true
   if (part.opaque === undefined) return false
   // reasoning without text is encrypted; an empty text only matters if it carries a signature of Gemini
@@ -134,4 +144,142 @@ function toProviderOptions(opaque: Json | undefined): { providerOptions?: Provid
 export function isCommentary(opaque: unknown): boolean {
   const openai = (opaque as { readonly openai?: { readonly phase?: Json } } | undefined)?.openai
   return openai?.phase === 'commentary'
+}
+
+// Converts a provider's reply to the parts of the journal, in the same order. Reads the provider's own content and not
+// the AI SDK's: the SDK would download files, and discard a whole reply, which was paid for, because of a result whose
+// call it cannot find.
+
+export type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
+type ParsedCall = Extract<ContentPart<ToolSet>, { type: 'tool-call' }>
+
+/** Whether the SDK gets the part. It only gets parts that it has to parse. */
+export function isForSdk(part: Content): boolean {
+  return part.type === 'text' || part.type === 'reasoning' || (part.type === 'tool-call' && !part.providerExecuted)
+}
+
+/** `calls`: the calls that Reprise has to make, as parsed by the SDK. */
+export function toReplyParts(
+  content: readonly Content[],
+  calls: readonly ParsedCall[],
+  tools: readonly string[],
+): ReplyPart[] {
+  const parts = content.flatMap((part): ReplyPart[] => {
+    const opaque = toOpaque(part.providerMetadata)
+    switch (part.type) {
+      case 'text':
+      case 'reasoning': {
+        // OpenAI's models write remarks before the answer, as separate texts. They are kept as reasoning, so that a
+        // structured answer has no remarks in it; toAssistantPart sends them back as texts.
+        const type = isCommentary(opaque.opaque) ? 'reasoning' : part.type
+        const text = { type, text: part.text, ...opaque } as const
+        return hasContent(text) ? [text] : []
+      }
+      case 'tool-call': {
+        const { toolCallId: id, toolName: tool } = part
+        if (part.providerExecuted === true) {
+          // some packages of providers violate their types
+          const { input: written } = part as { readonly input?: string }
+          const input = readJson(written ?? '{}') ?? written ?? {}
+          return [{ type: 'provider-call', id, tool, input, ...opaque }]
+        }
+        const parsed = calls.find((call) => call.toolCallId === id)
+        return parsed ? [toToolRequest(parsed, tools)] : []
+      }
+      case 'tool-result':
+        return part.preliminary === true ? [] : [toResult(part, opaque)]
+      case 'source':
+        return [toSource(part, opaque)]
+      case 'file':
+      case 'reasoning-file':
+        return toFile(part, opaque)
+      case 'custom':
+        return [{ type: 'custom', kind: part.kind, ...opaque }]
+      case 'tool-approval-request':
+        return []
+    }
+  })
+  // sources last: their position has no meaning, and some packages put them elsewhere in streams
+  const isSource = (part: ReplyPart): boolean => part.type === 'source'
+  const others = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(appendPart, [])
+  return [...others, ...parts.filter(isSource)]
+}
+
+/** Whether the result of a provider's own call comes with its next reply. */
+export function hasPending(parts: readonly ReplyPart[], tools: readonly ToolDefinition[]): boolean {
+  const given = new Set(parts.flatMap((part) => (part.type === 'provider-result' ? [part.id] : [])))
+  return parts.some((part) => {
+    if (part.type !== 'provider-call' || given.has(part.id)) return false
+    return tools.find(({ name }) => name === part.tool)?.provider?.deferred === true
+  })
+}
+
+// Joins consecutive texts: a text that a server sends in several parts is one text in a stream.
+function appendPart(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
+  const last = parts.at(-1)
+  const isText = last?.type === 'text' || last?.type === 'reasoning'
+  if (!isText || last.type !== part.type || last.opaque || part.opaque) return [...parts, part]
+  return [...parts.slice(0, -1), { ...last, text: last.text + part.text }]
+}
+
+type Opaque = { readonly opaque?: Json }
+
+function toResult(part: Extract<Content, { type: 'tool-result' }>, opaque: Opaque): ProviderResult {
+  const { toolCallId: id, toolName: tool, isError } = part
+  const json = throughJson(part.result, 'result')
+  const result = json.ok ? json.value : `unreadable: ${json.found} at ${json.path}`
+  return { type: 'provider-result', id, tool, result, ...defined({ failed: isError ? true : undefined }), ...opaque }
+}
+
+function toSource(part: Extract<Content, { type: 'source' }>, opaque: Opaque): Source {
+  const { id, url, mediaType, filename, title } = part as { readonly [name: string]: unknown }
+  const place = defined({
+    url: readWord(url),
+    mediaType: readWord(mediaType),
+    filename: readWord(filename),
+    title: readWord(title),
+  })
+  return { type: 'source', id: readWord(id) ?? '', ...place, ...opaque }
+}
+
+function readWord(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Empty if the file only has an invalid URL. */
+function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): GeneratedFile[] {
+  const { data } = part
+  const mediaType = readWord(part.mediaType) ?? 'application/octet-stream'
+  if (data.type === 'url' && !URL.canParse(String(data.url))) return []
+  const base64 = (bytes: string | Uint8Array): string =>
+    typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  const where = data.type === 'url' ? { url: String(data.url) } : { base64: base64(data.data) }
+  return [{ type: 'file', mediaType, ...where, ...(part.type === 'file' ? {} : { thought: true }), ...opaque }]
+}
+
+function toToolRequest(part: ParsedCall, tools: readonly string[]): ToolRequest {
+  const input = throughJson(part.input, 'input')
+  const request = {
+    type: 'call',
+    id: part.toolCallId,
+    tool: part.toolName,
+    input: input.ok ? input.value : null,
+    ...toOpaque(part.providerMetadata),
+  } as const
+  return part.invalid === true ? { ...request, invalid: whyInvalid(part.toolName, request.input, tools) } : request
+}
+
+function whyInvalid(tool: string, input: Json, tools: readonly string[]): string {
+  if (!tools.includes(tool)) {
+    const known = tools.length === 0 ? 'There are no tools; answer without one.' : `The tools are: ${tools.join(', ')}.`
+    return `There is no tool called ${JSON.stringify(tool)}. ${known}`
+  }
+  const quoted = typeof input === 'string' ? `: ${redact(input).slice(0, 200)}` : ''
+  return `The input of this call to ${tool} is not valid JSON, so it was not made. Call it again with valid JSON. The input was${quoted || ' unreadable'}`
+}
+
+function toOpaque(metadata: unknown): Opaque {
+  if (metadata === undefined || metadata === null) return {}
+  const json = throughJson(metadata, 'opaque')
+  return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}
 }

@@ -1,6 +1,6 @@
 // Describes failures of model calls: the model, the HTTP status, the server's message (shortened, without keys), and
 // what to do. Errors of the AI SDK are recognised by their fields, since several copies of it can be installed.
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import type { FailedTry, Usage } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'

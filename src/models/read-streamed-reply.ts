@@ -1,6 +1,6 @@
 // Assembles a streamed reply into the form of a reply in one piece, and passes its deltas to a listener. All further
 // code, from invalid calls to usage and failures, is then the same for both, and so is the recorded reply.
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { Usage } from '../journal/entries.ts'
 import { isCommentary } from './messages.ts'
 import { brokenStream, isConnectionLost, protocolError, unfinishedStream } from './model-failure.ts'

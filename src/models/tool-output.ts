@@ -1,7 +1,7 @@
 // Converts the outcome of a tool call to a tool result for the model. Images are sent inside the result if the
 // provider's protocol allows it, or else after it in a user message: tool messages of the chat protocol only take text.
 import type { ModelMessage } from 'ai'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome, StoredFile } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { RepriseError } from '../base/errors.ts'

@@ -3,7 +3,7 @@
 // them to end: no run is entered twice, and a lineage over the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
 import { isForkedFrom } from '../engine/read/incarnation.ts'
-import { runNotFoundError } from '../engine/read/run-not-found.ts'
+import { runNotFoundError } from '../engine/read/read-run.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { ifReadable, outlineRun, type RunOutline } from './summary.ts'
 

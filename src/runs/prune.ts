@@ -1,11 +1,10 @@
 // Deletes old runs by age, number and view status.
-import { flag, oneOf, optional, time, whole } from '../base/checks.ts'
+import { flag, oneOf, optional, time, whole, checkKeys } from '../base/options.ts'
 import type { Engine } from '../engine/definition.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-run.ts'
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
-import { checkKeys } from '../base/options.ts'
 import { newestFirst, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'

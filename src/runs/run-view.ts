@@ -1,23 +1,30 @@
 // The view of one run, as library, command line and page show it: plain data.
 import type { CrewDefinition } from '../engine/definition.ts'
-import { dueTime, isReady } from '../engine/read/due.ts'
+import { dueTime, isReady, moveOf } from '../engine/read/row-summary.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
-import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
+import { staleTasks, type StaleTask } from '../engine/plan/inheritance.ts'
 import { comparedForView } from '../engine/run/compare-tasks.ts'
-import type { OrphanedTask, TaskFailure, DispatchedBy } from '../journal/entries.ts'
+import type { OrphanedTask, TaskFailure, DispatchedBy, Entry } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parentRunId } from '../journal/paths.ts'
 import { orphanedIn } from '../journal/state/change-tasks.ts'
-import { taskFailures } from '../journal/state/failures.ts'
+import { taskFailures, unfinishedCrews } from '../journal/state/tally.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
-import { isEnded, type RunState } from '../journal/state/state.ts'
-import { planOutcomes, isDone, lastOutput, currentTasks, taskViews } from './task-view.ts'
-import type { PlannedOutcome, TaskView } from './task-view.ts'
-import { runViewStatus } from './status.ts'
-import type { RunSummary } from './summary.ts'
-import { readRunTree, type RunTree } from './run-tree.ts'
-import { describeWhy } from './why.ts'
+import { isEnded, type RunState, addTo, spentByModel } from '../journal/state/state.ts'
+import {
+  planOutcomes,
+  isDone,
+  lastOutput,
+  currentTasks,
+  taskViews,
+  type PlannedOutcome,
+  type TaskView,
+} from './task-view.ts'
+import { runViewStatus, describeWhy, readExecution, type Execution } from './status.ts'
+import { type RunSummary, parentRun, type ParentRun } from './summary.ts'
 import type { Store } from '../stores/store.ts'
+import { openTreeQuestions, childReader, type ReadChild } from '../engine/task/children.ts'
+import { readRun } from '../engine/read/read-run.ts'
 
 export interface RunView extends RunSummary {
   /** The dispatcher's call that last continued the run, such as an invocation of Restate. */
@@ -102,4 +109,57 @@ export async function orphanedWork(
 ): Promise<readonly OrphanedTask[]> {
   if (isEnded(state.status)) return []
   return crew ? (await comparedForView(crew, state, {}, store)).orphaned : orphanedIn(state)
+}
+
+// A run with its child runs. Everything that shows a run is made from this, so each journal is read once, and the usage
+// and questions of child runs count for their root everywhere.
+
+/** Has the holder of a running run. */
+export interface RunTree extends Execution {
+  /** The usage of unfinished child runs is added to their tasks. The journal itself has it only when they end. */
+  readonly state: RunState
+  /** Open questions. Those of child runs begin with the task: `research/q1`. */
+  readonly questions: readonly OpenQuestion[]
+  readonly store: Store
+  readonly parent: ParentRun | undefined
+}
+
+/** RUN_NOT_FOUND. `hear` receives each entry of the root. */
+export async function readRunTree(store: Store, runId: string, hear?: (entry: Entry) => void): Promise<RunTree> {
+  return toRunTree(store, (await readRun(store, runId, hear)).state)
+}
+
+/**
+ * From a state that was already read, and perhaps those of some child runs. The state isn't changed: an executing run
+ * would count its children twice.
+ */
+export async function toRunTree(
+  store: Store,
+  state: RunState,
+  known?: ReadonlyMap<string, RunState>,
+): Promise<RunTree> {
+  const read = childReader(store, known)
+  return {
+    state: await withChildren(state, read),
+    // the questions of a moved run are asked in the other store
+    questions: moveOf(state) ? [] : await openTreeQuestions(state, read),
+    store,
+    parent: await parentRun(store, state.parent?.run, state.parent?.incarnation, state.parent?.from),
+    ...(await readExecution(store, state.run, state.status)),
+  }
+}
+
+async function withChildren(state: RunState, read: ReadChild): Promise<RunState> {
+  const attempts = new Map(state.attempts)
+  const spent = { ...state.spent }
+  const spending = new Map(state.spending)
+  for (const attempt of unfinishedCrews(state)) {
+    const child = await read(attempt.child)
+    if (!child) continue
+    const whole = await withChildren(child, read)
+    attempts.set(attempt.path, { ...attempt, spent: spentByModel(whole) })
+    addTo(spent, whole.spent)
+    for (const [key, part] of whole.spending) spending.set(`${attempt.path} ${key}`, part)
+  }
+  return { ...state, attempts, spent, spending }
 }

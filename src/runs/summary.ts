@@ -1,19 +1,16 @@
 // Summaries of runs for lists, from their rows. Journals aren't read, except the newest entries of a running run.
-import { isReady } from '../engine/read/due.ts'
+import { isReady, spendingIn, readSummary, type RowSummary, moveOf } from '../engine/read/row-summary.ts'
 import { isRowOfRun } from '../engine/read/incarnation.ts'
-import { moveOf } from '../engine/read/moved.ts'
-import { spendingIn, readSummary, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'
 import { parentRunId, childRunId, parentPath } from '../journal/paths.ts'
-import { addSpending, restoreSpending, type Spending } from '../journal/state/spend.ts'
+import { addSpending, restoreSpending, type Spending } from '../journal/state/tally.ts'
 import { addUsage, isEnded, type RunState } from '../journal/state/state.ts'
-import type { Prices } from '../models/prices.ts'
+import type { Prices } from '../models/cost.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { readExecution, runViewStatus, type Holder, type RunViewStatus } from './status.ts'
-import { describeWhy } from './why.ts'
+import { readExecution, runViewStatus, type Holder, type RunViewStatus, describeWhy } from './status.ts'
 
 /** What a list and the view of a run have in common, with equal values. */
 export interface RunSummary {

@@ -1,15 +1,15 @@
 // The view of a task, as results, run views and the command line show it.
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../engine/model/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
 import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage, PlannedTask } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
-import { fillInInputs } from '../journal/state/fill-in-inputs.ts'
-import type { RunTree } from './run-tree.ts'
+import { fillInInputs } from '../journal/state/change-tasks.ts'
+import type { RunTree } from './run-view.ts'
 import { costOfTask } from '../engine/plan/estimate.ts'
-import type { Prices } from '../models/prices.ts'
+import type { Prices } from '../models/cost.ts'
 
 export interface TaskView<Output = unknown> {
   readonly name: string

@@ -1,13 +1,13 @@
 // All open questions of a store.
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import { allRows } from '../engine/history/all-rows.ts'
-import { isBacktest } from '../engine/history/backtest-name.ts'
+import { isBacktest } from '../engine/history/backtest-case.ts'
 import { RepriseError } from '../base/errors.ts'
 import { parentRunId, taskInPath } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { countOpenQuestions } from './summary.ts'
-import { readRunTree } from './run-tree.ts'
+import { readRunTree } from './run-view.ts'
 
 /** An open question, with the run to answer it in. */
 export type WaitingQuestion = OpenQuestion & {

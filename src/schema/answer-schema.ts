@@ -6,9 +6,10 @@ import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 import { foreignTypeIn } from './zod-three.ts'
 import { datesAsTexts } from './zod-dates.ts'
+import { redact } from '../secrets/redact.ts'
 
 /** The part of Standard Schema (https://standardschema.dev) that is needed to infer types. */
-export interface StandardSchema<Input = unknown, Output = Input> {
+interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
@@ -57,9 +58,7 @@ export type InferOutput<S> =
 export type InferInput<S> =
   S extends StandardSchema<infer Input, infer _Output> ? Input : S extends AiSchema<infer Output> ? Output : never
 
-export type ParseResult =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly reason: string }
+type ParseResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
 
 export interface AnswerSchema {
   /** JSON Schema draft-07 of the input side, with closed objects. */
@@ -237,4 +236,12 @@ function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: un
 function describeKind(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
+}
+
+// Validates a value for the engine: errors thrown by the schema's code become refusals, without credentials. Separate
+// from the schemas, because `redact` would more than double the size of a bundle with one tool.
+
+/** Never rejects: a transform or refinement that throws is a refusal. */
+export function parseValue(schema: Pick<ValueSchema, 'validate'>, value: Json): Promise<ParseResult> {
+  return schema.validate(value).catch((error: unknown) => ({ ok: false, reason: redact(messageOf(error)) }))
 }

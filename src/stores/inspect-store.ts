@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../base/errors.ts'
 import { formatNumber as fileFormat, readLayout as fileLayout } from './file/lease-database.ts'
 import { leasesName } from './file/file-names.ts'
-import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite/migrate.ts'
+import { formatNumber as sqliteFormat, layoutOf as sqliteLayout } from './sqlite/open-database.ts'
 
 export interface StoreInspection {
   readonly exists: boolean

@@ -1,9 +1,9 @@
 // Serves a studio on its own port: to this machine only by default, to others only with tokens.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { text, whole } from '../base/checks.ts'
+import { text, whole } from '../base/options.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
-import { isLoopback } from './guard/origin.ts'
+import { isLoopback } from './guard.ts'
 import { studio, type StudioOptions } from './studio.ts'
 
 export interface ServeOptions extends Omit<StudioOptions, 'authorize'> {

@@ -1,9 +1,8 @@
 // Converts the result that an AI SDK tool sends to models from the SDK's format to the journal's.
-import { defined } from '../base/defined.ts'
+import { defined, describe, isRecord } from '../base/options.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { SentFile, SentPart, SentResult } from '../journal/entries.ts'
 import { throughJson, type Json } from '../journal/json.ts'
-import { describe, isRecord } from '../base/options.ts'
 
 /** CREW_INVALID for a format that no version of the AI SDK has. */
 export function readModelResult(output: unknown): SentResult {

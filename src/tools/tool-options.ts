@@ -1,7 +1,6 @@
 // The options of a tool: the interface for editors, and the table for checks and the reference.
-import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check } from '../base/checks.ts'
+import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check, type Table } from '../base/options.ts'
 import { RepriseError } from '../base/errors.ts'
-import type { Table } from '../base/options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { isObjectSchema } from '../schema/json-schema.ts'
 import type { Effect, Settlement, ToolContext, ToolLabel } from './tool.ts'

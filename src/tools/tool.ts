@@ -1,11 +1,9 @@
 // A tool as the engine sees it: name, schema, effect and function. The effect decides what to do about a call whose
 // outcome was not recorded.
-import { wrong } from '../base/checks.ts'
-import { defined } from '../base/defined.ts'
+import { wrong, describe, isRecord, readOptions, defined } from '../base/options.ts'
 import { messageOf, RepriseError } from '../base/errors.ts'
 import type { ProviderTool, ToolSendOptions } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
-import { describe, isRecord, readOptions } from '../base/options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { checkSendOptions, storableProvider } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'

@@ -1,10 +1,9 @@
 // What a front-end shows of a run. Pages have readers, so instructions, intermediate results, data of tools, reasoning
 // and error messages stay on the server by default. What a person has to decide is always shown.
-import { flag, optional, wrong, type Check } from '../base/checks.ts'
+import { flag, optional, wrong, type Check, checkKeys } from '../base/options.ts'
 import { attemptsOnPath } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { ToolOutcome } from '../journal/entries.ts'
-import { checkKeys } from '../base/options.ts'
 import type { PartOrigin } from './message.ts'
 
 export interface ExposeOptions {

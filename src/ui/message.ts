@@ -4,7 +4,7 @@ import type { UIMessage } from 'ai'
 import type { Answer, Question, RunStatus } from '../journal/entries.ts'
 import type { AskingTask } from '../journal/state/open-questions.ts'
 import type { TaskViewStatus } from '../runs/status.ts'
-import { wrong } from '../base/checks.ts'
+import { wrong } from '../base/options.ts'
 
 /** The message of a run. Texts and tools are standard parts of the AI SDK. */
 export type RunUIMessage = UIMessage<RunMetadata, RunDataParts>

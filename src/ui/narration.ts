@@ -4,7 +4,7 @@
 // it are.
 import type { TreeQuestion } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
 import { attemptsOnPath, parentPath } from '../journal/paths.ts'
 import { callAt as recordedCall, taskNameAt } from '../journal/state/at-path.ts'

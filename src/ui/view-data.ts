@@ -1,9 +1,9 @@
 // Tasks and questions as data for a page, without internals such as the process.
 import { decisions } from '../engine/inbox/questions.ts'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { Answer, Question } from '../journal/entries.ts'
 import { attemptNumber, taskInPath } from '../journal/paths.ts'
-import { fillInInputs } from '../journal/state/fill-in-inputs.ts'
+import { fillInInputs } from '../journal/state/change-tasks.ts'
 import type { AskingTask } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import { taskViewStatus } from '../runs/status.ts'

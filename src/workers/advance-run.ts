@@ -3,12 +3,12 @@
 import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import type { World } from '../engine/definition.ts'
-import type { TimedLease } from '../engine/lease/lease-keeper.ts'
+import type { TimedLease } from '../engine/lease/leased-tree.ts'
 import type { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
 import type { OnWorkerEvent, Outcome } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore } from './served.ts'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface AdvanceWork {

@@ -2,15 +2,15 @@
 import type { AdvanceOutcome } from '../crew/verbs/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun, Schedule } from '../crew/queue/schedule.ts'
-import { checkModels } from '../crew/arguments/check-executable.ts'
-import { requestLeases, type TimedLease } from '../engine/lease/lease-keeper.ts'
+import { checkModels } from '../crew/open-crew.ts'
+import { requestLeases, type TimedLease } from '../engine/lease/leased-tree.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { DispatchedBy } from '../journal/entries.ts'
-import { isSameLane } from '../stores/rules/claims.ts'
+import { isSameLane } from '../stores/rules/leases.ts'
 import type { Lane, ClaimLimits, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './advance-run.ts'
 import type { WorkerSettings } from './worker-options.ts'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { World } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
 
@@ -94,4 +94,61 @@ function checkApart(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
   if (name === undefined) return
   const words = `crews ${other.name} and ${crew.name} both have a schedule ${name}, whose runs would get the same ids in ${url}; rename one of the schedules`
   throw new RepriseError('OPTION_INVALID', words)
+}
+
+// The runs in progress in a worker, and the room for more.
+
+interface Slot {
+  readonly run: string
+  /** Set if the crew has a limit. */
+  readonly crew: ServedCrew | undefined
+}
+
+export interface InProgress {
+  /** How many more runs the worker may claim now. */
+  room(): number
+  /** The limit of the crew minus its runs here. The store counts the runs of other processes. */
+  roomOf(crew: ServedCrew): number
+  /** Holds room during a claim, so that claims on two stores do not use the same room. */
+  reserve(count: number): Disposable
+  /** `work` must not reject. */
+  begin(slot: Slot, work: Promise<void>): void
+  /** Calls back whenever a run has left. */
+  onRoom(call: () => void): void
+  runs(): string[]
+  /** Resolves when no run is in progress. */
+  done(): Promise<void>
+}
+
+export function newInProgress(concurrency: number): InProgress {
+  const works = new Map<Promise<void>, Slot>()
+  const waiting = new Set<() => void>()
+  let reserved = 0
+  return {
+    room: () => concurrency - works.size - reserved,
+    roomOf(crew) {
+      const own = [...works.values()].filter((slot) => slot.crew === crew).length
+      return Math.max(0, (crew.maxRuns ?? Infinity) - own)
+    },
+    reserve(count) {
+      reserved += count
+      return {
+        [Symbol.dispose]() {
+          reserved -= count
+        },
+      }
+    },
+    begin(slot, work) {
+      const over = work.finally(() => {
+        works.delete(over)
+        for (const call of waiting) call()
+      })
+      works.set(over, slot)
+    },
+    onRoom: (call) => void waiting.add(call),
+    runs: () => [...works.values()].map(({ run }) => run),
+    async done() {
+      while (works.size > 0) await Promise.all(works.keys())
+    },
+  }
 }

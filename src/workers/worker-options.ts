@@ -1,10 +1,21 @@
 // The options of `startWorker`.
-import { flag, func, number, oneOf, optional, seconds, shortName, text, whole, wrong } from '../base/checks.ts'
+import {
+  flag,
+  func,
+  number,
+  oneOf,
+  optional,
+  seconds,
+  shortName,
+  text,
+  whole,
+  wrong,
+  checkKeys,
+} from '../base/options.ts'
 import { Crew } from '../crew/crew.ts'
 import { dispatcherCheck, type Dispatcher } from '../crew/queue/dispatcher.ts'
 import { changedPolicies, type ChangedPolicy } from '../engine/definition.ts'
 import { RepriseError } from '../base/errors.ts'
-import { checkKeys } from '../base/options.ts'
 import type { WorkerEvent } from './report/events.ts'
 
 export interface WorkerOptions {

@@ -3,17 +3,15 @@
 import { type AdvanceWork, startTime } from './advance-run.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
-import { defined } from '../base/defined.ts'
+import { defined } from '../base/options.ts'
 import type { WorkerPartEvent } from './report/events.ts'
-import { createHealth, type WorkerHealth, serveHttp } from './report/serve-http.ts'
+import { createHealth, type WorkerHealth, serveHttp, createMetrics } from './report/serve-http.ts'
 import { dispatchedWork } from './dispatch/dispatched-work.ts'
 import { sweepStore } from './dispatch/sweep-store.ts'
-import { newInProgress } from './in-progress.ts'
+import { newInProgress, serve, type ServedCrew, type ServedStore, worldOf } from './served.ts'
 import { keepSchedulesUntil, keepSchedules } from './keep-schedules.ts'
-import { createMetrics } from './report/metrics.ts'
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
 import { serveStore } from './serve-store.ts'
-import { serve, type ServedCrew, type ServedStore, worldOf } from './served.ts'
 
 export interface Worker extends AsyncDisposable {
   /** Where `/health` and `/metrics` are served, with a `port`. */

@@ -2,8 +2,7 @@
 // after the start, so that kills hit before, inside and after the deletion.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { prune } from '../../src/runs/prune.ts'
-import { openEngine } from '../../src/engine/open-engine.ts'
-import { realWorld } from '../../src/engine/world.ts'
+import { openEngine, realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 
 const [url = '', turns = '0'] = process.argv.slice(2)

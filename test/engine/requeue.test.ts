@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, type Store } from 'reprise/stores'
-import { requeue } from '../../src/engine/inbox/requeue.ts'
-import { openEngine } from '../../src/engine/open-engine.ts'
-import { realWorld } from '../../src/engine/world.ts'
+import { requeue } from '../../src/engine/inbox/send-message.ts'
+import { openEngine, realWorld } from '../../src/engine/world.ts'
 import { claimed, claims, workOnce } from '../workers/worker-crews.ts'
 import { entriesOf } from './support.ts'
 

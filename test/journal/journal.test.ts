@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
 import { journalVersion, type Entry, type NewEntry, type Owner } from '../../src/journal/entries.ts'
-import { changedFields, explainChange } from '../../src/journal/fingerprint.ts'
+import { changedFields, explainChange } from '../../src/journal/describe.ts'
 import { fold } from '../../src/journal/state/fold.ts'
 import { digest } from '../../src/journal/hash.ts'
 import {

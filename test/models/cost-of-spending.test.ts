@@ -6,7 +6,7 @@ import { waitForUpdate, type ModelInfo } from '@pydantic/genai-prices'
 import fc from 'fast-check'
 import type { Usage } from '../../src/journal/entries.ts'
 import { emptyState } from '../../src/journal/state/fold.ts'
-import { nextPriceStep, addSpending, restoreSpending, type Spending } from '../../src/journal/state/spend.ts'
+import { nextPriceStep, addSpending, restoreSpending, type Spending } from '../../src/journal/state/tally.ts'
 import { addCost, costOf, costOfSpending } from '../../src/models/cost.ts'
 import { environmentOf } from './support.ts'
 

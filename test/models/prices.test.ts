@@ -10,8 +10,7 @@ import type { Usage } from '../../src/journal/entries.ts'
 import { noUsage } from '../../src/journal/state/state.ts'
 import { dollars } from '../../src/text/words.ts'
 import { callModel } from '../../src/models/call-model.ts'
-import { addCost, costOf } from '../../src/models/cost.ts'
-import { pricesCheck } from '../../src/models/prices.ts'
+import { addCost, costOf, pricesCheck } from '../../src/models/cost.ts'
 import { defaultModel, modelName } from '../../src/models/resolve/resolve-model.ts'
 import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
 
@@ -230,7 +229,7 @@ test('the package of prices is loaded when a built-in price is first needed, not
     registerHooks({ load(url, context, next) { loaded ||= url.includes('genai-prices'); return next(url, context) } })
     await import('reprise')
     const { costOf } = await import('./src/models/cost.ts')
-    const { pricesCheck } = await import('./src/models/prices.ts')
+    const { pricesCheck } = await import('./src/models/cost.ts')
     const usage = { calls: 1, input: 1, output: 1 }
     await costOf('acme/x', usage, { prices: pricesCheck.read('prices', { 'acme/x': { input: 1, output: 1 } }) })
     await costOf('ollama/llama3', usage)

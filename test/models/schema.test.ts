@@ -6,8 +6,7 @@ import * as mini from 'zod/mini'
 import { z as z3 } from 'zod-3'
 import { z as z4of3 } from 'zod-3/v4'
 import { closeObjects, fitsStrictMode } from '../../src/schema/json-schema.ts'
-import { asAnswerSchema, type InferInput, type InferOutput } from '../../src/schema/answer-schema.ts'
-import { parseValue } from '../../src/schema/parse-value.ts'
+import { asAnswerSchema, type InferInput, type InferOutput, parseValue } from '../../src/schema/answer-schema.ts'
 
 const claim = z.object({ policy: z.string(), lossDate: z.string().transform((text) => new Date(text)) })
 

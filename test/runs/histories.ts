@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { Agent, Crew, RepriseError, Task, tool, type Answer, type OpenQuestion } from 'reprise'
 import { z } from 'zod'
-import { readRunTree } from '../../src/runs/run-tree.ts'
+import { readRunTree } from '../../src/runs/run-view.ts'
 import type { Lease, Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { groupCommit, type GroupCommit } from '../../src/stores/sqlite/group-commit.ts'
+import { groupCommit, type GroupCommit } from '../../src/stores/sqlite/connection.ts'
 import { refused } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

@@ -6,8 +6,7 @@ import { memoryStore, currentOwner, type Message, type Store } from 'reprise/sto
 import { RepriseError } from 'reprise'
 import { faultyStore, onNthCall, type Faults, type FaultyStore } from 'reprise/testing'
 import { realClock } from '../../src/base/clock.ts'
-import { patientStore } from '../../src/stores/patient/patient-store.ts'
-import type { Patience } from '../../src/stores/patient/patience.ts'
+import { patientStore, type Patience } from '../../src/stores/patient-store.ts'
 import {
   batch,
   elsewhere,

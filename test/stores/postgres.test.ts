@@ -19,7 +19,7 @@ import {
   printedMigrations,
 } from '../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../src/stores/postgres/migrations.ts'
-import type { Migration } from '../../src/stores/rules/migration.ts'
+import type { Migration } from '../../src/stores/rules/driver.ts'
 import { readyAt } from '../../src/stores/rules/ready.ts'
 import {
   batch,

@@ -1,8 +1,7 @@
 // The compiler holds the tables of options equal to their interfaces. Nothing here runs: `tsc` fails when an expected
 // error does not come.
-import { anyText, flag } from '../../src/base/checks.ts'
+import { anyText, flag, type Table } from '../../src/base/options.ts'
 import { taskRows, type TaskRows } from '../../src/crew/options/task-table.ts'
-import type { Table } from '../../src/base/options.ts'
 
 interface Options {
   readonly name: string

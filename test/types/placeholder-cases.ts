@@ -1,6 +1,6 @@
 // One table for both parsers of placeholders, at run time and in types. The compiler checks the names against the texts
 // here; placeholders.test.ts checks the same names at run time.
-import type { Placeholders } from '../../src/crew/define/placeholders.ts'
+import type { Placeholders } from '../../src/crew/define/define-agent.ts'
 
 /** A text, the names it uses, and what becomes of it with every name filled in as <name>. */
 type Case<Text extends string, Names extends string> = {

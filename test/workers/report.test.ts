@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHealth, serveHttp } from '../../src/workers/report/serve-http.ts'
-import { createMetrics } from '../../src/workers/report/metrics.ts'
+import { createHealth, serveHttp, createMetrics } from '../../src/workers/report/serve-http.ts'
 
 const maxRuns = { claims: 2 }
 const started = { type: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3, maxRuns } as const

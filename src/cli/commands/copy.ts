@@ -2,9 +2,9 @@
 // is named with the reason, and the others are copied; the same command copies it later.
 import { runArgument, statusesOption, timeOption, wholeNumber, readMoment } from '../options.ts'
 import { mapConcurrently, readConcurrency } from '../../crew/verbs/shared-options.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { backtestName } from '../../engine/history/backtest-name.ts'
+import { backtestName } from '../../engine/history/backtest-case.ts'
 import { copyEngines, copyRun, type CopyEngines } from '../../engine/history/copy-run.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'

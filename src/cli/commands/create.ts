@@ -1,7 +1,7 @@
 // `reprise create`: a new project that runs at once.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
 import {
   checkModelName,
@@ -16,7 +16,7 @@ import {
 } from '../project.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Command, Invocation } from '../command.ts'
-import { shellWord } from '../../text/shell-word.ts'
+import { shellWord } from '../../text/words.ts'
 import { canAsk, terminalPerson, askLine, type Person } from '../input/ask-line.ts'
 import type { Channel } from '../output/terminal.ts'
 import { messageOf } from '../../base/errors.ts'

@@ -5,10 +5,9 @@ import { isUnfinished } from '../../runs/find.ts'
 import { editOutput, editedTextHint } from '../input/editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findRun, whatNext } from '../find/find-run.ts'
+import { findRun, whatNext, loadCrewOfRun } from '../find/find-run.ts'
 import { findCrewTask } from '../find/find-task.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
-import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { readOutput, parseOutput } from '../input/inputs.ts'
 
 interface EditOptions extends CrewOptions {

@@ -2,15 +2,15 @@
 import { Option } from 'commander'
 import { crewOption, fileArgument, withInputs, withRemoved, readDuration } from '../options.ts'
 import { type EnqueueOptions as Enqueue, scheduleInCode } from '../../crew/verbs/enqueue.ts'
-import { openCrewStore } from '../../crew/default-store.ts'
+import { openCrewStore } from '../../crew/open-crew.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { loadCrewForId } from '../find/crew-of-run.ts'
+import { loadCrewForId } from '../find/find-run.ts'
 import { locateStore } from '../find/open-runs.ts'
 import { withMissingInputs } from '../input/ask-inputs.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
 import { longTime } from '../../text/words.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 
 interface EnqueueOptions extends InputOptions {
   readonly crew?: string

@@ -4,14 +4,13 @@ import { Option, type Command as Program } from 'commander'
 import { RepriseError } from '../../base/errors.ts'
 import type { Crew } from '../../crew/crew.ts'
 import type { ForkOptions } from '../../crew/verbs/fork.ts'
-import type { Plan } from '../../crew/result/plan.ts'
+import { type Plan, planLines } from '../../crew/result/plan.ts'
 import type { EffectsPolicy, RetryPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { execute, withCrewStore } from '../execute.ts'
 import { exitCodes, UsageError, type ExitCode } from '../exit-codes.ts'
-import { loadCrewOfRun } from '../find/crew-of-run.ts'
-import { findRun } from '../find/find-run.ts'
+import { loadCrewOfRun, findRun } from '../find/find-run.ts'
 import { findCrewTask, namedTask, findTaskName } from '../find/find-task.ts'
 import { checkRuns } from '../find/open-runs.ts'
 import { confirm } from '../input/ask-line.ts'
@@ -31,9 +30,11 @@ import {
   withInputs,
 } from '../options.ts'
 import { readInputs, type InputOptions, readOutputs, parseOutput } from '../input/inputs.ts'
-import { printPlan } from '../output/print-plan.ts'
 import { plural } from '../../text/words.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
+import type { PlannedTask } from '../../journal/entries.ts'
+import type { Channel, Format } from '../output/terminal.ts'
+import { wrap } from '../../text/wrap.ts'
 
 /** The options of fork, replay and refresh. */
 export interface NewRunOptions extends InputOptions, CrewOptions {
@@ -201,4 +202,25 @@ async function planNewRun(crew: Crew, store: Store, request: ForkOptions): Promi
 function ignoreRefusal(error: unknown): undefined {
   if (RepriseError.isInstance(error) && error.code === 'PLAN_REFUSED') return undefined
   throw error
+}
+
+// Prints a plan for people: the library's lines, wrapped, with colours for what is executed.
+
+const formats: { readonly [A in PlannedTask['action']]: Format } = { execute: 'yellow', edit: 'cyan', inherit: 'dim' }
+
+export function printPlan(channel: Channel, plan: Plan): void {
+  const names = Math.max(0, ...plan.tasks.map((planned) => planned.task.length))
+  // under the reasons, unless long names leave no room
+  const column = '  execute  '.length + names + 2
+  const indent = column > channel.width / 2 ? '  execute  '.length : column
+  for (const { type, text, action } of planLines(plan)) {
+    if (action === undefined) {
+      const format = type === 'warning' ? 'yellow' : undefined
+      for (const row of wrap(text, channel.width, 4)) channel.line({ text: row, format })
+      continue
+    }
+    const [first = '', ...rows] = wrap(`  ${text}`, channel.width, indent)
+    channel.line('  ', { text: action, format: formats[action] }, first.slice(2 + action.length))
+    for (const row of rows) channel.line(row)
+  }
 }

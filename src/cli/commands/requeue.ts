@@ -1,6 +1,6 @@
 // `reprise requeue`: has a worker continue a run that otherwise waits for `resume`. It does not load the crew's code.
 import { runArgument, signerOption, withStore, readSigner } from '../options.ts'
-import { requeue } from '../../engine/inbox/requeue.ts'
+import { requeue } from '../../engine/inbox/send-message.ts'
 import { canRequeue } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { noteRun, findRun } from '../find/find-run.ts'

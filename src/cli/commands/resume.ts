@@ -1,14 +1,13 @@
 // `reprise resume`: continues a run in this process.
 import { changedOption, runArgument, withCrew, withDecisions, readTaskDecisions } from '../options.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { execute } from '../execute.ts'
-import { findRun, pickUnfinished } from '../find/find-run.ts'
+import { findRun, pickUnfinished, loadCrewOfRun } from '../find/find-run.ts'
 import { findTaskName } from '../find/find-task.ts'
 import type { Command, CrewOptions, Invocation } from '../command.ts'
 import { readLimit } from '../input/inputs.ts'
-import { loadCrewOfRun } from '../find/crew-of-run.ts'
 import { checkRuns } from '../find/open-runs.ts'
 
 interface ResumeOptions extends CrewOptions {

@@ -1,6 +1,6 @@
 // `reprise run`: kicks off a crew. At a terminal, the person is asked for missing inputs.
 import { crewOption, fileArgument, wholeNumber, withInputs } from '../options.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { KickoffOptions } from '../../crew/verbs/kickoff.ts'
 import type { Run } from '../../crew/run.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -9,7 +9,7 @@ import { execute } from '../execute.ts'
 import { findTaskName } from '../find/find-task.ts'
 import { readInputs, type InputOptions } from '../input/inputs.ts'
 import type { Command, Invocation } from '../command.ts'
-import { loadCrewForId } from '../find/crew-of-run.ts'
+import { loadCrewForId } from '../find/find-run.ts'
 
 export interface RunOptions extends InputOptions {
   readonly crew?: string

@@ -1,13 +1,11 @@
 // Checks where runs are kept: which setting names the store, whether it can be written, the state of its runs, and
 // whether the settings of a server lose data. Nothing is created.
 import type { Crew } from '../../crew/crew.ts'
-import { defaultStoreUrl } from '../../crew/default-store.ts'
+import { defaultStoreUrl } from '../../crew/open-crew.ts'
 import { environment } from '../../base/environment.ts'
 import { messageOf } from '../../base/errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { isGivenUp } from '../../engine/read/due.ts'
-import { moveOf } from '../../engine/read/moved.ts'
-import { readSummary } from '../../engine/read/row-summary.ts'
+import { isGivenUp, readSummary, moveOf } from '../../engine/read/row-summary.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isChildRun } from '../../runs/find.ts'
 import { isAbandoned } from '../../runs/status.ts'

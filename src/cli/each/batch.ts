@@ -2,8 +2,7 @@
 // progress below.
 import { rootRunId } from '../../journal/paths.ts'
 import type { Entry } from '../../journal/entries.ts'
-import { addCost } from '../../models/cost.ts'
-import type { Prices } from '../../models/prices.ts'
+import { addCost, type Prices } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
 import { createTree, type LiveRun, type Tree, type LiveTask } from '../live/tree.ts'
 import type { Terminal } from '../output/terminal.ts'

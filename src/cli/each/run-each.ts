@@ -2,10 +2,9 @@
 // of a run is derived from crew and inputs, so that lines can move; with --id, from the number of the line.
 import type { Crew } from '../../crew/crew.ts'
 import { usableInputs } from '../../crew/arguments/run-inputs.ts'
-import { openCrewStore } from '../../crew/default-store.ts'
-import { setAdvice } from '../../crew/result/log.ts'
+import { openCrewStore, setAdvice } from '../../crew/open-crew.ts'
 import type { ForEachResult } from '../../crew/verbs/for-each.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import { exitCodes, type ExitCode, UsageError } from '../exit-codes.ts'
@@ -24,7 +23,7 @@ import {
   outcomeWord,
   type Counts,
 } from './batch-end.ts'
-import { observeStore } from '../live/observe.ts'
+import { observeStore } from '../live/progress.ts'
 import { stopOnInterrupt } from '../execute.ts'
 import type { RunOptions } from '../commands/run.ts'
 import { messageOf } from '../../base/errors.ts'

@@ -3,18 +3,17 @@
 // side effects. So a file that was found by default is loaded only if its text, or that of a file it imports by a
 // relative path, mentions a store.
 import { resolve, dirname } from 'node:path'
-import { defaultStoreUrl, openCrewStore } from '../../crew/default-store.ts'
+import { defaultStoreUrl, openCrewStore } from '../../crew/open-crew.ts'
 import type { Engine } from '../../engine/definition.ts'
-import { realWorld } from '../../engine/world.ts'
+import { realWorld, openEngine } from '../../engine/world.ts'
 import { environment } from '../../base/environment.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import { missingStore as missingStoreAt, storePath } from '../../stores/open-store.ts'
-import { shortWaitMs } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Commands, StoreLocation } from '../write-command.ts'
-import { openEngine } from '../../engine/open-engine.ts'
 import { readFileSync } from 'node:fs'
 import { usualFile } from './usual-file.ts'
 

@@ -1,17 +1,18 @@
 // Progress of a run while this process executes it: a tree that changes in place on a terminal, a line per entry
 // elsewhere, nothing with --quiet. It observes the store, so what is shown is on disk, and kickoff, resume and fork
 // need no code for it.
-import { muteStepLog } from '../../crew/result/log.ts'
+import { muteStepLog } from '../../crew/open-crew.ts'
 import { describeEntry, statusAfter } from '../../journal/table/entry-table.ts'
 import type { Run } from '../../crew/run.ts'
 import type { Entry } from '../../journal/entries.ts'
-import type { Prices } from '../../models/prices.ts'
-import type { Store } from '../../stores/store.ts'
+import type { Prices } from '../../models/cost.ts'
+import type { Store, Batch } from '../../stores/store.ts'
 import { treeLines } from './tree-lines.ts'
 import { createTree } from './tree.ts'
 import type { Block } from '../output/block.ts'
 import type { Channel, Terminal } from '../output/terminal.ts'
 import { duration } from '../../text/words.ts'
+import { decodeEntry } from '../../journal/codec.ts'
 
 export interface Progress extends Disposable {
   /** Receives a recorded entry of the run or of a child run. */
@@ -106,4 +107,43 @@ function progressWords(entry: Entry, run: string): string | undefined {
     default:
       return undefined
   }
+}
+
+// Observes what is written through a store.
+
+interface ObservedStore {
+  readonly store: Store
+  /** Resolves when the listener has received everything that was written so far. */
+  delivered(): Promise<void>
+}
+
+/** The same store, with a listener that receives each entry, in order, once it is written. */
+export function observeStore(store: Store, hear: (entry: Entry, run: string) => void | Promise<void>): ObservedStore {
+  let queue = Promise.resolve()
+  const tell = (run: string, { lines }: Batch): void => {
+    for (const { bytes, seq } of lines) {
+      const decoded = decodeEntry(bytes, (hash) => store.blob(run, hash), `entry ${seq} of run ${run}`)
+      // showing progress must not fail a run
+      queue = queue.then(async () => hear(await decoded, run)).catch(() => {})
+    }
+  }
+  const append: Store['append'] = async (lease, after, batch) => {
+    const waiting = await store.append(lease, after, batch)
+    tell(batch.run ?? lease.run, batch)
+    return waiting
+  }
+  const create: Store['create'] = async (row, batch, ...more) => {
+    const made = await store.create(row, batch, ...more)
+    if (made.created) tell(row.run, batch)
+    return made
+  }
+  const observed = new Proxy(store, {
+    get(target, key) {
+      if (key === 'append') return append
+      if (key === 'create') return create
+      const member: unknown = Reflect.get(target, key, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+  return { store: observed, delivered: () => queue }
 }

@@ -1,5 +1,5 @@
 // Prints one run: its facts, and each task with the beginning of its output.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { describeTaskChanges } from '../../journal/describe.ts'
 import { describeFiles } from '../../journal/files.ts'
 import type { RunView } from '../../runs/run-view.ts'

@@ -1,6 +1,12 @@
 // Builds the engine's definition of an agent and its coworkers.
-import type { CoworkerDefinition, Inputs, TaskDefinition, CrewDefinition } from '../../engine/definition.ts'
-import { delegationTools } from '../../engine/task/delegation-tools.ts'
+import type {
+  CoworkerDefinition,
+  Inputs,
+  TaskDefinition,
+  CrewDefinition,
+  RenderedTask,
+} from '../../engine/definition.ts'
+import { delegationTools } from '../../engine/task/delegate.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
@@ -10,11 +16,11 @@ import type { Tool } from '../../tools/tool.ts'
 import { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'
 import { defineGuardrail, guardrailIdentity } from '../guardrails.ts'
-import { interpolate } from './placeholders.ts'
-import { dateWords, instructionsFor } from './task-prompts.ts'
-import { describe } from '../../base/options.ts'
+import { describe, nearest, ownMember } from '../../base/options.ts'
 import { isAgent } from '../options/crew-checks.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
+import { inputAsText } from '../../journal/files.ts'
+import { fillIn } from '../../text/fill-in.ts'
 
 /** Maximum length of a chain of delegations. */
 const maxDelegationDepth = 3
@@ -194,3 +200,120 @@ export function crewModels({ tasks }: CrewDefinition): CrewModel[] {
 export function taskAgents({ agent, coworkers }: TaskDefinition): TaskDefinition['agent'][] {
   return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }
+
+// All prompt texts of a crew. Changing one changes what is sent, but not the fingerprint of a task, which covers what
+// users declare.
+
+interface AgentTexts {
+  readonly role: string
+  readonly goal: string
+  readonly backstory?: string | undefined
+}
+
+function instructionsFor({ role, goal, backstory }: AgentTexts): string {
+  const about = backstory ? `\n\n${backstory}` : ''
+  return (
+    `You are ${role}.${about}\n\nYour goal: ${goal}\n\n` +
+    `Work on the task you are given until it is done. Use the tools you have where they help, and do not make up what they could tell you. ` +
+    `Your last message is the result of the task and is used as it stands: give the result itself, without remarks about it.`
+  )
+}
+
+export function dateWords(date: string): string {
+  return `Today's date: ${date}`
+}
+
+interface TaskTexts {
+  readonly description: string
+  readonly expectedOutput?: string | undefined
+  /** Tasks whose outputs the message contains. */
+  readonly context: readonly string[]
+  /** Context tasks that failed, and whose outputs are missing. */
+  readonly missing?: readonly string[]
+  readonly structured: boolean
+  readonly markdown?: boolean
+}
+
+/** The message as parts; `{ output }` is where the output of that task goes. */
+export function messageFor({
+  description,
+  expectedOutput,
+  context,
+  missing = [],
+  structured,
+  markdown,
+}: TaskTexts): RenderedTask['message'] {
+  const parts = [`Task: ${description}`]
+  if (expectedOutput) parts.push(`Expected result: ${expectedOutput}`)
+  if (structured) parts.push('Answer with JSON that fits the schema you are given, and nothing else.')
+  if (markdown) parts.push(structured ? 'Write the texts inside it as Markdown.' : asMarkdown)
+  if (missing.length > 0) parts.push(missingContextText(missing))
+  if (context.length > 0) parts.push('What earlier tasks found:')
+  return [parts.join('\n\n'), ...context.flatMap((task) => [`\n\n--- ${task} ---\n`, { output: task }])]
+}
+
+function missingContextText(missing: readonly string[]): string {
+  return `Some earlier tasks failed, so there is no result of: ${missing.join(', ')}. Work with the results that there are, and do not make up the missing ones.`
+}
+
+const asMarkdown = 'Write the result as Markdown, and do not put it into a code block.'
+
+// Placeholders in texts: filled in when a task is executed, and as types. There are two parsers, for values
+// (`fill-in.ts`) and for types, which must agree.
+
+/** Fills in inputs. Lists and objects become JSON, a file becomes its mark. INPUT_MISSING for a missing input. */
+export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
+  return fillIn(text, (name) => {
+    const value = ownMember(inputs, name)
+    if (value === undefined) throw inputMissing(name, where, Object.keys(inputs))
+    return inputAsText(value)
+  })
+}
+
+function inputMissing(name: string, where: string, given: readonly string[]): RepriseError {
+  const near = nearest(name, given)
+  const only = near === undefined ? '' : `, only ${near}`
+  return new RepriseError(
+    'INPUT_MISSING',
+    `${where} uses {${name}}, but there is no input ${name}${only} (a literal brace is written {{${name}}})`,
+    { next: { type: 'give', inputs: [name] } },
+  )
+}
+
+/** Represents the names in a text that isn't known at compile time. */
+export type Unknowable = '{unknown at compile time}'
+
+/** Names used in a text. For a template literal type, `Facts of ${notes}`: the visible names, and `Unknowable`. */
+export type Placeholders<T extends string> = T extends string
+  ? ParsePlaceholders<T> | (HasHoles<T> extends true ? Unknowable : never)
+  : never
+
+/**
+ * A record keyed by `string` or `a ${string}` is an index signature, with no required member; keyed by a literal, it
+ * has one.
+ */
+type HasHoles<T extends string> = {} extends { [K in T]: 1 } ? true : false
+
+type ParsePlaceholders<T extends string> = T extends `${string}{${infer Rest}`
+  ? Rest extends `{${infer After}`
+    ? ParsePlaceholders<After>
+    : Rest extends `${infer Name}}${infer After}`
+      ? IsIdentifier<Name> extends true
+        ? Name | ParsePlaceholders<After>
+        : ParsePlaceholders<Rest>
+      : never
+  : never
+
+type Characters<T extends string> = T extends `${infer First}${infer Rest}` ? First | Characters<Rest> : never
+type Letter = Characters<'abcdefghijklmnopqrstuvwxyz_'>
+type Digit = Characters<'0123456789'>
+
+type IsIdentifier<T extends string> =
+  Lowercase<T> extends `${infer First}${infer Rest}` ? (First extends Letter ? IsWord<Rest> : false) : false
+type IsWord<T extends string> = T extends ''
+  ? true
+  : T extends `${infer First}${infer Rest}`
+    ? First extends Letter | Digit
+      ? IsWord<Rest>
+      : false
+    : false

@@ -1,7 +1,7 @@
 // Builds the engine's definition of tasks: assigns agents, resolves contexts, renders texts, computes fingerprints. A
 // crew that cannot work is refused here, when it is constructed.
 import type { TaskDefinition, CrewDefinition } from '../../engine/definition.ts'
-import { missingOutputs } from '../../engine/run/context-fields.ts'
+import { missingOutputs } from '../../engine/run/task-context.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { filesIn } from '../../journal/files.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
@@ -17,13 +17,13 @@ import {
   defineCoworkers,
   everyCoworker,
   replacedTools,
+  interpolate,
+  messageFor,
 } from './define-agent.ts'
 import { defineChild, defineWork, parsingIdentity, sharedFields } from './define-work.ts'
 import { defineGuardrail } from '../guardrails.ts'
 import { fileInEveryRun } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
-import { interpolate } from './placeholders.ts'
-import { messageFor } from './task-prompts.ts'
 import type { Task } from '../task.ts'
 
 /** Replacements from `crew.with`. */

@@ -6,7 +6,7 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../../engine/definition.ts'
-import { contextFields } from '../../engine/run/context-fields.ts'
+import { contextFields } from '../../engine/run/task-context.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -18,8 +18,8 @@ import {
   resolveInputs,
   inputsWithoutFiles,
   prepareInputs,
+  checkInputs,
 } from '../arguments/run-inputs.ts'
-import { checkInputs } from '../arguments/inputs.ts'
 import { defineOutputFile } from './output-path.ts'
 import { placeholders } from '../../text/fill-in.ts'
 import { field, digestFields, inputFields, type Field } from './task-fingerprint.ts'

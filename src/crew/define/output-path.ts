@@ -4,10 +4,9 @@ import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { asFileReference } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
-import { text, type Check } from '../../base/checks.ts'
-import { describe, ownMember } from '../../base/options.ts'
+import { text, type Check, describe, ownMember } from '../../base/options.ts'
 import { placeholders } from '../../text/fill-in.ts'
-import { interpolate } from './placeholders.ts'
+import { interpolate } from './define-agent.ts'
 import type { Task } from '../task.ts'
 
 /** OPTION_INVALID for a template that never results in a path inside the working folder. */

@@ -4,7 +4,7 @@ import type { Inputs, AgentDefinition, CoworkerDefinition, Outputs } from '../..
 import { digest } from '../../journal/hash.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import { missingOutputs } from '../../engine/run/context-fields.ts'
+import { missingOutputs } from '../../engine/run/task-context.ts'
 import { filesIn } from '../../journal/files.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { Tool } from '../../tools/tool.ts'

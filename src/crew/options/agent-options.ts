@@ -1,8 +1,6 @@
 // Options of an agent: the interface that editors show, and the table that the checks, the reference and YAML use.
-import { anyText, flag, seconds, text, whole } from '../../base/checks.ts'
-import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { settingsCheck, type ModelSettings } from '../../models/resolve/settings.ts'
-import { missingFeatures, type Table } from '../../base/options.ts'
+import { anyText, flag, seconds, text, whole, missingFeatures, type Table } from '../../base/options.ts'
+import { type LanguageModel, settingsCheck, type ModelSettings } from '../../models/resolve/resolve-model.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'

@@ -1,9 +1,8 @@
 // Named checks for agents, tasks, names and schemas.
-import { check, listOf, type Check } from '../../base/checks.ts'
+import { check, listOf, type Check, describe, hiddenCharacters } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
 import { checkModelKind, type LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, hiddenCharacters } from '../../base/options.ts'
 import { asAnswerSchema, asValueSchema, type AnswerSchema, type ValueSchema } from '../../schema/answer-schema.ts'
 import { dateCodes, isDateFormat } from '../../text/date-format.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'

@@ -1,11 +1,28 @@
 // Options of a crew: the interface that editors show, and the table that the checks and the reference use.
-import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../base/checks.ts'
-import { failurePolicies, maxBackoffSeconds } from '../../engine/definition.ts'
-import type { FailurePolicy, Logger, Retries, World } from '../../engine/definition.ts'
+import {
+  check,
+  flag,
+  func,
+  listOf,
+  number,
+  oneOf,
+  whole,
+  type Check,
+  checkKeys,
+  type Table,
+  missingFeatures,
+} from '../../base/options.ts'
+import {
+  failurePolicies,
+  maxBackoffSeconds,
+  type FailurePolicy,
+  type Logger,
+  type Retries,
+  type World,
+} from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
-import { pricesCheck, type Prices } from '../../models/prices.ts'
+import { pricesCheck, type Prices } from '../../models/cost.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { checkKeys, type Table, missingFeatures } from '../../base/options.ts'
 import type { AiSchema, ObjectSchema, ValueSchema } from '../../schema/answer-schema.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'

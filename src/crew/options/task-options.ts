@@ -18,7 +18,7 @@ import type { Crew } from '../crew.ts'
 import type { Overrides } from '../define/define-tasks.ts'
 import type { Guardrail } from '../guardrails.ts'
 import type { OutputsOf, Tasks } from '../result/result.ts'
-import type { InputValue } from '../arguments/inputs.ts'
+import type { InputValue } from '../arguments/run-inputs.ts'
 
 export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
   /** Identity of the task. Default: derived from the texts, so that the task becomes another one when they change. */

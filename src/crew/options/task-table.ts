@@ -1,8 +1,25 @@
 // All task options in one table, and a table for each of the three types of tasks. Each row says which types have the
 // option; the compiler checks that the rows and the interfaces agree.
-import { anyText, check, flag, func, oneOrMore, seconds, text, whole, type Check } from '../../base/checks.ts'
-import { isRecord, missingFeatures, ownMember, readOptions } from '../../base/options.ts'
-import type { OptionNames, WithDefault, OptionValues, Option, Table } from '../../base/options.ts'
+import {
+  anyText,
+  check,
+  flag,
+  func,
+  oneOrMore,
+  seconds,
+  text,
+  whole,
+  type Check,
+  isRecord,
+  missingFeatures,
+  ownMember,
+  readOptions,
+  type OptionNames,
+  type WithDefault,
+  type OptionValues,
+  type Option,
+  type Table,
+} from '../../base/options.ts'
 import { effectCheck } from '../../tools/tool-options.ts'
 import { outputFileCheck } from '../define/output-path.ts'
 import { guardrailsCheck } from '../guardrails.ts'

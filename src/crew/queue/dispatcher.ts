@@ -1,7 +1,7 @@
 // Port for systems that decide which process advances a run, and when: a queue, an engine, a platform that calls
 // functions. The journal stays the source of truth: a dispatcher may lose or repeat wakes. Workers find ready runs in
 // their rows anyway, and a call for a run that isn't ready is a no-op.
-import { check, type Check } from '../../base/checks.ts'
+import { check, type Check } from '../../base/options.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import type { Lane } from '../../stores/store.ts'
 import type { AdvanceOutcome } from '../verbs/advance.ts'

@@ -1,17 +1,22 @@
 // A schedule: runs of a crew at the times of a cron expression. Schedules aren't stored. Each time has one run id, such
 // as `nightly@2026-11-15T02:00:00Z`, and a run id can be created once, so that any number of workers may try.
-import { oneOf, optional, text } from '../../base/checks.ts'
+import { oneOf, optional, text, checkKeys, describe } from '../../base/options.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
-import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { checkNewRunId } from '../../engine/read/row-summary.ts'
 import { RepriseError, reworded, messageOf } from '../../base/errors.ts'
-import { checkKeys, describe } from '../../base/options.ts'
-import { checkTaskInputs } from '../arguments/check-executable.ts'
-import { inputsWithoutFiles, readRawInputs, checkInputNames, parseInputs } from '../arguments/run-inputs.ts'
-import type { InputsBy, InputsFor, NeedsInputs } from '../arguments/inputs.ts'
+import { checkTaskInputs, type OpenCrew } from '../open-crew.ts'
+import {
+  inputsWithoutFiles,
+  readRawInputs,
+  checkInputNames,
+  parseInputs,
+  type InputsBy,
+  type InputsFor,
+  type NeedsInputs,
+} from '../arguments/run-inputs.ts'
 import { priorities, type PriorityName, enqueue, priorityNumber } from '../verbs/enqueue.ts'
 import type { Cron } from 'croner'
 import type { RunRow } from '../../stores/store.ts'
-import type { OpenCrew } from '../open-crew.ts'
 
 export type ScheduleOptions<Names extends InputsBy = string> = {
   /** Prefix of the run ids: `nightly@2026-11-15T02:00:00Z`. Default: the crew's name. */

@@ -8,8 +8,7 @@ import type { CaughtUpEvent, RunEvent } from '../../engine/follow/listeners.ts'
 import type { TreeQuestion } from '../../engine/task/children.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { flag, number, optional } from '../../base/checks.ts'
-import { checkKeys, describe } from '../../base/options.ts'
+import { flag, number, optional, checkKeys, describe } from '../../base/options.ts'
 
 export interface EventsOptions {
   /** Only entries after this one. Default: 0, the whole journal. */

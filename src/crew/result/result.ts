@@ -1,25 +1,36 @@
 // Results of runs, computed from the journal alone, so that a finished run and a stored one have the same result.
 import type { CrewDefinition, TaskDefinition, Engine } from '../../engine/definition.ts'
-import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
-import { RepriseError } from '../../base/errors.ts'
+import { type StaleTask, staleTasks } from '../../engine/plan/inheritance.ts'
+import { RepriseError, errorCodes, type ErrorCode } from '../../base/errors.ts'
 import type { TaskFailure, Usage, Question } from '../../journal/entries.ts'
-import { taskFailures } from '../../journal/state/failures.ts'
+import { taskFailures } from '../../journal/state/tally.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'
-import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { addUsage, noUsage, type RunState, type TaskState, isEnded } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../base/options.ts'
-import { planOutcomes, lastOutput, taskView, taskViews } from '../../runs/task-view.ts'
-import type { PlannedOutcome, TaskView } from '../../runs/task-view.ts'
+import {
+  planOutcomes,
+  lastOutput,
+  taskView,
+  taskViews,
+  type PlannedOutcome,
+  type TaskView,
+} from '../../runs/task-view.ts'
 import type { Task } from '../task.ts'
 import { answerStep } from '../../engine/inbox/questions.ts'
 import { suggestDecision } from '../../journal/describe.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'
-import { describeStop } from '../../runs/why.ts'
-import { viewRun as viewOfRun, type RunView as RunData } from '../../runs/run-view.ts'
+import { describeStop } from '../../runs/status.ts'
+import { viewRun as viewOfRun, type RunView as RunData, toRunTree, type RunTree } from '../../runs/run-view.ts'
+import { checkFormat, readRun, runNotFoundError } from '../../engine/read/read-run.ts'
+import { runCancelledError } from '../../engine/inbox/inbox.ts'
+import { runExecutor } from '../../engine/lease/leased-tree.ts'
+import { readSummary } from '../../engine/read/row-summary.ts'
+import type { RunRow } from '../../stores/store.ts'
 
 // The default of `Crew` and `Run` is `readonly Task[]`: declarations of users could not name this alias.
 export type Tasks = readonly Task[]
-export type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
+type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 
 /** Output of a crew: that of its last task that wasn't skipped; undefined if all tasks may be skipped. */
 export type OutputOfLast<T extends Tasks> = T extends readonly [...infer Before extends Tasks, infer Last]
@@ -65,7 +76,7 @@ export type CompletedResult<T extends Tasks = readonly Task[]> = ResultBase<T> &
   readonly status: 'completed'
   readonly output: OutputOfLast<T>
 }
-export type SuspendedResult<T extends Tasks = readonly Task[]> = ResultBase<T> & {
+type SuspendedResult<T extends Tasks = readonly Task[]> = ResultBase<T> & {
   readonly status: 'suspended'
   readonly output: undefined
 } & Suspension
@@ -144,7 +155,7 @@ export function findDefinition(crew: CrewDefinition, task: Task | string): TaskD
   return findTask(crew.tasks, task, `crew ${crew.name}`)
 }
 
-export interface Suspension {
+interface Suspension {
   /** The reason, in one sentence without advice. */
   readonly facts: string
   /** Next step: answer the first open question; without one, resume the run, or its root. */
@@ -228,3 +239,123 @@ type FoundBy<T extends Tasks, Given> = Given extends Task
       ? Task
       : Found
     : never
+
+// Results read from outside: from the journal of a run that has ended, or by waiting for the process that executes it.
+
+/** The result of a completed or suspended run. */
+export async function storedResultOf(crew: CrewDefinition, { state, questions }: RunTree): Promise<RunResult> {
+  return toResult(state, crew, staleTasks(crew, state), questions)
+}
+
+/**
+ * Waits while a process executes the run, or a worker will. Rejects with the failure of the run, RUN_CANCELLED, or
+ * RUN_ABANDONED if no process executes it.
+ */
+export async function waitForResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
+  const row = await engine.store.row(run)
+  // a run of another format would be waited for forever
+  if (row) checkFormat(row)
+  await waitUntilAtRest(engine, run)
+  const { state } = await readRun(engine.store, run)
+  switch (state.status) {
+    case 'completed':
+    case 'suspended':
+      return storedResultOf(crew, await toRunTree(engine.store, state))
+    case 'cancelled':
+      throw runCancelledError(run)
+    case 'failed':
+      throw recordedFailure(state)
+    default:
+      throw runAbandoned(run)
+  }
+}
+
+/** The recorded error of a failed run. */
+export function recordedFailure({ run, error }: RunState): RepriseError {
+  const { code = '', message = 'the reason of the failure is unknown', task } = error ?? {}
+  // newer code may have other codes
+  const known = Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'TASK_FAILED'
+  const tasks = task === undefined ? undefined : [task]
+  return new RepriseError(known, message, { runId: run, tasks, next: { type: 'resume', runId: run } })
+}
+
+function runAbandoned(run: string): RepriseError {
+  const words = `run ${run} has not ended, and no process executes it`
+  return new RepriseError('RUN_ABANDONED', words, { runId: run, next: { type: 'resume', runId: run } })
+}
+
+/** How often to check that the executing process is alive: a killed process sends no hint. */
+const pollIntervalMs = 1_000
+
+/**
+ * Calls `look` whenever the run may have changed, until it returns a value. RUN_NOT_FOUND. Rejects with the signal's
+ * reason on abort.
+ */
+export async function waitForRun<Said>(
+  { store, world }: Engine,
+  run: string,
+  look: (row: RunRow) => Promise<Said | undefined>,
+  signal?: AbortSignal,
+): Promise<Said> {
+  const watching = new AbortController()
+  // watch before the first look, so that no change is missed
+  const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
+  let hint = hints.next()
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      const row = await store.row(run)
+      if (!row) throw runNotFoundError(store, run)
+      const said = await look(row)
+      if (said !== undefined) return said
+      const silence = new AbortController()
+      const silent = world.sleep(pollIntervalMs, signal ? AbortSignal.any([silence.signal, signal]) : silence.signal)
+      silent.catch(() => undefined)
+      const heard = await Promise.race([hint, silent])
+      silence.abort()
+      // a closed store sends no more hints
+      if (heard) hint = heard.done ? new Promise<never>(() => undefined) : hints.next()
+    }
+  } finally {
+    hint.catch(() => undefined)
+    watching.abort()
+  }
+}
+
+/**
+ * Resolves when the run has ended or is suspended, has failed without a retry to come, or was left by its process.
+ * RUN_NOT_FOUND.
+ */
+async function waitUntilAtRest(engine: Engine, run: string): Promise<void> {
+  await waitForRun(engine, run, async (row) => {
+    const waits = isForWorker(row) || (row.status === 'running' && (await runExecutor(engine, run)))
+    return waits ? undefined : true
+  })
+}
+
+/** Whether workers will start, retry or continue the run. */
+function isForWorker(row: RunRow): boolean {
+  const { imported, dueAt, forWorkers } = readSummary(row)
+  // workers don't execute imported runs
+  if (imported) return false
+  if (row.status === 'running') return forWorkers === true
+  return row.status === 'queued' || (row.status === 'failed' && dueAt !== undefined)
+}
+
+/**
+ * Waits for the process that holds the run. `rest`: it executed the run since `state` was read, and that outcome is the
+ * result. `left`: it died, or only recorded an answer, so that another process may continue.
+ */
+export function waitForHolder(engine: Engine, state: RunState, signal?: AbortSignal): Promise<'rest' | 'left'> {
+  return waitForRun(
+    engine,
+    state.run,
+    async (row) => {
+      const executed = state.status === 'running' || readSummary(row).lives > state.lives
+      const rests = row.status === 'suspended' || row.status === 'failed'
+      if (isEnded(row.status) || (rests && executed)) return 'rest'
+      return (await runExecutor(engine, state.run)) ? undefined : 'left'
+    },
+    signal,
+  )
+}

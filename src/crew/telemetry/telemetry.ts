@@ -1,8 +1,7 @@
 // The `telemetry` option. The OpenTelemetry package is loaded when a crew with this option is first used.
 import { whenMissing } from '../../base/optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
-import { check, flag, optional, wrong, type Check } from '../../base/checks.ts'
-import { checkKeys } from '../../base/options.ts'
+import { check, flag, optional, wrong, type Check, checkKeys } from '../../base/options.ts'
 
 export interface TelemetryOptions {
   /** Default: a tracer named `reprise` of the global provider. */

@@ -1,28 +1,34 @@
 // Advances a ready run until it rests or time is up: the operation behind workers, HTTP functions and `resumeAll`. For
 // a waiting run, it only records messages from the inbox; if one of them is what the run waits for, it is resumed.
-import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../base/checks.ts'
+import {
+  abortSignal,
+  check,
+  oneOf,
+  optional,
+  shortName,
+  wrong,
+  type Check,
+  checkKeys,
+  defined,
+} from '../../base/options.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
-import type { Until } from '../../engine/limits/slice.ts'
-import { asTimedLease, type TimedLease, requestLeases } from '../../engine/lease/lease-keeper.ts'
+import type { Until } from '../../engine/limits/time.ts'
+import { asTimedLease, type TimedLease, requestLeases } from '../../engine/lease/leased-tree.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
-import { dueAt, isDue } from '../../engine/read/due.ts'
+import { dueAt, isDue, checkRunId } from '../../engine/read/row-summary.ts'
 import { isServedBy, crewLanes } from '../../engine/read/lanes.ts'
-import { readRun } from '../../engine/read/read-run.ts'
-import { checkRunId } from '../../engine/read/run-id.ts'
-import { runNotFoundError } from '../../engine/read/run-not-found.ts'
+import { readRun, runNotFoundError } from '../../engine/read/read-run.ts'
 import { RepriseError, asRepriseError } from '../../base/errors.ts'
 import type { DispatchedBy } from '../../journal/entries.ts'
 import { rootRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
-import { checkKeys } from '../../base/options.ts'
 import type { Lease, ClaimLimits } from '../../stores/store.ts'
 import { engineFor, type OpenCrew } from '../open-crew.ts'
-import { recordedFailure } from '../result/stored-result.ts'
+import { recordedFailure } from '../result/result.ts'
 import { enterHere } from './resume.ts'
 import { executeHere } from '../started-run.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { readConcurrency } from './shared-options.ts'
-import { defined } from '../../base/defined.ts'
 
 export interface AdvanceOptions {
   /**

@@ -1,26 +1,25 @@
 // Queues a run: checked and recorded like a kickoff, but nothing is executed. Model keys are not checked, since only
 // the executing process needs them: a web server may have none.
 import type { Priority } from '../../journal/entries.ts'
-import { number, oneOf, optional } from '../../base/checks.ts'
-import { defined } from '../../base/defined.ts'
-import { requeue } from '../../engine/inbox/requeue.ts'
-import { isGivenUp } from '../../engine/read/due.ts'
-import { moveOf, runMoved } from '../../engine/read/moved.ts'
-import { readRun } from '../../engine/read/read-run.ts'
-import { checkNewRunId } from '../../engine/read/run-id.ts'
-import { otherCrewError } from '../../engine/read/run-not-found.ts'
+import { number, oneOf, optional, checkKeys, isRecord, defined } from '../../base/options.ts'
+import { requeue } from '../../engine/inbox/send-message.ts'
+import { isGivenUp, moveOf, runMoved, checkNewRunId } from '../../engine/read/row-summary.ts'
+import { readRun, otherCrewError } from '../../engine/read/read-run.ts'
 import { queueRun } from '../../engine/run/create-run.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { checkKeys, isRecord } from '../../base/options.ts'
-import type { InputsBy, NeedsInputs } from '../arguments/inputs.ts'
-import { checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
+import {
+  type InputsBy,
+  type NeedsInputs,
+  readRawInputs,
+  resolveInputs,
+  checkInputNames,
+  prepareInputs,
+  type RawInputs,
+} from '../arguments/run-inputs.ts'
+import { checkBudgetPrices, checkPlanned, type OpenCrew, logStart } from '../open-crew.ts'
 import { checkSameInputs } from '../arguments/check-same-run.ts'
-import { readRawInputs, resolveInputs, checkInputNames, prepareInputs } from '../arguments/run-inputs.ts'
-import type { RawInputs } from '../arguments/run-inputs.ts'
-import type { OpenCrew } from '../open-crew.ts'
 import { readReuse, type Reuse, type InputsOption } from './shared-options.ts'
-import { logStart } from '../result/log.ts'
 
 export type EnqueueOptions<Names extends InputsBy = string> = {
   /** Run id. Repeating the call with the same id and inputs doesn't queue a second run. Default: a new id. */

@@ -1,7 +1,7 @@
 // kickoffForEach: one run for each of many inputs, several at a time. A failed run doesn't affect the others.
 import type { CrewDefinition, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { functionCall } from '../../engine/task/function-call.ts'
-import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { checkNewRunId } from '../../engine/read/row-summary.ts'
 import { asRepriseError, messageOf, RepriseError, reworded } from '../../base/errors.ts'
 import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'

@@ -9,20 +9,18 @@ import type {
   TaskDefinition,
   CrewDefinition,
 } from '../../engine/definition.ts'
-import { runExecutor } from '../../engine/lease/local-runs.ts'
+import { runExecutor } from '../../engine/lease/leased-tree.ts'
 import { isRowOfRun } from '../../engine/read/incarnation.ts'
 import { describeOrphan } from '../../journal/describe.ts'
 import { createRun } from '../../engine/run/create-run.ts'
 import { checkReadable, readRun } from '../../engine/read/read-run.ts'
-import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
+import { callsOfOpenChildren } from '../../engine/task/children.ts'
 import { digest } from '../../journal/hash.ts'
-import { lostEntries } from '../../journal/state/hand-edits.ts'
+import { lostEntries, withTaskChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { engineFor, type OpenCrew, logStart, checkModels, checkBudgetPrices, checkPlanned } from '../open-crew.ts'
 import { type StartedRun, executeHere } from '../started-run.ts'
-import { logStart } from '../result/log.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
-import { checkModels, checkBudgetPrices, checkPlanned } from '../arguments/check-executable.ts'
 import { checkSameOrigin, requestDigest } from '../arguments/check-same-run.ts'
 import {
   confirmPlan,
@@ -51,7 +49,6 @@ import {
 } from '../../engine/plan/plan-fork.ts'
 import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
-import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import {
   resolveInputs,
   readRawInputs,
@@ -59,16 +56,16 @@ import {
   overrideInputs,
   type RawInputs,
   type RunInputs,
+  readOutputs,
+  type InputsBy,
+  type InputsFor,
 } from '../arguments/run-inputs.ts'
 import { latestAtRest } from './runs.ts'
-import { checkNewRunId, checkRunId } from '../../engine/read/run-id.ts'
+import { checkNewRunId, checkRunId } from '../../engine/read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { oneOf, optional } from '../../base/checks.ts'
-import { checkKeys, describe } from '../../base/options.ts'
+import { oneOf, optional, checkKeys, describe, defined } from '../../base/options.ts'
 import { findDefinition, type Tasks, type TaskReference, type RawOf } from '../result/result.ts'
 import type { Task } from '../task.ts'
-import { readOutputs, type InputsBy, type InputsFor } from '../arguments/inputs.ts'
-import { defined } from '../../base/defined.ts'
 import { resumeOrFollow } from './resume.ts'
 
 /** Options of `replay`, `fork` and `refresh`. */

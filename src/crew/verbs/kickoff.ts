@@ -1,17 +1,29 @@
 // kickoff: starts a new run, or resumes the existing run with the given id.
 import type { Hold } from '../../engine/lease/hold.ts'
-import { localRunKey } from '../../engine/lease/local-runs.ts'
-import { createRun } from '../../engine/run/create-run.ts'
-import type { NewRun } from '../../engine/run/create-run.ts'
-import { runningCode, warnOfUncountedRun } from '../../engine/task/function-call.ts'
-import type { FunctionCall, RunningCode } from '../../engine/task/function-call.ts'
+import { localRunKey } from '../../engine/lease/leased-tree.ts'
+import { createRun, type NewRun } from '../../engine/run/create-run.ts'
+import {
+  runningCode,
+  warnOfUncountedRun,
+  type FunctionCall,
+  type RunningCode,
+} from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { defined } from '../../base/defined.ts'
+import { defined, oneOf, optional, checkKeys } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type OpenCrew } from '../open-crew.ts'
+import {
+  engineFor,
+  type OpenCrew,
+  isDefaultPlace,
+  logStart,
+  checkExecutable,
+  checkBudgetPrices,
+  checkTaskInputs,
+  checkModels,
+} from '../open-crew.ts'
 import { type StartedRun, executeHere } from '../started-run.ts'
 import {
   type WhenHeld,
@@ -27,20 +39,23 @@ import {
   readChoices,
   executeKeys,
 } from './shared-options.ts'
-import { logStart } from '../result/log.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
-import { checkExecutable, checkBudgetPrices, checkTaskInputs, checkModels } from '../arguments/check-executable.ts'
 import { checkSameInputs, hasSameInputs } from '../arguments/check-same-run.ts'
-import { isDefaultPlace } from '../default-store.ts'
 import type { PlanRequest } from './plan.ts'
-import { resolveInputs, readRawInputs, checkInputNames, prepareInputs, parseInputs } from '../arguments/run-inputs.ts'
-import type { RawInputs, RunInputs } from '../arguments/run-inputs.ts'
+import {
+  resolveInputs,
+  readRawInputs,
+  checkInputNames,
+  prepareInputs,
+  parseInputs,
+  type RawInputs,
+  type RunInputs,
+  type InputsBy,
+  type NeedsInputs,
+} from '../arguments/run-inputs.ts'
 import { resumeOrFollow } from './resume.ts'
-import { checkNewRunId } from '../../engine/read/run-id.ts'
-import { oneOf, optional } from '../../base/checks.ts'
-import { checkKeys } from '../../base/options.ts'
+import { checkNewRunId } from '../../engine/read/row-summary.ts'
 import type { TaskReference } from '../result/result.ts'
-import type { InputsBy, NeedsInputs } from '../arguments/inputs.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff } from '../../engine/plan/plan-run.ts'
 

@@ -1,15 +1,34 @@
 // resume: continues the given run, the latest unfinished run, or the run that an identical call created.
-import { changedPolicies } from '../../engine/definition.ts'
-import type { Engine, ExecuteOptions, CrewDefinition, ChangedPolicy } from '../../engine/definition.ts'
+import {
+  changedPolicies,
+  type Engine,
+  type ExecuteOptions,
+  type CrewDefinition,
+  type ChangedPolicy,
+} from '../../engine/definition.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { describeTaskChanges } from '../../journal/describe.ts'
-import { checkResumable, openRun, orRelease, prepareResume, enterRun } from '../../engine/run/resume-run.ts'
-import type { OpenedRun } from '../../engine/run/resume-run.ts'
+import {
+  checkResumable,
+  openRun,
+  orRelease,
+  prepareResume,
+  enterRun,
+  type OpenedRun,
+} from '../../engine/run/resume-run.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Limit } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type OpenCrew } from '../open-crew.ts'
+import {
+  engineFor,
+  type OpenCrew,
+  logStart,
+  checkExecutable,
+  checkBudgetPrices,
+  hasStarted,
+  isOpen,
+} from '../open-crew.ts'
 import { type StartedRun, executeHere } from '../started-run.ts'
 import {
   type WhenHeld,
@@ -26,22 +45,17 @@ import {
   readChoices,
 } from './shared-options.ts'
 import { limitCheck } from '../options/crew-options.ts'
-import { logStart } from '../result/log.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
-import { waitForHolder, waitForResult } from '../result/stored-result.ts'
-import { checkExecutable, checkBudgetPrices, hasStarted, isOpen } from '../arguments/check-executable.ts'
+import { waitForHolder, waitForResult, type TaskReference, type RunResult } from '../result/result.ts'
 import { latestUnfinished } from './runs.ts'
-import { checkRunId } from '../../engine/read/run-id.ts'
-import { oneOf, optional } from '../../base/checks.ts'
-import { checkKeys } from '../../base/options.ts'
-import type { TaskReference, RunResult } from '../result/result.ts'
+import { checkRunId, isDue } from '../../engine/read/row-summary.ts'
+import { oneOf, optional, checkKeys } from '../../base/options.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planResume } from '../../engine/plan/plan-run.ts'
 import type { TaskComparison } from '../../engine/run/compare-tasks.ts'
-import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
+import type { TimedLease } from '../../engine/lease/leased-tree.ts'
 import type { RunRow } from '../../stores/store.ts'
 import type { DispatchedBy } from '../../journal/values.ts'
-import { isDue } from '../../engine/read/due.ts'
 
 export interface ResumeOptions<Reference = TaskReference>
   extends ExecuteChoices<Reference>, PlanConfirmation, WhenHeldOption, TaskDecisionOptions {

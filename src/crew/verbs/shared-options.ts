@@ -1,11 +1,22 @@
 // Options that several methods of a crew and a run have, with their checks.
-import { check, listOf, number, optional, text, type Check, abortSignal, whole } from '../../base/checks.ts'
+import {
+  check,
+  listOf,
+  number,
+  optional,
+  text,
+  type Check,
+  abortSignal,
+  whole,
+  checkKeys,
+  isRecord,
+  describe,
+} from '../../base/options.ts'
 import type { OnQuestion, TaskDecisions, CrewDefinition, ExecuteOptions } from '../../engine/definition.ts'
 import { RepriseError, messageOf } from '../../base/errors.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { checkKeys, isRecord, describe } from '../../base/options.ts'
 import { type Tasks, findDefinition, type TaskReference } from '../result/result.ts'
-import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../arguments/inputs.ts'
+import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../arguments/run-inputs.ts'
 import type { OnPlan, Plan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
 import { redact } from '../../secrets/redact.ts'

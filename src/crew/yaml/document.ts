@@ -1,14 +1,26 @@
 // A YAML file for the loaders: with merges resolved, aliases followed, and a position (file, line, column) for every
 // mistake. It works on the parser's nodes, since plain values have no positions.
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Alias,
+  type Node,
+  type Scalar,
+  type YAMLError,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { Problems } from './problems.ts'
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { listOf, optional, wrong } from '../../base/checks.ts'
-import { guess, isRecord, ownMember } from '../../base/options.ts'
+import { listOf, optional, wrong, guess, isRecord, ownMember } from '../../base/options.ts'
 
 /** A value with its alias followed; undefined for an empty one: `role:` and `role: null`. */
 export type YamlValue = Scalar | YAMLMap | YAMLSeq | undefined

@@ -1,12 +1,18 @@
 // loadAgents: reads agents.yaml, which maps names to CrewAI's fields.
-import { optional } from '../../base/checks.ts'
+import { optional, checkKeys } from '../../base/options.ts'
 import type { Logger } from '../../engine/definition.ts'
-import { checkKeys } from '../../base/options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import { Agent } from '../agent.ts'
 import { agentTable, type AgentOptions } from '../options/agent-options.ts'
-import { openYaml, checkCode, checkThere, namedEntries } from './document.ts'
-import type { YamlEntry, YamlDocument, FileReference } from './document.ts'
+import {
+  openYaml,
+  checkCode,
+  checkThere,
+  namedEntries,
+  type YamlEntry,
+  type YamlDocument,
+  type FileReference,
+} from './document.ts'
 import { newProblems, reportProblems, type Problems } from './problems.ts'
 import { withPlace, readFields, type EntryReader } from './read-fields.ts'
 import { modelsCheck, toolsByName, type Models } from './references.ts'

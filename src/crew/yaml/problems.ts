@@ -2,7 +2,7 @@
 // continues after a problem.
 import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { safeLogger, quietLogger } from '../result/log.ts'
+import { safeLogger, quietLogger } from '../open-crew.ts'
 
 /** Mistakes listed in a message; further ones are usually repetitions. */
 const problemLimit = 30

@@ -3,7 +3,7 @@
 import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../base/errors.ts'
 import type { Json } from '../../journal/json.ts'
-import { settingNames } from '../../models/resolve/settings.ts'
+import { settingNames } from '../../models/resolve/resolve-model.ts'
 import { findOption, guess, missingFeatureText, spellings } from '../../base/options.ts'
 import type { MissingFeature, OptionNames, Option } from '../../base/options.ts'
 import type { FromYaml } from '../options/crew-checks.ts'

@@ -1,16 +1,14 @@
 // Names in a file that refer to a model, a tool, an agent or an earlier task. Errors about unknown names list the known
 // ones.
-import { check, type Check } from '../../base/checks.ts'
+import { check, type Check, describe, guess, isRecord, ownMember } from '../../base/options.ts'
 import { knownProviders, readModelName } from '../../models/resolve/model-names.ts'
-import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, guess, isRecord, ownMember } from '../../base/options.ts'
+import { type LanguageModel, settingNames } from '../../models/resolve/resolve-model.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
 import { names, shown, text, scalarText, type FieldValue, isOff, mapping } from './yaml-values.ts'
 import { isMap, Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
-import { settingNames } from '../../models/resolve/settings.ts'
 
 /** The objects that names in a file can refer to. */
 export interface NameScope {

@@ -1,20 +1,28 @@
 // Completes the tool calls of one reply. They run concurrently, each journaled under its own path before and after its
 // effect; their outcomes enter the conversation in the order of the reply. For `once` calls and approvals, once.ts
 // decides and this file acts: it asks the tool's `settle` or a person. Undecided calls stay open.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
 import type { Life, ActiveAttempt } from '../life.ts'
-import { unlessAborted } from '../limits/deadline.ts'
+import { unlessAborted } from '../limits/time.ts'
 import { drainInbox } from '../inbox/inbox.ts'
 import { askOnQuestion } from '../inbox/ask-on-question.ts'
-import { isDelegation } from '../task/delegation-tools.ts'
-import { toolCacheKey, oneAtATime, cachedOutcome } from './cache.ts'
+import { isDelegation } from '../task/delegate.ts'
+import {
+  toolCacheKey,
+  oneAtATime,
+  cachedOutcome,
+  isCallableCall,
+  pendingOccurrence,
+  prepareCall,
+  type CallableCall,
+  type PendingCall,
+  warnOfThrow,
+  callIdempotencyKey,
+} from './prepare-call.ts'
 import { effectiveEffect, isCallOfTool } from './earlier-calls.ts'
-import { callIdempotencyKey } from './idempotency-key.ts'
 import { recordOutcome, isStillRunning, makeCall, outcomeFromResult } from './make-call.ts'
-import { warnOfThrow } from './mistakes.ts'
 import { decideApproval, decideOnce, type Decision } from './once.ts'
-import { isCallableCall, pendingOccurrence, prepareCall, type CallableCall, type PendingCall } from './prepare-call.ts'
 
 /** Thrown when a person's answer fails the task. */
 export class FailedByAnswer extends Error {}

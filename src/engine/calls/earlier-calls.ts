@@ -15,7 +15,7 @@ import type {
   TaskDefinition,
 } from '../definition.ts'
 import { decisionsWithin, pastNames } from '../run/compare-tasks.ts'
-import { callsOfOpenChildren } from '../task/child-calls.ts'
+import { callsOfOpenChildren } from '../task/children.ts'
 import { isFromOtherRun, onceCalls, toOnceCall } from './once.ts'
 import type { CallableCall } from './prepare-call.ts'
 

@@ -1,25 +1,33 @@
 // Makes one call. The call is journaled before the tool runs, and its result or error afterwards; a call that was given
 // up before it ended is journaled as abandoned.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, NewEntry, Question } from '../../journal/entries.ts'
 import { throughJson, type Json } from '../../journal/json.ts'
-import type { CallState, ToolOutcome } from '../../journal/state/state.ts'
+import type { CallState, ToolOutcome, AttemptState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import { readModelResult } from '../../tools/model-result.ts'
-import type { ToolContext } from '../../tools/tool.ts'
-import type { Life } from '../life.ts'
-import { deadline, unlessAborted } from '../limits/deadline.ts'
+import type { ToolContext, Tool } from '../../tools/tool.ts'
+import type { Life, ActiveAttempt } from '../life.ts'
+import { deadline, unlessAborted, checkTime } from '../limits/time.ts'
 import { runCode, Interruption, uncountedField, type RunningCode } from '../task/function-call.ts'
-import { checkTime } from '../limits/slice.ts'
 import { callQuestionText, lostEntriesText } from '../inbox/questions.ts'
-import { fileReader } from '../read/run-files.ts'
-import { toolCacheKey } from './cache.ts'
+import { fileReader } from '../read/read-run.ts'
+import {
+  toolCacheKey,
+  prepareCall,
+  type CallableCall,
+  type PendingCall,
+  warnOfMistake,
+  callIdempotencyKey,
+  newIdempotencyKey,
+} from './prepare-call.ts'
 import { effectiveEffect } from './earlier-calls.ts'
-import { callIdempotencyKey } from './idempotency-key.ts'
-import { warnOfMistake } from './mistakes.ts'
-import { prepareCall, type CallableCall, type PendingCall } from './prepare-call.ts'
+import { digest } from '../../journal/hash.ts'
+import { functionCallPath } from '../../journal/paths.ts'
+import { callAt } from '../../journal/state/at-path.ts'
+import { isUncalled } from './once.ts'
 
 interface CallPermission {
   /** A person's replacement for the model's input. */
@@ -68,7 +76,7 @@ export interface EndedCall {
 }
 
 /** Waits until the start of a call is on disk and enough of the lease is left. Else records that it wasn't begun. */
-export async function confirmStart(item: CallableCall): Promise<void> {
+async function confirmStart(item: CallableCall): Promise<void> {
   const { life, signal } = item
   const notStarted = { reason: 'it was stopped before it began', begun: false } as const
   await life.ready().catch((error: unknown) => recordAbandoned(item, notStarted, error))
@@ -79,7 +87,7 @@ export async function confirmStart(item: CallableCall): Promise<void> {
  * Runs the tool of a call whose start is recorded. Undefined if the call is now in doubt, which is recorded. `isLazy`:
  * its end may wait for the next append.
  */
-export async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall | undefined> {
+async function runCall(item: CallableCall, isLazy: boolean): Promise<EndedCall | undefined> {
   const { life, call, task, tool, signal } = item
   const { effect, idempotencyKey = '' } = call
   const readFile = fileReader(life.engine.store, life.state)
@@ -257,4 +265,42 @@ export function isStillRunning(life: Life, path: string): boolean {
 
 function localCallKey({ state }: Life, path: string): string {
   return `${state.incarnation} ${path}`
+}
+
+// Starts an attempt at a function task. Usually there is nothing to decide about its call, since no call is on record
+// that it could repeat: then the same entry records the call, and the function is called. Otherwise the call stays
+// open, and complete-calls.ts decides.
+
+export type FunctionStart = EntryBodies['task.started'] & { readonly type: 'task.started'; readonly path: string }
+
+/** Undefined if the call is open. */
+export async function makeFirstCall(
+  work: Omit<ActiveAttempt, 'attempt'>,
+  started: FunctionStart,
+  tool: Tool,
+): Promise<EndedCall | undefined> {
+  const { life, task, signal } = work
+  const { state, earlier } = life
+  const { path } = started
+  const { name, effect } = tool
+  const input = state.inputs
+  const key = tool.key(input as never) ?? digest(input)
+  await earlier.load()
+  const mayRepeat = effect === 'once' ? earlier.unclaimed().length > 0 : earlier.isOnce({ task, tool, key })
+  if (state.effects === 'never' || mayRepeat || !isUncalled(state, task.name)) {
+    life.note([started])
+    return undefined
+  }
+  checkTime(life)
+  signal.throwIfAborted()
+  const idempotencyKey = newIdempotencyKey(state, { task: task.name, tool: name, key, number: 0 })
+  life.note([{ ...started, call: { effect, key, idempotencyKey } }])
+  const attempt = state.attempts.get(path) as AttemptState
+  const call = callAt(state, functionCallPath(path)) as CallState
+  const keys = new Map([[call.path, key]])
+  const item = { ...work, attempt, call, keys, type: 'callable', key, input, tool, parsed: input } as const
+  // goes with the end of the task before
+  await confirmStart(item)
+  // a read can be repeated after a crash
+  return runCall(item, effect === 'read')
 }

@@ -1,7 +1,7 @@
 // The rules for tools that must not run twice. A `once` call is identified by task, tool, key and occurrence within its
 // attempt. Unless it is clearly the first and only such call, the tool's own `settle` or a person decides: never a
 // guess. Decisions are data; complete-calls.ts carries them out.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'

@@ -3,7 +3,7 @@
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState, type ToolOutcome } from '../../journal/state/state.ts'
 import { describeOwner, sameOwner } from '../../stores/owner.ts'
-import { shortWaitMs } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient-store.ts'
 import type { Engine } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { answerQuestion } from '../inbox/send-message.ts'

@@ -1,6 +1,6 @@
 // Lists all rows that match a filter, newest first, page by page. Runs created or deleted meanwhile do not cause other
 // runs to be skipped.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 
 const pageSize = 100

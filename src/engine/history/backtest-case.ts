@@ -1,7 +1,7 @@
 // Backtests execute one task with today's code over its context in earlier runs. Each trial is a run of its own, under
 // the crew name `<crew>/backtest`: it inherits the stored context, executes the task, and has no effects: tools that
 // may change something are not called, but return the recorded results of equal calls. The earlier runs are only read.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'
@@ -10,19 +10,18 @@ import { isDone } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../run/execute-run.ts'
-import { runOutputs } from '../run/context-fields.ts'
+import { runOutputs } from '../run/task-context.ts'
 import { compareTasks } from '../run/compare-tasks.ts'
 import { openRun, orRelease, continueRun } from '../run/resume-run.ts'
 import { checkReadable, readRun } from '../read/read-run.ts'
 import { createRun } from '../run/create-run.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
-import { outputChange } from '../plan/stale-tasks.ts'
+import { outputChange } from '../plan/inheritance.ts'
 import { outputPlace } from '../read/incarnation.ts'
 import { allRows } from './all-rows.ts'
-import { backtestName } from './backtest-name.ts'
 
 /** Earlier runs that have an output of the task and its whole context. */
-export interface StoredCases {
+interface StoredCases {
   readonly runs: readonly string[]
   /** Runs that were skipped, and why. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
@@ -68,7 +67,7 @@ async function* newest(store: Store, crew: string): AsyncGenerator<string> {
   for await (const { run } of allRows(store, { crew })) yield run
 }
 
-export interface StoredCase {
+interface StoredCase {
   readonly state: RunState
   readonly output: StoredOutput
   /** What has changed since, in words. */
@@ -180,4 +179,16 @@ function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition):
   const done = state.tasks.get(task.name)?.output
   const { reasons } = done ? outputChange(done, task, parent.inputs, runOutputs(parent)) : { reasons: [] }
   if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)
+}
+
+// The crew name of backtest trials. Trials are never the latest run of the crew itself, and `reuse` doesn't find their
+// outputs.
+
+export function backtestName(crew: string): string {
+  return `${crew}/backtest`
+}
+
+/** Whether this is the crew name of trials. Names of other crews contain no slash. */
+export function isBacktest(crew: string): boolean {
+  return crew.endsWith(backtestName(''))
 }

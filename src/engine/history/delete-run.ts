@@ -4,8 +4,8 @@ import { RepriseError } from '../../base/errors.ts'
 import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { reserveRunInTurn } from '../lease/local-runs.ts'
-import { runNotFoundError } from '../read/run-not-found.ts'
+import { reserveRunInTurn } from '../lease/leased-tree.ts'
+import { runNotFoundError } from '../read/read-run.ts'
 import { allRows } from './all-rows.ts'
 
 /**

@@ -2,12 +2,11 @@
 // appended meanwhile are left out, so that the export of a run in progress is its state at one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
-import { blobReferences, decodeEntry } from '../../journal/codec.ts'
+import { blobReferences, decodeEntry, checkStoredValue } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { childStartedBy } from '../../journal/table/entry-table.ts'
-import { checkStoredValue } from '../../journal/check/stored-values.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import {
@@ -18,8 +17,7 @@ import {
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
-import { checkFormat } from '../read/check-format.ts'
-import { runNotFoundError } from '../read/run-not-found.ts'
+import { checkFormat, runNotFoundError } from '../read/read-run.ts'
 import { realClock } from '../../base/clock.ts'
 
 /** A file is written in pieces of about this size. */

@@ -10,11 +10,13 @@ import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Message } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import type { Hold } from '../lease/hold.ts'
+import { type Hold, openHold } from '../lease/hold.ts'
 import { alreadyAnswered, checkAnswer } from './questions.ts'
-import { isParked } from '../read/due.ts'
-import { moveOf, type Move } from '../read/moved.ts'
-import { runNotFoundError } from '../read/run-not-found.ts'
+import { isParked, moveOf, type Move } from '../read/row-summary.ts'
+import { runNotFoundError, readRunIfExists } from '../read/read-run.ts'
+import { shortWaitMs } from '../../stores/patient-store.ts'
+import type { LeasedTree } from '../lease/leased-tree.ts'
+import { activeChildren } from '../../journal/state/tally.ts'
 
 export type InboxMessage =
   /** `about`: a digest of the question, since a journal that was rolled back by hand may reuse the question's id. */
@@ -67,7 +69,7 @@ interface DrainOptions {
   readonly move?: Move | undefined
 }
 
-export interface DrainResult {
+interface DrainResult {
   readonly recorded: boolean
   /** Edits were left in the inbox. */
   readonly editsWait: boolean
@@ -102,7 +104,7 @@ async function drainNow(hold: Hold, edits: boolean, move: Move | undefined): Pro
 }
 
 /** Cancels a child run with its parent, and refuses the messages in its inbox. */
-export async function cancelWithInbox(hold: Hold): Promise<void> {
+async function cancelWithInbox(hold: Hold): Promise<void> {
   const inbox = await hold.engine.store.inbox(hold.state.run)
   const unread = inbox.map(({ id }) => refusedEntry(id, 'the run was cancelled first'))
   await hold.append(
@@ -198,4 +200,36 @@ function parseMessage(message: Message): InboxMessage | undefined {
   } catch {
     return undefined
   }
+}
+
+// Cancels child runs together with their parent. Idempotent: if the process is killed halfway, cancelling again does
+// the rest.
+
+/** Cancels the child runs of a run that aren't finished. */
+export async function cancelChildren(engine: Engine, tree: LeasedTree, state: RunState): Promise<void> {
+  for (const task of state.tasks.keys())
+    for (const { run } of activeChildren(state, task)) await cancelChild(engine, tree, run)
+}
+
+/** Cancels the child runs of tasks that a resume has removed. */
+export async function cancelRemovedTasks({ engine, tree, state }: Hold): Promise<void> {
+  const removed = new Set(state.taskChanges.flatMap((changes) => changes.removed ?? []))
+  if (removed.size === 0) return
+  const attempts = [...state.attempts.values()].filter(({ task, status }) => removed.has(task) && status === 'void')
+  for (const { child } of attempts) if (child !== undefined) await cancelChild(engine, tree, child)
+}
+
+/** False if there is nothing to cancel: the run was never created, or has ended. */
+export async function cancelChild(engine: Engine, tree: LeasedTree, run: string): Promise<boolean> {
+  const read = await readRunIfExists(engine.store, run)
+  if (!read || read.state.status === 'completed') return false
+  if (read.state.status === 'cancelled') {
+    await cancelChildren(engine, tree, read.state)
+    return false
+  }
+  const hold = openHold(engine, tree, read, { limitMs: shortWaitMs })
+  await cancelWithInbox(hold)
+  await cancelChildren(engine, tree, hold.state)
+  await hold.release()
+  return true
 }

@@ -4,20 +4,17 @@
 import { RepriseError } from '../../base/errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
-import { shortWaitMs } from '../../stores/patient/patient-store.ts'
+import { shortWaitMs } from '../../stores/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { childQuestion, openTreeQuestions } from '../task/children.ts'
 import type { Engine } from '../definition.ts'
 import { allRows } from '../history/all-rows.ts'
-import { runBriefWork, reserveRun } from '../lease/local-runs.ts'
+import { runBriefWork, reserveRun, openLeasedTree, type LeasedTree, requestLease } from '../lease/leased-tree.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
-import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
-import { cancelChildren } from './cancel-children.ts'
-import { answerMessage, drainInbox, post, runEndedError, type InboxMessage } from './inbox.ts'
-import { requestLease } from '../lease/lease-keeper.ts'
+import { cancelChildren, answerMessage, drainInbox, post, runEndedError, type InboxMessage } from './inbox.ts'
 import { checkReadable, readStateIfExists, readRun } from '../read/read-run.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
-import { findMove, runMoved } from '../read/moved.ts'
+import { findMove, runMoved, isParked, isReady, moveOf } from '../read/row-summary.ts'
 import { rootRunId } from '../../journal/paths.ts'
 
 /**
@@ -183,4 +180,24 @@ async function withBriefLease(engine: Engine, run: string, work: (tree: LeasedTr
     }
   })
   return left
+}
+
+// Has a worker continue a parked run: for callers that have the store but not the code. The request goes through the
+// inbox, so it is not lost if a process is killed before it is recorded: the message alone makes the run ready. Once
+// recorded, the run is queued again. A requeue also takes back a run that was moved to another store.
+
+/**
+ * Returns the id of the root, which a worker continues. RUN_NOT_FOUND, RUN_ENDED; RUN_HELD when the run isn't parked.
+ */
+export async function requeue(engine: Engine, runId: string, signed: { readonly by?: string }): Promise<string> {
+  const run = rootRunId(runId)
+  const { state } = await readRun(engine.store, run)
+  if (isEnded(state.status)) throw await runEndedError(engine, run)
+  if (!isParked(state) || isReady(state)) {
+    const words = `run ${run} is ${state.status}: a worker executes it without a requeue, if none does already`
+    throw new RepriseError('RUN_HELD', words, { runId: run, next: { type: 'show', runId: run } })
+  }
+  const move = moveOf(state)
+  await sendMessage(engine, run, { type: 'requeue', ...signed, ...(move ? { move } : {}) })
+  return run
 }

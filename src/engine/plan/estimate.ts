@@ -1,16 +1,15 @@
 // Estimates what executing a task takes: the medians over its newest executions. A task that was never executed has no
 // estimate, which is not an estimate of zero. A function that kicked off runs which are not counted has none either.
 // Whether a function calls models is only known from its earlier executions.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
-import { addCost, costOf, costOfSpending } from '../../models/cost.ts'
-import type { Prices } from '../../models/prices.ts'
+import { addCost, costOf, costOfSpending, type Prices } from '../../models/cost.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
-import { tasksNamed } from '../run/waits-for.ts'
+import { tasksNamed } from '../run/task-scheduler.ts'
 
 /** Enough that one unusual run does not move the median. */
 const enoughSamples = 5

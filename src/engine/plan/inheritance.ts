@@ -1,19 +1,27 @@
 // Finds a stored output that a task can inherit instead of being executed. Searched when the task's turn comes and its
 // context is known: first the output that the parent run offered, then, with `reuse`, an output of any run of the crew.
-import { defined } from '../../base/defined.ts'
-import { isHandEdited } from '../../journal/state/hand-edits.ts'
+import { defined } from '../../base/options.ts'
+import { isHandEdited } from '../../journal/state/change-tasks.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
-import type { RunState } from '../../journal/state/state.ts'
-import { conditionFingerprint } from '../run/condition.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+import {
+  conditionFingerprint,
+  conditionChange,
+  noChange,
+  type FieldChanges,
+  runOutputs,
+  outputMaker,
+} from '../run/task-context.ts'
 import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { runOutputs } from '../run/context-fields.ts'
 import type { Life } from '../life.ts'
 import { conversationFor } from '../model/conversation.ts'
 import { outputPlace } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
-import { outputChange, schemaMismatch } from './stale-tasks.ts'
 import type { Store } from '../../stores/store.ts'
+import { changedFields, explainChange } from '../../journal/describe.ts'
+import { readJson } from '../../journal/json.ts'
+import { parseValue } from '../../schema/answer-schema.ts'
 
 /** The entry that completes the task without executing it, if any. A started task continues instead. */
 export async function inheritanceEntry(
@@ -28,7 +36,7 @@ export async function inheritanceEntry(
   return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : made) }
 }
 
-export interface ReusableOutput {
+interface ReusableOutput {
   readonly from: OutputPlace
   readonly output: StoredOutput
   readonly conversation?: Conversation | undefined
@@ -62,7 +70,7 @@ export async function findStoredOutput(
   }
 }
 
-export interface TaskInputs {
+interface TaskInputs {
   readonly inputs: Inputs
   readonly outputs: Outputs
 }
@@ -95,4 +103,66 @@ export async function findReusable(
 async function isStillValid(task: TaskDefinition, output: StoredOutput, given: TaskInputs): Promise<boolean> {
   const { fields } = outputChange(output, task, given.inputs, given.outputs)
   return fields.length === 0 && (await schemaMismatch(task, output)) === undefined
+}
+
+// Tells whether a stored output was made from today's code, inputs and earlier outputs; and if not, what changed.
+
+export interface StaleTask {
+  readonly task: string
+  /** In words: "input topic changed". */
+  readonly reasons: readonly string[]
+  /** The fingerprint fields that changed: "input:topic". */
+  readonly fields: readonly string[]
+}
+
+/** The tasks of a run whose outputs or skips are outdated: made from other inputs, outputs or code than today's. */
+export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
+  const outputs = runOutputs(state)
+  return crew.tasks.flatMap((task) => {
+    const known = state.tasks.get(task.name)
+    if (!known && state.status === 'completed')
+      return [{ task: task.name, reasons: ['the run is older than the task'], fields: [] }]
+    const change = taskChange(crew, task, known, state.inputs, outputs)
+    return change.fields.length > 0 ? [{ task: task.name, ...change }] : []
+  })
+}
+
+/** The changes in what an output was made from, and in what its condition depended on. */
+export function taskChange(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  known: TaskState | undefined,
+  inputs: Inputs,
+  outputs: Outputs,
+): FieldChanges {
+  const made = known?.output ? outputChange(known.output, task, inputs, outputs) : noChange
+  const decided = conditionChange(crew, task, known, inputs, outputs)
+  return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
+}
+
+/** The changes in what an output was made from. A person's value has no fingerprint, and never changes. */
+export function outputChange(
+  { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
+  task: TaskDefinition,
+  inputs: Inputs,
+  outputs: Outputs,
+): FieldChanges {
+  if (!fingerprint) return noChange
+  const now = task.fingerprint(inputs, outputs)
+  const turns = task.turns(inputs)
+  const limits = Object.entries(limited).filter(([agent, had]) => turns.has(agent) && turns.get(agent) !== had)
+  return {
+    fields: [...changedFields(fingerprint, now), ...limits.map(([agent]) => `maxIterations:${agent}`)],
+    reasons: [...explainChange(fingerprint, now), ...limits.map(([agent]) => `maxIterations ${agent} changed`)],
+  }
+}
+
+/** Why today's schema refuses an output, if it does: such an output must not be restored. */
+export async function schemaMismatch(task: TaskDefinition, output: StoredOutput): Promise<string | undefined> {
+  const { schema } = outputMaker(task, output)
+  if (!schema) return undefined
+  const value = readJson(output.raw)
+  if (value === undefined) return "its stored output isn't JSON, and it has a schema now"
+  const parsed = await parseValue(schema, value)
+  return parsed.ok ? undefined : `its stored output no longer fits its schema: ${parsed.reason}`
 }

@@ -2,20 +2,19 @@
 // instead; and why. Outputs are found by the task's name, never by its position. `planTask` has the rules as a table. A
 // task that is executed only because of another task gets its old output as an offer: it keeps that output if the other
 // task's new output turns out equal. Planning writes nothing.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
-import { taskFailures } from '../../journal/state/failures.ts'
+import { taskFailures, isMissing } from '../../journal/state/tally.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
-import { isMissing } from '../../journal/state/tally.ts'
-import { conditionChange, type FieldChanges } from '../run/condition.ts'
+import { conditionChange, type FieldChanges } from '../run/task-context.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { conversationFor } from '../model/conversation.ts'
 import { namesWords } from '../../text/words.ts'
-import { positionsIn, waitsFor } from '../run/waits-for.ts'
+import { positionsIn, waitsFor } from '../run/task-scheduler.ts'
 import { callsToInherit, toOnceCall } from '../calls/once.ts'
 import { outputPlace } from '../read/incarnation.ts'
-import { outputChange, schemaMismatch } from './stale-tasks.ts'
+import { outputChange, schemaMismatch } from './inheritance.ts'
 
 /** What to do with outdated outputs: those made from other inputs, texts or code. */
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const

@@ -1,15 +1,13 @@
 // Plans a kickoff or a resume: outputs that exist are kept, other tasks are executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { taskNameAt } from '../../journal/state/at-path.ts'
-import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
+import { isHandEdited, tasksToRedo } from '../../journal/state/change-tasks.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { namesWords, plural } from '../../text/words.ts'
-import { runOutputs } from '../run/context-fields.ts'
-import { hasSteps } from '../task/attempts.ts'
+import { runOutputs, hasSteps } from '../run/task-context.ts'
 import { openTreeQuestions, childReader } from '../task/children.ts'
-import { findReusable, findStoredOutput } from './inheritance.ts'
-import { outputChange, taskChange } from './stale-tasks.ts'
+import { findReusable, findStoredOutput, outputChange, taskChange } from './inheritance.ts'
 
 /** Executes all tasks, except those whose output can be reused. */
 export async function planKickoff(

@@ -1,6 +1,6 @@
 // The lanes of a crew: its name with each version that it accepts. Workers execute runs of these lanes.
 import { journalVersion } from '../../journal/entries.ts'
-import { isSameLane } from '../../stores/rules/claims.ts'
+import { isSameLane } from '../../stores/rules/leases.ts'
 import type { Lane, RunRow } from '../../stores/store.ts'
 import type { CrewDefinition } from '../definition.ts'
 

@@ -1,15 +1,26 @@
 // Reads and folds a run's journal, and checks its hash chain. A break in the chain is a person's edit: the state
 // reports it, and the next resume records it.
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import { decodeEntry, decodePlain } from '../../journal/codec.ts'
-import type { Entry } from '../../journal/entries.ts'
-import { finishFold, noteMissingEntries } from '../../journal/state/hand-edits.ts'
+import { decodeEntry, decodePlain, checkStoredValue } from '../../journal/codec.ts'
+import {
+  type Entry,
+  journalVersion,
+  type OutputReference,
+  type Blob,
+  type StoredFile,
+  type ChatMessage,
+} from '../../journal/entries.ts'
+import { finishFold, noteMissingEntries } from '../../journal/state/change-tasks.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
-import { hashBytes } from '../../journal/hash.ts'
-import type { RunState } from '../../journal/state/state.ts'
-import type { Line, Store } from '../../stores/store.ts'
-import { pinChecker } from './check-pinned.ts'
-import { otherCrewError, runNotFoundError } from './run-not-found.ts'
+import { hashBytes, digest } from '../../journal/hash.ts'
+import type { RunState, AttemptState } from '../../journal/state/state.ts'
+import type { Line, Store, RunRow } from '../../stores/store.ts'
+import { otherFormat } from '../../journal/check/check-entry.ts'
+import { outputReferences } from '../../journal/state/at-path.ts'
+import { asFileReference, filesIn, type Files } from '../../journal/files.ts'
+import type { Json } from '../../journal/json.ts'
+import { describe } from '../../base/options.ts'
+import type { ReadFile } from '../../tools/tool.ts'
 
 export interface LoadedRun {
   readonly state: RunState
@@ -117,4 +128,96 @@ export function checkReadable({ run, crew: owner, unknown }: RunState, crew: str
     throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
   }
   if (crew !== undefined && owner !== crew) throw otherCrewError(run, owner, crew)
+}
+
+// Refuses runs of another journal format, instead of guessing what they mean.
+
+/** JOURNAL_DAMAGED when a build with another format created the run. */
+export function checkFormat({ run, format }: RunRow): void {
+  if (format !== journalVersion) throw otherFormat(`run ${run}`, format, journalVersion)
+}
+
+// Checks that the outputs to which an attempt's pinned message refers are unchanged in the journal.
+
+/** Call the result for each started attempt. If its texts were changed by hand, it becomes void: it cannot continue. */
+function pinChecker(state: RunState): (path: string) => void {
+  const digests = new Map<number, string>()
+  const isChanged = ({ output, digest: expected }: OutputReference): boolean => {
+    const found = digests.get(output) ?? digest(state.outputs.get(output) ?? '')
+    digests.set(output, found)
+    return found !== expected
+  }
+  return (path) => {
+    const attempt = state.attempts.get(path) as AttemptState
+    if (attempt.pinned && outputReferences(attempt.pinned.message).some(isChanged)) attempt.status = 'void'
+  }
+}
+
+// Errors for runs that a store or a crew does not have.
+
+export function runNotFoundError(store: Store, run: string): RepriseError {
+  const words = `there is no run ${run} in ${store.url}`
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run, next: { type: 'runs' } })
+}
+
+export function otherCrewError(run: string, owner: string, crew: string): RepriseError {
+  const words = `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
+}
+
+// The files among a run's inputs. Their bytes are stored as blobs of the run when it is created, and read from there
+// for models and user code; the original files are not needed any more.
+
+/** The blobs for a new run: files that were just read, or files of its parent. BLOB_MISSING. */
+export async function fileBlobs(store: Store, values: readonly Json[], read: Files, parent?: string): Promise<Blob[]> {
+  const blobs = new Map<string, Blob>()
+  for (const file of values.flatMap(filesIn)) {
+    if (blobs.has(file.hash)) continue
+    const bytes = read.get(file.hash) ?? (await readFileBytes(store, parent, file))
+    blobs.set(file.hash, { hash: file.hash, bytes })
+  }
+  return [...blobs.values()]
+}
+
+/** Reads the files in these messages. BLOB_MISSING. */
+export async function readFiles(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
+  const files = new Map<string, Uint8Array>()
+  for (const message of messages) {
+    for (const file of message.role === 'user' ? (message.files ?? []) : []) {
+      if (!files.has(file.hash)) files.set(file.hash, await readFileBytes(store, run, file))
+    }
+  }
+  return files
+}
+
+/** `readFile` for user code. It only reads files among the inputs. */
+export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' | 'inputs'>): ReadFile {
+  return async (wanted) => {
+    const files = filesIn(inputs)
+    const hash = asFileReference(wanted)?.hash
+    const [file, other] = distinct(
+      files.filter((one) => (hash === undefined ? one.name === wanted : one.hash === hash)),
+    )
+    if (file && !other) return readFileBytes(store, run, file)
+    const refused = (words: string): RepriseError =>
+      new RepriseError('INPUT_INVALID', `readFile was given ${describe(wanted)}, but ${words}`, { runId: run })
+    if (other) throw refused(`run ${run} has several files of that name; give the file from the inputs instead`)
+    if (files.length === 0) throw refused(`the inputs of run ${run} have no files`)
+    throw refused(`run ${run} has no such file; it has ${files.map(({ name }) => name).join(', ')}`)
+  }
+}
+
+/** The inputs may contain one file several times, under several names. */
+function distinct(files: readonly StoredFile[]): StoredFile[] {
+  return [...new Map(files.map((file) => [file.hash, file])).values()]
+}
+
+async function readFileBytes(store: Store, run: string | undefined, { hash, name }: StoredFile): Promise<Uint8Array> {
+  const bytes = run === undefined ? undefined : await store.blob(run, hash)
+  if (bytes) {
+    checkStoredValue(bytes, hash, `the file ${name} (${hash}) of run ${run}`)
+    return bytes
+  }
+  const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`
+  throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }

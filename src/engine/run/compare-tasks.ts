@@ -9,15 +9,13 @@
 //   either                   nothing                          is orphaned: the run is not executed
 //
 // Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
-import { defined } from '../../base/defined.ts'
+import { defined, nearest } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { OrphanedTask, TaskListChanges } from '../../journal/entries.ts'
-import { changedFields } from '../../journal/fingerprint.ts'
-import { describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
+import { changedFields, describeTaskChanges, suggestDecision, describeOrphan } from '../../journal/describe.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
-import { nearest } from '../../base/options.ts'
 import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
@@ -26,7 +24,7 @@ import { readRun } from '../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 import { childReader, type ReadChild } from '../task/children.ts'
 import { checkAddresses, checkRecorded, isKnown } from './check-addresses.ts'
-import { runOutputs } from './context-fields.ts'
+import { runOutputs } from './task-context.ts'
 
 export interface TaskComparison {
   /** How the crew's tasks differ from the run's; undefined where they do not. */

@@ -2,7 +2,7 @@
 // may be written.
 import { maxBackoffSeconds } from '../definition.ts'
 import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../base/errors.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { NewEntry, OrphanedTask } from '../../journal/entries.ts'
 import { orphanedIn } from '../../journal/state/change-tasks.ts'
 import { suggestDecision } from '../../journal/describe.ts'
@@ -11,15 +11,15 @@ import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import { reportAfterTakeover } from '../calls/report-after-takeover.ts'
 import type { Life } from '../life.ts'
-import { runCancelledError } from '../inbox/inbox.ts'
-import { cancelChildren } from '../inbox/cancel-children.ts'
+import { runCancelledError, cancelChildren } from '../inbox/inbox.ts'
 import { recordLateMessages } from '../inbox/send-message.ts'
 import { readRun } from '../read/read-run.ts'
 import { hasProgress, childReader } from '../task/children.ts'
 import { failureMessage, isDecidedByPerson } from '../task/fail-task.ts'
 import { warnOf } from '../warn-of.ts'
 import { refusesDecisions, tasksChangedError } from './compare-tasks.ts'
-import { suspension } from './suspension.ts'
+import { openQuestions } from '../../journal/state/open-questions.ts'
+import { activeChildren, type ChildRun } from '../../journal/state/tally.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
 export const stopped: unique symbol = Symbol('stopped')
@@ -162,4 +162,37 @@ export function withFailedTask(error: unknown, task: string): RepriseError {
   if (error.code === 'STORE_UNAVAILABLE' || isRefused) return error
   const { code, reason, runId, next, cause = error } = error
   return new RepriseError(code, reason, { runId, tasks: [task, ...(error.tasks ?? [])], next, cause })
+}
+
+// Why a run is suspended, found when nothing of it can advance. An orphaned task of a child run comes first: answers
+// alone do not continue that run.
+
+/** The entry of a run in which these tasks wait. */
+export async function suspension(life: Life, waiting: readonly string[]): Promise<NewEntry> {
+  const { state } = life
+  const type = 'run.suspended'
+  const children = waiting.flatMap((name) => activeChildren(state, name))
+  const orphaned = await orphanedUnder(life, children)
+  if (orphaned.length > 0) return { type, reason: 'tasks-changed', orphaned }
+  const open = openQuestions(state)
+  if (open.length > 0)
+    return { type, reason: open.every((question) => question.kind === 'limit') ? 'limit' : 'questions' }
+  if (children.length > 0) return { type, reason: 'child', children: children.map(({ path }) => path) }
+  return { type, reason: 'parent' }
+}
+
+/** A function may have ceased to kick off a run that is there. */
+async function orphanedUnder(
+  { engine, childRuns: within, kickedOff }: Life,
+  children: readonly ChildRun[],
+): Promise<OrphanedTask[]> {
+  const readChild = childReader(engine.store, within)
+  const current = children.filter(({ task }) => !task.includes('/') || kickedOff.has(task))
+  const found = await Promise.all(
+    current.map(async ({ run, task: address }) => {
+      const child = await readChild(run)
+      return (child ? orphanedIn(child) : []).map((orphan) => ({ ...orphan, task: `${address}/${orphan.task}` }))
+    }),
+  )
+  return found.flat()
 }

@@ -9,24 +9,21 @@ import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
 import type { Life, ParentContext } from '../life.ts'
-import { createNotifier } from '../../base/notifier.ts'
-import { serially, seriallyByName } from '../../base/serially.ts'
+import { createNotifier, serially, seriallyByName } from '../../base/notifier.ts'
 import { earlierCalls } from '../calls/earlier-calls.ts'
-import { unlessAborted } from '../limits/deadline.ts'
-import { isTimeUp } from '../limits/slice.ts'
+import { unlessAborted, isTimeUp } from '../limits/time.ts'
 import { drainInbox } from '../inbox/inbox.ts'
 import { inheritanceEntry } from '../plan/inheritance.ts'
 import type { RunTracing } from '../tracing.ts'
-import { childrenToContinue } from '../task/waiting-children.ts'
 import { executeTask } from '../task/execute-task.ts'
 import { continueWithoutTask } from '../task/fail-task.ts'
-import { callAfterKickoff, callOnStep, callTaskCallbacks } from './call-back.ts'
-import { endRun, withFailedTask, handedBack, stopped } from './end-run.ts'
+import { callAfterKickoff, callOnStep, callTaskCallbacks, writeOutputFiles } from './after-task.ts'
+import { endRun, withFailedTask, handedBack, stopped, suspension } from './end-run.ts'
 import { taskScheduler } from './task-scheduler.ts'
 import { skipEntry } from './task-context.ts'
-import { suspension } from './suspension.ts'
-import { watchInbox } from './watch-inbox.ts'
-import { writeOutputFiles } from './write-output-files.ts'
+import { recordChildMessages } from '../inbox/send-message.ts'
+import { canContinue } from '../task/children.ts'
+import { activeChildren } from '../../journal/state/tally.ts'
 
 /** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
 export async function executeRun(
@@ -164,4 +161,60 @@ function newLife(hold: Hold, given: LifeOptions): Life {
     told: { seq: hold.state.told ?? 0 },
     queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
   }
+}
+
+// Reads the inbox whenever a message may have come, so that a cancellation does not wait for the model: the store hints
+// at it, or says so when something is written or a lease renewed.
+
+/** Resolves when the life is over. */
+async function watchInbox(life: Life): Promise<void> {
+  await Promise.all([followHints(life), readMail(life)])
+}
+
+async function followHints({ engine, state, signal, hint }: Life): Promise<void> {
+  try {
+    for await (const _ of engine.store.watch(state.run, signal, 'messages')) hint()
+  } catch {
+    // the store can no longer be watched; what it answers to writes and renewals is left
+  }
+}
+
+async function readMail(life: Life): Promise<void> {
+  const { engine, signal, mail } = life
+  try {
+    for (;;) {
+      await mail.wait(signal)
+      // no other hint may come for a long time
+      while (!(await readInbox(life))) await engine.world.sleep(1_000, signal)
+    }
+  } catch {
+    // the life is over
+  }
+}
+
+/** False when the inbox could not be read. */
+function readInbox(life: Life): Promise<boolean> {
+  return drainInbox(life, { edits: false }).then(
+    () => {
+      // what came may be for a run that works for this one
+      life.waker.notify()
+      return true
+    },
+    () => life.signal.aborted,
+  )
+}
+
+// Tasks that wait for a child run, while other tasks of the run are in progress.
+
+/** The waiting tasks whose child runs can continue. */
+async function childrenToContinue(life: Life, waiting: readonly string[]): Promise<string[]> {
+  const { state, engine, mailBelow } = life
+  if (waiting.length === 0 || !mailBelow.consume()) return []
+  await recordChildMessages(life)
+  const found: string[] = []
+  for (const task of waiting) {
+    const runs = activeChildren(state, task).map((child) => canContinue(engine.store, child.run))
+    if ((await Promise.all(runs)).some(Boolean)) found.push(task)
+  }
+  return found
 }

@@ -3,26 +3,26 @@
 //   openRun → (the caller looks at the state) → prepareResume → (the caller checks, plans, asks) → enterRun
 //
 // Until enterRun nothing is written, unless the run is parked. A caller that stops in between releases the hold.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { DeclaredTask, Limit, TaskListChanges, DispatchedBy } from '../../journal/entries.ts'
-import { isHandEdited, tasksToRedo } from '../../journal/state/hand-edits.ts'
+import { isHandEdited, tasksToRedo, withTaskChanges } from '../../journal/state/change-tasks.ts'
 import { givenUpReason, suggestDecision } from '../../journal/describe.ts'
-import { withTaskChanges } from '../../journal/state/change-tasks.ts'
 import { digest } from '../../journal/hash.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, TaskDecisions } from '../definition.ts'
-import { checkFormat } from '../read/check-format.ts'
-import { reserveRunInTurn } from '../lease/local-runs.ts'
+import { checkFormat, checkReadable, readRun, runNotFoundError } from '../read/read-run.ts'
+import {
+  reserveRunInTurn,
+  openLeasedTree,
+  type LeasedTree,
+  requestLease,
+  type TimedLease,
+} from '../lease/leased-tree.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
-import { runCancelledError } from '../inbox/inbox.ts'
-import { cancelRemovedTasks } from '../inbox/cancel-children.ts'
-import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
-import { openLeasedTree, type LeasedTree } from '../lease/leased-tree.ts'
-import { moveOf, runMoved } from '../read/moved.ts'
-import { checkReadable, readRun } from '../read/read-run.ts'
+import { runCancelledError, cancelRemovedTasks } from '../inbox/inbox.ts'
+import { moveOf, runMoved } from '../read/row-summary.ts'
 import { warnOf } from '../warn-of.ts'
-import { runNotFoundError } from '../read/run-not-found.ts'
 import { compareTasks, refuseChanges, tasksChangedError } from './compare-tasks.ts'
 import { deathLimit } from '../../stores/rules/ready.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'

@@ -1,20 +1,23 @@
 // What the earlier tasks of a run gave, as their schemas parse it, for code that depends on it. Code is given what is
 // declared, and everything it is given is in a fingerprint (given-fields.ts).
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
+import type { NewEntry, StoredOutput, Fingerprint, EntryBodies } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
-import { readJson } from '../../journal/json.ts'
-import type { RunState } from '../../journal/state/state.ts'
+import { readJson, type Json } from '../../journal/json.ts'
+import type { RunState, TaskState, AttemptState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { describe } from '../../base/options.ts'
 import { namesWords } from '../../text/words.ts'
-import { parseValue } from '../../schema/parse-value.ts'
-import { conditionFingerprint } from './condition.ts'
-import type { ConditionContext, TaskDefinition } from '../definition.ts'
-import { fileReader } from '../read/run-files.ts'
-import { isPlainText, outputMaker, missingOutputs, runOutputs } from './context-fields.ts'
+import { parseValue } from '../../schema/answer-schema.ts'
+import type { ConditionContext, TaskDefinition, CrewDefinition, Inputs, Outputs } from '../definition.ts'
+import { fileReader } from '../read/read-run.ts'
 import type { Life } from '../life.ts'
-import { tasksNamed, waitsFor } from './waits-for.ts'
+import { tasksNamed, waitsFor } from './task-scheduler.ts'
+import { changedFields, explainChange } from '../../journal/describe.ts'
+import { digest } from '../../journal/hash.ts'
+import { isMissing } from '../../journal/state/tally.ts'
+import { attemptNumber, attemptPath } from '../../journal/paths.ts'
+import { refusedAnswer, revisedAnswer } from '../model/engine-prompts.ts'
 
 /**
  * The entry that skips the task, because its context names a failed task or because its condition does not hold.
@@ -91,4 +94,186 @@ export async function parsedOutput(
   if (!schema || json === undefined) return json
   const parsed = await parseValue(schema, json)
   return parsed.ok ? parsed.value : undefined
+}
+
+// What a task's condition saw when it was asked. That is not part of the task's fingerprint: an output is the same,
+// whatever allowed it. But when the condition would see something else, it is asked again, and what it decided is
+// reported as stale until then.
+
+/**
+ * For the entry that follows from its decision: all inputs, and the outputs of the tasks that its own task waits for.
+ */
+export function conditionFingerprint(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  state: RunState,
+): { readonly condition?: Fingerprint } {
+  return task.when ? { condition: conditionFields(crew, task, state.inputs, runOutputs(state)) } : {}
+}
+
+export interface FieldChanges {
+  readonly fields: readonly string[]
+  /** In words, one item per field. */
+  readonly reasons: readonly string[]
+}
+
+export const noChange: FieldChanges = { fields: [], reasons: [] }
+
+/** What the condition would now see differently. A person's value was not decided by a condition. */
+export function conditionChange(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  known: TaskState | undefined,
+  inputs: Inputs,
+  outputs: Outputs,
+): FieldChanges {
+  // it was not asked about a task that was skipped because another one failed
+  if (!task.when || known?.failed || !(known?.status === 'skipped' || known?.output?.fingerprint)) return noChange
+  if (!known.condition) return { fields: ['condition'], reasons: ['condition added'] }
+  const now = conditionFields(crew, task, inputs, outputs)
+  return {
+    fields: changedFields(known.condition, now).map((field) => `condition ${field}`),
+    reasons: explainChange(known.condition, now).map((reason) => `condition ${reason}`),
+  }
+}
+
+function conditionFields(crew: CrewDefinition, task: TaskDefinition, inputs: Inputs, outputs: Outputs): Fingerprint {
+  const given = contextFields(waitsFor(crew, task), outputs)
+  const fields = [...Object.entries(inputs).map(([name, value]) => [`input:${name}`, value] as const), ...given]
+  return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)]))
+}
+
+// What code is given of other tasks, as fields of a fingerprint: their outputs, and the schemas that parse them. A
+// model is given only the texts; a function sees what the other task's schema makes of one, so an equal text under
+// another schema is a different value to it.
+
+/** The outputs of all tasks of a run, as they are when they are looked up. */
+export function runOutputs(state: Pick<RunState, 'tasks'>): Required<Outputs> {
+  return {
+    get: (name) => state.tasks.get(name)?.output,
+    lacks(name) {
+      const task = state.tasks.get(name)
+      return task !== undefined && isMissing(task)
+    },
+  }
+}
+
+/** Those of these tasks that have no output because one failed. */
+export function missingOutputs(names: readonly string[], outputs: Outputs): string[] {
+  return names.filter((name) => outputs.lacks?.(name))
+}
+
+/** `tasks` in the crew's order: the last of them is `previous`. */
+export function contextFields(tasks: readonly TaskDefinition[], outputs: Outputs): [field: string, value: Json][] {
+  const given = tasks.flatMap((task): [string, Json][] => {
+    const output = outputs.get(task.name)
+    if (!output) return []
+    const value: Json = isPlainText(output, task) ? output.raw : { json: output.raw }
+    const { reading } = outputMaker(task, output)
+    return [
+      [`context:${task.name}`, value],
+      ...(reading === undefined ? [] : [[`output schema:${task.name}`, reading] satisfies [string, Json]]),
+    ]
+  })
+  const names = tasks.map(({ name }) => name)
+  const missing = missingOutputs(names, outputs)
+  return [
+    ['context', names],
+    ...given,
+    ...(missing.length > 0 ? [['missing context', missing] satisfies [string, Json]] : []),
+  ]
+}
+
+/** Whose output it is: for a nested crew whose last task was skipped, that of an earlier one of its tasks. */
+export function outputMaker(task: Maker, { within }: Pick<StoredOutput, 'within'>): Pick<TaskDefinition, Read> {
+  if (!task.child || within === undefined) return task
+  const [name, ...rest] = within.split('/')
+  const made = task.child.crew.tasks.find((one) => one.name === name || (name !== undefined && one.was.includes(name)))
+  // today's crew no longer has it: its output is read as plain JSON
+  if (!made) return { schema: undefined }
+  return outputMaker(made, rest.length > 0 ? { within: rest.join('/') } : {})
+}
+
+type Read = 'schema' | 'reading'
+type Maker = Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'reading' | 'child'>>
+
+/** Whether an output is read as the text that it is. */
+function isPlainText(
+  { structured }: Pick<StoredOutput, 'structured'>,
+  task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
+): boolean {
+  // without a schema, a function may still give something other than text
+  return task && !task.code && !task.child ? !task.schema : !structured
+}
+
+// Decides which attempt at a task to continue: the open attempt if nothing that it depends on has changed, or if the
+// caller lets it continue anyway; otherwise a new attempt. The same for agent tasks, function tasks and nested crews.
+
+interface CurrentAttempt {
+  /** The open attempt, if it is continued. */
+  readonly kept: AttemptState | undefined
+  /** For the entry of a new attempt: what has changed since the last one was started, and what the condition saw. */
+  readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
+  readonly fingerprint: Fingerprint
+  /** The path of a new attempt. */
+  readonly next: string
+}
+
+/** DEFINITION_CHANGED when the caller refuses changes. */
+export function currentAttempt({ state, crew, options }: Life, task: TaskDefinition): CurrentAttempt {
+  const { changed = 'continue' } = options
+  const fingerprint = task.fingerprint(state.inputs, runOutputs(state))
+  const known = state.tasks.get(task.name)?.attempts ?? []
+  const last = state.attempts.get(known.at(-1) ?? '')
+  const unfinished = last?.status === 'open' || last?.status === 'refused' ? last : undefined
+  const reasons = unfinished ? explainChange(unfinished.fingerprint, fingerprint) : []
+  const words = `has changed since it was started: ${reasons.join('; ')}`
+  const next = { type: 'resume', runId: state.run, changed: 'restart' } as const
+  if (reasons.length > 0 && changed === 'refuse')
+    throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
+  const keeps = reasons.length === 0 || (changed === 'continue' && unfinished !== undefined && hasSteps(unfinished))
+  if (reasons.length > 0) {
+    const what = keeps
+      ? "it continues as it was started; resume the run with changed: 'restart' to start it again"
+      : 'it starts again'
+    crew.logger.warn(`run ${state.run}: task ${task.name} ${words}; ${what}`)
+  }
+  return {
+    kept: keeps ? unfinished : undefined,
+    because: {
+      ...(keeps ? {} : { because: reasons }),
+      ...(known.length === 0 ? conditionFingerprint(crew, task, state) : {}),
+    },
+    fingerprint,
+    next: nextAttempt(state, task.name),
+  }
+}
+
+/** Whether an attempt has anything to keep: a reply, a call of the function, a child run. */
+export function hasSteps({ child, carries, pinned, turns }: AttemptState): boolean {
+  if (child !== undefined || carries !== undefined) return true
+  return pinned ? turns.length > 0 : turns[0]?.calls[0]?.calledAt !== undefined
+}
+
+/** The path of the next attempt. Skips used paths: lines may be removed by hand, and renamed tasks keep their paths. */
+function nextAttempt({ attempts, tasks }: RunState, task: string): string {
+  let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
+  while (attempts.has(attemptPath(task, number))) number += 1
+  return attemptPath(task, number)
+}
+
+/** The message to the model with which the next attempt continues this refused one. */
+export function revisionMessage({ refusal = '', refusedBy }: AttemptState): string {
+  return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
+}
+
+/** How many attempts in this conversation were refused before this one, except by a person. */
+export function countRefusals(state: RunState, attempt: AttemptState): number {
+  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
+  if (!carried) return 0
+  return (carried.refusedBy === 'person' ? 0 : 1) + countRefusals(state, carried)
+}
+
+export function triesWord(count: number): string {
+  return count === 1 ? 'one try' : `${count} tries`
 }

@@ -4,9 +4,8 @@
 import type { RunState } from '../../journal/state/state.ts'
 import { isDone } from '../../journal/state/tally.ts'
 import type { CrewDefinition, TaskDefinition } from '../definition.ts'
-import { positionsIn, tasksNamed } from './waits-for.ts'
 
-export interface TaskScheduler {
+interface TaskScheduler {
   /** The first task that can be started; the same one until it is in progress or done. */
   next(): TaskDefinition | undefined
   begin(task: TaskDefinition): void
@@ -149,4 +148,32 @@ function wasInvalidated({ tasks, attempts }: RunState, name: string): boolean {
 /** How many questions are answered or no longer need an answer. */
 function countAnswers({ questions, unanswered }: RunState): number {
   return questions.size - unanswered.size
+}
+
+// The order of tasks, only from what the crew declares.
+
+/** The tasks that must be done before this one starts, in the crew's order. Its condition sees exactly these. */
+export function waitsFor(crew: CrewDefinition, task: TaskDefinition): readonly TaskDefinition[] {
+  if (crew.process === 'parallel') return tasksNamed(crew, task.context)
+  const given = new Set(task.context)
+  const position = positionsIn(crew).get(task.name) ?? 0
+  return crew.tasks.slice(0, position).filter(({ name, async }) => !async || given.has(name))
+}
+
+/** In the crew's order. */
+export function tasksNamed(crew: CrewDefinition, names: readonly string[]): readonly TaskDefinition[] {
+  const positions = positionsIn(crew)
+  const found = [...new Set(names)].flatMap((name) => positions.get(name) ?? [])
+  return found.toSorted((a, b) => a - b).map((position) => crew.tasks[position] as TaskDefinition)
+}
+
+const known = new WeakMap<CrewDefinition, ReadonlyMap<string, number>>()
+
+/** By name; cached per crew. */
+export function positionsIn(crew: CrewDefinition): ReadonlyMap<string, number> {
+  const there = known.get(crew)
+  if (there) return there
+  const positions = new Map(crew.tasks.map(({ name }, position) => [name, position]))
+  known.set(crew, positions)
+  return positions
 }

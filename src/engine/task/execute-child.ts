@@ -1,15 +1,15 @@
 // Executes a nested crew as a child run, in the same store, named after the attempt that created it. After a kill, it
 // is resumed where it stopped. When it is suspended or fails, so is its parent. Its `once` calls are copied to the
 // parent when it is done. kickoff-child.ts uses the same functions for kickoffs by function tasks.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { EntryBodies, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
-import { taskFailures } from '../../journal/state/failures.ts'
+import { taskFailures } from '../../journal/state/tally.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
 import { namesWords } from '../../text/words.ts'
-import { parseValue } from '../../schema/parse-value.ts'
+import { parseValue } from '../../schema/answer-schema.ts'
 import type {
   ChildDefinition,
   CrewDefinition,
@@ -23,12 +23,9 @@ import type { Life, ParentContext, ActiveAttempt } from '../life.ts'
 import { askToRaise, checkBudget, limitFailureReason, LimitReached, treeStates } from '../limits/budget.ts'
 import { withChildAddress, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
 import { createRun, type NewRun } from '../run/create-run.ts'
-import { outputMaker } from '../run/context-fields.ts'
-import { contextFor } from '../run/task-context.ts'
-import { currentAttempt } from './attempts.ts'
+import { outputMaker, contextFor, currentAttempt } from '../run/task-context.ts'
 import { childIncarnation } from '../read/incarnation.ts'
-import { earlierChildCalls, callsOfRuns, runsSinceDone } from './child-calls.ts'
-import { asParentQuestion } from './children.ts'
+import { earlierChildCalls, callsOfRuns, runsSinceDone, asParentQuestion } from './children.ts'
 import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
 import { type OpenedRun, openChild, orRelease, continueRun } from '../run/resume-run.ts'
 

@@ -1,12 +1,12 @@
 // Failures of tasks. A failure ends the attempt and is journaled before it is reported; a resume starts a new attempt.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import { onceCalls } from '../calls/once.ts'
 import type { Life, ActiveAttempt } from '../life.ts'
-import { callsOfOpenChildren } from './child-calls.ts'
+import { callsOfOpenChildren } from './children.ts'
 
 export interface TaskFailure {
   readonly code: ErrorCode

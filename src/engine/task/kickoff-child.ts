@@ -2,7 +2,7 @@
 // within the call of the function: `chapters#1/1.0/intro#1`. The function is called again after a crash, or when a
 // suspended child can continue. A kickoff then finds its run by its name, also from an earlier attempt at the task, as
 // long as its inputs are the same. A result is never used for other inputs: these get a new attempt.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { digest } from '../../journal/hash.ts'
 import { attemptNumber, attemptPath, childAddress, childRunId } from '../../journal/paths.ts'
@@ -10,7 +10,7 @@ import type { AttemptState, RunState } from '../../journal/state/state.ts'
 import { attemptsSinceDone, type ChildAttempt, activeChildren } from '../../journal/state/tally.ts'
 import type { CrewDefinition, ExecuteOptions, Inputs, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
-import { cancelChild } from '../inbox/cancel-children.ts'
+import { cancelChild } from '../inbox/inbox.ts'
 import { readStateIfExists } from '../read/read-run.ts'
 import type { OpenedRun } from '../run/resume-run.ts'
 import {

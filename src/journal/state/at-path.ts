@@ -1,7 +1,15 @@
 // Finds the part of the state that an entry's path names. What a person removed by hand is filled in, so that nothing
 // that remains is lost: above all a call that must not be made twice.
-import type { EntryOf, Envelope, Owner } from '../entries.ts'
-import { functionCallPath, isNestedAttempt, parentPath, rootAttempt, taskInPath, turnPath } from '../paths.ts'
+import type { EntryOf, Envelope, Owner, PinnedRequest, StoredOutput, OutputReference, PinnedText } from '../entries.ts'
+import {
+  functionCallPath,
+  isNestedAttempt,
+  parentPath,
+  rootAttempt,
+  taskInPath,
+  turnPath,
+  childRunId,
+} from '../paths.ts'
 import { returnedCall } from '../call-entries.ts'
 import {
   noUsage,
@@ -14,10 +22,10 @@ import {
 } from './state.ts'
 
 /** The request of an attempt that calls no model, or whose start was removed by hand. */
-export const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
+const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
 
 /** The only turn of a function task, with one call: the function itself. No model is called. */
-export function functionTurn(
+function functionTurn(
   attempt: string,
   { v, seq, at, token, prev, call }: EntryOf<'task.started'>,
   { inputs, owner }: Pick<RunState, 'inputs' | 'owner'>,
@@ -143,8 +151,84 @@ export function callAt(state: RunState, path: string | undefined): CallState | u
 }
 
 /** Only a hand-edited journal has a conversation that leads back to itself; following it must end. */
-export function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
+function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
   for (let before = carried; before !== undefined; before = state.attempts.get(before)?.carries?.path)
     if (before === path) return true
   return false
+}
+
+// A new attempt: pinned to a request, a function, or a child run.
+
+export function newAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
+  const path = entry.path as string
+  const pinned = entry.request as unknown as PinnedRequest | undefined
+  const isWhole = !pinned || outputReferences(pinned.message).every(({ output }) => state.outputs.has(output))
+  return {
+    path,
+    task: taskNameAt(state, path),
+    seq: entry.seq,
+    pinned,
+    request: pinned ? sentRequest(pinned, state.outputs) : noRequest,
+    fingerprint: entry.fingerprint,
+    agent: entry.agent ?? '',
+    startedAt: entry.at,
+    ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
+    ...(entry.child ? { child: childRunId(state.run, path) } : {}),
+    // its request refers to an output that was removed by hand, so it can't be continued
+    status: isWhole ? 'open' : 'void',
+    accepted: [],
+    turns: entry.code ? [functionTurn(path, entry, state)] : [],
+    lost: [],
+  }
+}
+
+/**
+ * Agents that had to answer in their last turn, without tools: with more turns, they might have continued. Looks at the
+ * attempt, the attempts that it continues, and the attempts nested in it.
+ */
+export function iterationLimits(
+  state: RunState,
+  task: TaskState,
+  attempt: AttemptState,
+): Pick<StoredOutput, 'limited'> {
+  const chain = [attempt]
+  for (let before = attempt.carries; before; before = chain.at(-1)?.carries) {
+    const carried = state.attempts.get(before.path)
+    if (!carried) break
+    chain.push(carried)
+  }
+  const within = task.nested.filter((path) => chain.some((one) => path.startsWith(`${one.path}/`)))
+  const forced = [...chain, ...within.flatMap((path) => state.attempts.get(path) ?? [])].filter(
+    ({ turns }) => turns.at(-1)?.reply.last,
+  )
+  if (forced.length === 0) return {}
+  return { limited: Object.fromEntries(forced.map(({ agent, turns }) => [agent, turns.length])) }
+}
+
+// Pinned texts: an output of the run that occurs in a prompt is referred to instead of written again. Free of Node, for
+// the page.
+
+type Outputs = ReadonlyMap<number, string>
+
+/** The text as it was sent. An output that a person removed from the journal is marked as removed. */
+export function renderText(pieces: PinnedText, outputs: Outputs): string {
+  return pieces
+    .map((piece) =>
+      typeof piece === 'string' ? piece : (outputs.get(piece.output) ?? `[entry ${piece.output}, removed]`),
+    )
+    .join('')
+}
+
+export function outputReferences(pieces: PinnedText): OutputReference[] {
+  return pieces.filter((piece) => typeof piece !== 'string')
+}
+
+/** The message is built on demand: each task may contain the outputs of all tasks before it. */
+function sentRequest(pinned: PinnedRequest, outputs: Outputs): SentRequest {
+  return {
+    ...pinned,
+    get message() {
+      return renderText(pinned.message, outputs)
+    },
+  }
 }

@@ -3,7 +3,7 @@
 // journal from which a person removed a line still folds.
 import { journalVersion, type Entry } from '../entries.ts'
 import { entryRows, statusAfter } from '../table/entry-table.ts'
-import { finishFold, noteMissingEntries } from './hand-edits.ts'
+import { finishFold, noteMissingEntries } from './change-tasks.ts'
 import { noUsage, type RunState } from './state.ts'
 import { newTally, tallied, tallyAll } from './tally.ts'
 

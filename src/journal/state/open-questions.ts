@@ -4,7 +4,7 @@ import type { Question } from '../entries.ts'
 import { plainInputs } from '../files.ts'
 import type { Json } from '../json.ts'
 import { taskNameAt } from './at-path.ts'
-import { fillInInputs } from './fill-in-inputs.ts'
+import { fillInInputs } from './change-tasks.ts'
 import type { RunState } from './state.ts'
 
 /** A task that asks, or whose child run asks. */

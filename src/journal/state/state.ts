@@ -28,8 +28,7 @@ import type {
 } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { isNestedAttempt } from '../paths.ts'
-import type { Spending } from './spend.ts'
-import type { Tally } from './tally.ts'
+import type { Spending, Tally } from './tally.ts'
 
 export type { ToolOutcome }
 

@@ -3,9 +3,8 @@
 import { childRunId } from '../paths.ts'
 import type { Entry, EntryType, NewEntry, RunStatus } from '../entries.ts'
 import type { EntryRow, SpentCall } from './entry-row.ts'
-import { questionRows } from './question-rows.ts'
+import { questionRows, stepRows } from './step-rows.ts'
 import { runRows } from './run-rows.ts'
-import { stepRows } from './step-rows.ts'
 import { taskRows } from './task-rows.ts'
 
 const entryTable: { readonly [T in EntryType]: EntryRow<T> } = {

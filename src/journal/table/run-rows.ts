@@ -1,5 +1,5 @@
 // Entries about the run as a whole: its status, who works on it, and what it waits for.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { EntryOf } from '../entries.ts'
 import { amount, json, list, object, one, optional, priority, record, text, time, yes } from '../check/shapes.ts'
 import {
@@ -16,9 +16,14 @@ import {
 } from '../check/value-shapes.ts'
 import { describeOrphan, describeTaskChanges, givenUpReason, movedWords } from '../describe.ts'
 import { taskAt } from '../state/at-path.ts'
-import { applyTaskChanges, declareTasks } from '../state/change-tasks.ts'
-import { excludeEntries, noteLostEntries } from '../state/hand-edits.ts'
-import { restartTask, withdrawQuestion } from '../state/reset-task.ts'
+import {
+  applyTaskChanges,
+  declareTasks,
+  restartTask,
+  withdrawQuestion,
+  excludeEntries,
+  noteLostEntries,
+} from '../state/change-tasks.ts'
 import { markWoken, type RunState } from '../state/state.ts'
 import { byWhom, type EntryRows } from './entry-row.ts'
 

@@ -18,11 +18,16 @@ import {
 } from '../check/value-shapes.ts'
 import { readJson } from '../json.ts'
 import { attemptNumber, childName, isNestedAttempt, taskInPath } from '../paths.ts'
-import { returnFunction, taskAt } from '../state/at-path.ts'
-import { excludeEntries } from '../state/hand-edits.ts'
-import { iterationLimits, newAttempt } from '../state/new-attempt.ts'
-import { forgetOutput, restartTask, undoSkips, voidAttempts, withdrawQuestions } from '../state/reset-task.ts'
-import { addSpending } from '../state/spend.ts'
+import { returnFunction, taskAt, iterationLimits, newAttempt } from '../state/at-path.ts'
+import {
+  excludeEntries,
+  forgetOutput,
+  restartTask,
+  undoSkips,
+  voidAttempts,
+  withdrawQuestions,
+} from '../state/change-tasks.ts'
+import { addSpending } from '../state/tally.ts'
 import { markWoken, replyText, spentOn, type AttemptState, type RunState, type TaskState } from '../state/state.ts'
 import { byWhom, type EntryRows } from './entry-row.ts'
 

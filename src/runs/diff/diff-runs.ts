@@ -1,5 +1,5 @@
 // The differences between two runs, as data, from two folded states. Free of Node, for the page.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { Failure, Usage } from '../../journal/entries.ts'
 import { diffText } from './diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
@@ -7,7 +7,7 @@ import { diffTasks, type TaskDiff } from './task-diff.ts'
 import { describeFiles } from '../../journal/files.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
-import { isReady } from '../../engine/read/due.ts'
+import { isReady } from '../../engine/read/row-summary.ts'
 import { runViewStatus, type RunViewStatus } from '../status.ts'
 
 /** Plain data, which survives JSON. `String(diff)` is the text of `diffText`. */

@@ -1,5 +1,5 @@
 // Compares what two runs sent to the model, from the pinned requests of their attempts.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { ToolDefinition } from '../../journal/entries.ts'
 import type { AttemptState, SentRequest, RunState, TaskState } from '../../journal/state/state.ts'
 import type { Json } from '../../journal/json.ts'

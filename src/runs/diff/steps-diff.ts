@@ -1,5 +1,5 @@
 // Compares the model calls and tool calls of two runs, in their order, and finds the first step at which they differ.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { AttemptState, RunState, ToolOutcome, TurnState } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'

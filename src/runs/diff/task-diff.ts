@@ -1,7 +1,7 @@
 // One task in two runs.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { Failure, Fingerprint, Usage } from '../../journal/entries.ts'
-import { changedFields, explainChange } from '../../journal/fingerprint.ts'
+import { changedFields, explainChange } from '../../journal/describe.ts'
 import { readJson } from '../../journal/json.ts'
 import { spentOn, type RunState, type TaskState, type TaskStatus } from '../../journal/state/state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'

@@ -3,7 +3,7 @@
 // change may not have reached it.
 import { rootRunId } from '../../journal/paths.ts'
 import { isOwnerDead } from '../owner.ts'
-import { laneCrews, claimableCount, highestFirst, isSameLane } from '../rules/claims.ts'
+import { laneCrews, claimableCount, highestFirst, isSameLane } from '../rules/leases.ts'
 import { afterDeath } from '../rules/ready.ts'
 import type { Lane, Lease, Priority, ReadyRun, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'

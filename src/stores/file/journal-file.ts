@@ -3,7 +3,7 @@
 // by our own appends.
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { lastEntry } from '../rules/run-record.ts'
 import { dueTime } from '../rules/ready.ts'

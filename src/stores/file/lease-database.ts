@@ -5,8 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../base/errors.ts'
 import { storeClosedError, storeNewerError, storeOlderError } from '../rules/refusals.ts'
-import { guardFile, openDatabase } from '../sqlite/open-database.ts'
-import { whileBusy } from '../sqlite/errors.ts'
+import { guardFile, openDatabase, whileBusy } from '../sqlite/open-database.ts'
 import { createTable, rootTable, type Roots } from './roots.ts'
 
 /** Raised by every change of the table. A database with another number is refused. */

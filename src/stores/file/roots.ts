@@ -3,9 +3,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { statementCache } from '../sqlite/open-database.ts'
 import { readOwner } from '../owner.ts'
-import { byClaim, highestFirst, isSameLane } from '../rules/claims.ts'
+import { byClaim, highestFirst, isSameLane, type Holding } from '../rules/leases.ts'
 import { neverTried, readyAt, type DeathCount } from '../rules/ready.ts'
-import type { Holding } from '../rules/leases.ts'
 import type { Lane, Priority, ReadyRun, RunId } from '../store.ts'
 
 /** When a root is ready, according to the files of its tree. */

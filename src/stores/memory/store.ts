@@ -3,11 +3,29 @@
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isOwnerDead, sameOwner } from '../owner.ts'
-import { isLease, type LeaseRequest, checkFree, checkToken, checkTree, isLive, type Holding } from '../rules/leases.ts'
-import { byClaim, isSameLane, laneCrews, claimableCount } from '../rules/claims.ts'
+import {
+  isLease,
+  type LeaseRequest,
+  checkFree,
+  checkToken,
+  checkTree,
+  isLive,
+  type Holding,
+  byClaim,
+  isSameLane,
+  laneCrews,
+  claimableCount,
+} from '../rules/leases.ts'
 import { listPage } from '../rules/listing.ts'
-import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages } from '../rules/ready.ts'
-import type { DeathCount } from '../rules/ready.ts'
+import {
+  afterDeath,
+  afterReturn,
+  dueTime,
+  neverTried,
+  readyAt,
+  recordsMessages,
+  type DeathCount,
+} from '../rules/ready.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Store } from '../store.ts'
 import { createWatchers } from '../watchers.ts'

@@ -3,7 +3,7 @@
 // appends are sent one by one, so that none fails its neighbours.
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import { isOutage } from '../patient/patience.ts'
+import { isOutage } from '../patient-store.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, unknownRunError, storeClosedError } from '../rules/refusals.ts'
 import { checkToken, checkTree, toHolding } from '../rules/leases.ts'
 import type { Batch, Lease, RunId, RunStatus } from '../store.ts'

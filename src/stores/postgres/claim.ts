@@ -1,7 +1,7 @@
 // Claims ready runs. The ready runs of a lane are one range of an index. Runs that another claim has locked are
 // skipped, so that no two claims get the same run and none waits for another.
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
-import { laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
+import { laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/leases.ts'
 import type { Lane, Lease, ReadyRun, Store } from '../store.ts'
 import { binaryArray, binaryColumn } from './columns.ts'
 import type { Statements } from './connection.ts'

@@ -4,7 +4,7 @@
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { RepriseError } from '../../base/errors.ts'
 import { whenMissing } from '../../base/optional-package.ts'
-import type { CallStage } from '../patient/patience.ts'
+import type { CallStage } from '../patient-store.ts'
 import { storeClosedError } from '../rules/refusals.ts'
 import { isAnswer, postgresError, sqlState } from './errors.ts'
 import type { PostgresSettings } from './url.ts'

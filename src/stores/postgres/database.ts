@@ -1,6 +1,6 @@
 // An open schema: its name, its clock, and the connections to it.
 import { hashBytes } from '../../journal/hash.ts'
-import { isOutage } from '../patient/patience.ts'
+import { isOutage } from '../patient-store.ts'
 import { escapeName, type PostgresPool } from './connection.ts'
 import { applyMigrations } from './migrate.ts'
 import type { RunId } from '../store.ts'

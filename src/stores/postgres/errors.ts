@@ -2,7 +2,7 @@
 // written. Without one the connection failed, and the statement may or may not have been executed.
 import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { outageError, errorReason, type CallStage } from '../patient/patience.ts'
+import { outageError, errorReason, type CallStage } from '../patient-store.ts'
 
 /**
  * The SQLSTATE; undefined if the server didn't answer. A code without a severity is one of the system, such as EPIPE.

@@ -1,6 +1,6 @@
 // Inspects a PostgreSQL store without creating or migrating it.
-import { isOutage } from '../patient/patience.ts'
-import type { Migration } from '../rules/migration.ts'
+import { isOutage } from '../patient-store.ts'
+import type { Migration } from '../rules/driver.ts'
 import { openPool, type PostgresPool } from './connection.ts'
 import { formatNumber, layoutBefore, pendingMigrations } from './migrate.ts'
 import { readPostgresUrl } from './url.ts'

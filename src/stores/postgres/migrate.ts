@@ -2,7 +2,7 @@
 // Checking takes no lock that blocks others. Missing migrations are applied in one transaction under an advisory lock,
 // so that of two processes that start at once the second finds the work done.
 import { RepriseError } from '../../base/errors.ts'
-import { migrationsToApply, lastNumber, type Migration } from '../rules/migration.ts'
+import { migrationsToApply, lastNumber, type Migration } from '../rules/driver.ts'
 import { storeNewerError } from '../rules/refusals.ts'
 import { escapeName, type PostgresPool, type Statements } from './connection.ts'
 import { sqlState } from './errors.ts'

@@ -1,7 +1,7 @@
 // Claims ready runs. The ready runs of a lane are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
 import { deadOwners, localOwnerRange, encodeOwner } from '../owner.ts'
-import { wholeLimit } from '../rules/claims.ts'
+import { wholeLimit } from '../rules/leases.ts'
 import type { Lane, Priority, ReadyRun, RunId, Store } from '../store.ts'
 import { listArguments } from './batch-arguments.ts'
 import type { Argument } from './connection.ts'

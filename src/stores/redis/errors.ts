@@ -3,7 +3,7 @@
 // the connection failed, and the command may or may not have been executed.
 import { RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'
-import { outageError, errorReason, type CallStage } from '../patient/patience.ts'
+import { outageError, errorReason, type CallStage } from '../patient-store.ts'
 
 /** The error code of a reply: its first word, or what the rest implies if that is only ERR. */
 export function replyCode(message: string): string {

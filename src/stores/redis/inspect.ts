@@ -1,5 +1,5 @@
 // Inspects a Redis store without creating it: the properties of its server, and the layout of its keys.
-import { isOutage } from '../patient/patience.ts'
+import { isOutage } from '../patient-store.ts'
 import { openConnection } from './connection.ts'
 import { readServer, serverCaution, checkServer, formatNumber, layoutCommand, type RedisServer } from './server.ts'
 import { readRedisUrl } from './url.ts'

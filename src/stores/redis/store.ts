@@ -1,7 +1,7 @@
 // Keeps runs on a Redis or valkey server, for any number of machines, in the keys with one prefix. Every change is one
 // script, which the server executes atomically.
-import { defined } from '../../base/defined.ts'
-import { isOutage } from '../patient/patience.ts'
+import { defined } from '../../base/options.ts'
+import { isOutage } from '../patient-store.ts'
 import { driverStore, type Driver } from '../rules/driver.ts'
 import type { Store, RunId } from '../store.ts'
 import { watchServer, type RunCounters } from '../watch-server.ts'

@@ -1,6 +1,6 @@
 // Claiming. The ready runs of a lane are one range of an index, searched and leased under the database's write lock.
 import { isOwnerDead, readOwner } from '../owner.ts'
-import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/claims.ts'
+import { highestFirst, isSameLane, laneCrews, claimableCount, toReadyRun, wholeLimit } from '../rules/leases.ts'
 import { afterDeath } from '../rules/ready.ts'
 import type { Lane, Owner, Priority, ReadyRun, ClaimLimits, RunId, Store } from '../store.ts'
 import type { Connection } from './connection.ts'

@@ -4,10 +4,20 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosedError } from '../rules/refusals.ts'
-import { guardFile, openDatabase, statementCache } from './open-database.ts'
-import { whileBusy } from './errors.ts'
-import { groupCommit } from './group-commit.ts'
-import { migrate } from './migrate.ts'
+import {
+  guardFile,
+  openDatabase,
+  statementCache,
+  whileBusy,
+  migrate,
+  isBusy,
+  isFull,
+  lockTimeout,
+  lockWaitMs,
+  retryDelay,
+  storeError,
+} from './open-database.ts'
+import { messageOf, RepriseError } from '../../base/errors.ts'
 
 /**
  * Twice SQLite's default: of steps of 1 KB (1.4 KB as a line), often only two fit into 4 KB, and the file gets twice
@@ -100,4 +110,188 @@ export async function openConnection(path: string, now: () => number): Promise<C
       db.close()
     },
   }
+}
+
+// All writes of a database go through here. A synced commit costs far more than its content, so writes that arrive in
+// the same turn of the event loop share one commit. If one of them fails, the group is written again with a savepoint
+// for each write, so that no write fails its neighbours. Promises are settled after the commit: resolved means on disk.
+
+/** Limits how long one commit blocks the event loop. */
+const groupLimit = 256
+
+interface Job {
+  readonly work: () => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+type SettleJob = () => void
+
+export interface GroupCommit {
+  /** Runs synchronous `work` in a transaction. If it throws, only its own changes are rolled back. */
+  write<T>(work: () => T): Promise<T>
+  /** Resolves when no write is waiting. */
+  idle(): Promise<void>
+}
+
+interface Transactions {
+  readonly sql: (text: string) => StatementSync
+  readonly isTransaction: () => boolean
+  /** Called when a transaction has begun. */
+  readonly onBegin?: () => void
+}
+
+export function groupCommit(path: string, database: Transactions): GroupCommit {
+  const { sql } = database
+  const queue: Job[] = []
+  let scheduled = false
+  /** Whether the next group uses savepoints, since a write of the last one failed. */
+  let usesSavepoints = false
+  let waiting: { since: number; tries: number } | undefined
+  let whenIdle = Promise.withResolvers<void>()
+  whenIdle.resolve()
+
+  function write<T>(work: () => T): Promise<T> {
+    if (!scheduled && queue.length === 0) whenIdle = Promise.withResolvers<void>()
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ work, resolve, reject })
+      schedule()
+    })
+  }
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(drain)
+  }
+
+  function drain(): void {
+    scheduled = false
+    try {
+      // open only after a failed rollback
+      if (database.isTransaction()) sql('rollback').run()
+      sql('begin immediate').run()
+      database.onBegin?.()
+    } catch (error) {
+      // an open transaction would block other processes until the next write, which may be far off
+      if (database.isTransaction()) rollBack()
+      if (isBusy(error) && waitForLock()) return
+      const reason = isBusy(error) ? lockTimeout(path) : storeError(error, path)
+      for (const job of queue.splice(0)) job.reject(reason)
+      waiting = undefined
+      whenIdle.resolve()
+      return
+    }
+    waiting = undefined
+    const jobs = queue.splice(0, groupLimit)
+    const settles = usesSavepoints ? commitWithSavepoints(jobs) : commitTogether(jobs)
+    usesSavepoints = settles === undefined
+    if (settles) for (const settle of settles) settle()
+    else queue.unshift(...jobs)
+    if (queue.length > 0) schedule()
+    else whenIdle.resolve()
+  }
+
+  /** Another process is writing: schedules another try. False once the wait is over. */
+  function waitForLock(): boolean {
+    waiting ??= { since: performance.now(), tries: 0 }
+    if (performance.now() - waiting.since > lockWaitMs) return false
+    scheduled = true
+    setTimeout(drain, retryDelay(waiting.tries++))
+    return true
+  }
+
+  /**
+   * The usual case, in which no write fails: without savepoints, which cost as much as the work itself. Undefined if
+   * one failed: then nothing was written, and the group is repeated with savepoints.
+   */
+  function commitTogether(jobs: readonly Job[]): SettleJob[] | undefined {
+    const settles: SettleJob[] = []
+    try {
+      for (const job of jobs) {
+        const value = job.work()
+        settles.push(() => job.resolve(value as never))
+      }
+    } catch {
+      rollBack()
+      return undefined
+    }
+    return commit(jobs, settles)
+  }
+
+  function commitWithSavepoints(jobs: readonly Job[]): SettleJob[] {
+    const settles: SettleJob[] = []
+    for (const job of jobs) {
+      try {
+        settles.push(attempt(job))
+      } catch (error) {
+        rollBack()
+        return failAll(jobs, notWritten(path, error))
+      }
+      // some failures, such as a full or broken disk, make SQLite roll back the whole transaction
+      if (!database.isTransaction()) return failAll(jobs, notWritten(path))
+    }
+    return commit(jobs, settles)
+  }
+
+  function commit(jobs: readonly Job[], settles: SettleJob[]): SettleJob[] {
+    try {
+      sql('commit').run()
+      return settles
+    } catch (error) {
+      rollBack()
+      // with a full disk, the commit's record was not written; after any other failure it may be
+      return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcome(path, error))
+    }
+  }
+
+  /** Throws only if the savepoint itself fails: then the work cannot be separated from its neighbours. */
+  function attempt(job: Job): SettleJob {
+    sql('savepoint job').run()
+    let value: unknown
+    try {
+      value = job.work()
+    } catch (error) {
+      if (database.isTransaction()) {
+        sql('rollback to job').run()
+        sql('release job').run()
+      }
+      return () => job.reject(storeError(error, path))
+    }
+    sql('release job').run()
+    return () => job.resolve(value as never)
+  }
+
+  function rollBack(): void {
+    try {
+      if (database.isTransaction()) sql('rollback').run()
+    } catch {
+      // The first failure is the one to report. The rollback is repeated before the next group, and SQLite rolls back
+      // when the file is opened again.
+    }
+  }
+
+  return { write, idle: () => whenIdle.promise }
+}
+
+function failAll(jobs: readonly Job[], error: RepriseError): SettleJob[] {
+  return jobs.map((job) => () => job.reject(error))
+}
+
+function notWritten(path: string, cause?: unknown): RepriseError {
+  const why = cause === undefined ? '' : ` (${messageOf(cause)})`
+  return new RepriseError(
+    'STORE_FAILED',
+    `${path} could not be written${why}, and nothing was changed: check its disk`,
+    {
+      cause,
+    },
+  )
+}
+
+function unknownOutcome(path: string, error: unknown): RepriseError {
+  return new RepriseError(
+    'OUTCOME_UNKNOWN',
+    `${path} failed during a commit (${messageOf(error)}): read the run's last entries to see whether the change was written`,
+    { cause: error },
+  )
 }

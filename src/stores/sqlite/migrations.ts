@@ -1,5 +1,4 @@
 // The build replaces this module by its values: scripts/embed-values.ts.
-import type { Migration } from '../rules/migration.ts'
-import { readMigrations } from '../rules/read-migrations.ts'
+import { type Migration, readMigrations } from '../rules/driver.ts'
 
 export const migrations: readonly Migration[] = readMigrations(new URL('migrations/', import.meta.url))

@@ -1,6 +1,6 @@
 // Errors as responses: a code, a redacted message, and the next step.
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Problem } from './contract.ts'
 

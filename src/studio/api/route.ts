@@ -1,6 +1,6 @@
 // A route: one row of the table that requests are handled by and the OpenAPI description is made from. Reads and checks
 // the query and the JSON body of a request by its fields.
-import type { TokenTable } from '../guard/tokens.ts'
+import type { TokenTable } from '../guard.ts'
 import type { StudioContext } from '../context.ts'
 import type { Endpoint, Endpoints, Role } from './contract.ts'
 import { type Fields, checkFields, readParameter } from './schema.ts'

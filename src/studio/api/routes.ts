@@ -10,7 +10,7 @@ import { streamRoutes } from '../routes/streams.ts'
 import type { Endpoint } from './contract.ts'
 import { type AnyRoute, type Routes, partsOf, type Mount } from './route.ts'
 import type { Json } from '../../journal/json.ts'
-import { ownHeader } from '../guard/origin.ts'
+import { ownHeader } from '../guard.ts'
 import type { ResponseSchemas } from './response-schemas.ts'
 import { toObjectSchema, toSchema, type Fields } from './schema.ts'
 

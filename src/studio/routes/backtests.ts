@@ -1,16 +1,20 @@
 // Backtests, stored and in progress. Each trial is a run of its own under the crew's name
 // with `/backtest`, forked from the run that it is compared with. So trials survive a kill, and the same id continues
 // the rest.
-import { checkModels } from '../../crew/arguments/check-executable.ts'
+import { checkModels } from '../../crew/open-crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { sameOutput, trialEstimate, withheldCalls } from '../../crew/verbs/backtest.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { readCase as readEarlierRun, storedCases, unchanged } from '../../engine/history/backtest-case.ts'
-import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
+import {
+  readCase as readEarlierRun,
+  storedCases,
+  unchanged,
+  backtestName,
+  isBacktest,
+} from '../../engine/history/backtest-case.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readStateIfExists } from '../../engine/read/read-run.ts'
-import { readSummary } from '../../engine/read/row-summary.ts'
-import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { readSummary, checkNewRunId } from '../../engine/read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Failure } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'

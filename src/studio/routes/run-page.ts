@@ -1,7 +1,6 @@
 // A page of runs: the store applies its filter, then the search and the displayed status narrow it down.
-import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
-import { time } from '../../base/checks.ts'
-import { defined } from '../../base/defined.ts'
+import { backtestName, isBacktest } from '../../engine/history/backtest-case.ts'
+import { time, defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from '../../runs/status.ts'

@@ -2,7 +2,7 @@
 import { StudioProblem } from '../api/problem.ts'
 import { sessionFields } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { noCookie } from '../guard/tokens.ts'
+import { noCookie } from '../guard.ts'
 
 export const sessionRoutes: Routes<'POST /session' | 'DELETE /session' | 'GET /studio'> = {
   'POST /session': {

@@ -3,7 +3,7 @@
 import { costOfCalls } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import { conversation } from '../../engine/model/conversation.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'
 import { returnedCall, startedCall } from '../../journal/call-entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'

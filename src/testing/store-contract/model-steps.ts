@@ -1,6 +1,6 @@
 // Applies an operation to the store and to the model, and compares the results.
 import assert from 'node:assert/strict'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'

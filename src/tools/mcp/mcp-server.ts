@@ -2,7 +2,7 @@
 // errors without possible secrets: a URL may have a key in its path, and a command in its arguments.
 import { basename } from 'node:path'
 import { RepriseError } from '../../base/errors.ts'
-import { listOf, oneOf, optional, text, wrong } from '../../base/checks.ts'
+import { listOf, oneOf, optional, text, wrong } from '../../base/options.ts'
 import { createRemover } from '../../secrets/forms.ts'
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'

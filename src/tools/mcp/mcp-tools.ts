@@ -2,8 +2,18 @@
 // through JSON.
 import { RepriseError } from '../../base/errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
-import { anyText, check, optional, seconds, wrong } from '../../base/checks.ts'
-import { checkKeys, describe, guess, isRecord, ownMember } from '../../base/options.ts'
+import {
+  anyText,
+  check,
+  optional,
+  seconds,
+  wrong,
+  checkKeys,
+  describe,
+  guess,
+  isRecord,
+  ownMember,
+} from '../../base/options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { effectCheck } from '../tool-options.ts'
 import type { Effect, Tool } from '../tool.ts'

@@ -4,7 +4,7 @@
 // SIGTERM, then
 //   with SIGKILL, and a guard does the same when this process is gone, however it ended;
 // - an idle server does not keep this process alive, one with a request in progress does.
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'

@@ -1,8 +1,7 @@
 // Runs for clients of the AG-UI protocol: CopilotKit and others.
 import type { Run } from '../../crew/run.ts'
 import { responseHeaders, type ResponseOptions } from '../../crew/result/event-stream.ts'
-import { anyText, wrong } from '../../base/checks.ts'
-import { checkKeys } from '../../base/options.ts'
+import { anyText, wrong, checkKeys } from '../../base/options.ts'
 import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
 import { agUiWriter } from './ag-ui-writer.ts'
 import { readExpose, type Exposure } from '../expose.ts'

@@ -3,7 +3,7 @@
 // never be recorded, it gets a new snapshot.
 import type { RestStatus } from '../../engine/follow/follow.ts'
 import { decisions } from '../../engine/inbox/questions.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import type { AgUiEvent, AgUiInput, AgUiInterrupt, AgUiMessage, AssistantMessage } from './ag-ui-events.ts'
 import type { Item, TextItem, ToolItem, QuestionItem, TaskItem } from '../items.ts'

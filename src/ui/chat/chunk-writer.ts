@@ -8,7 +8,7 @@ import type { Item, TextItem, ToolItem } from '../items.ts'
 import type { RunDataParts, RunMetadata, PartOrigin } from '../message.ts'
 import { failureText, type Narration } from '../narration.ts'
 import type { RunWriter } from '../write-run.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 import type { ToolOutcome } from '../../journal/entries.ts'
 
 export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>

@@ -10,9 +10,8 @@ import {
   type ResponseOptions,
   type RunSource,
 } from '../../crew/result/event-stream.ts'
-import { anyText, number, optional } from '../../base/checks.ts'
+import { anyText, number, optional, checkKeys } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { checkKeys } from '../../base/options.ts'
 import { chunkWriter, type RunChunk } from './chunk-writer.ts'
 import { readExpose, type ExposeOptions, type Exposure } from '../expose.ts'
 import { createNarration } from '../narration.ts'

@@ -3,17 +3,15 @@
 import { type AdvanceOutcome, recordedOutcome } from '../../crew/verbs/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatcherWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
-import { createNotifier } from '../../base/notifier.ts'
-import { serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/serially.ts'
+import { createNotifier, serially, seriallyByName, type SerialQueue, type SerialQueues } from '../../base/notifier.ts'
 import type { RunId, Store, ClaimLimits, Lane } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork, type Time } from '../advance-run.ts'
-import type { InProgress } from '../in-progress.ts'
-import { type ServedStore, crewOf, type ServedCrew } from '../served.ts'
-import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
+import { type InProgress, type ServedStore, crewOf, type ServedCrew } from '../served.ts'
+import type { TimedLease } from '../../engine/lease/leased-tree.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { rootRunId } from '../../journal/paths.ts'
-import { defined } from '../../base/defined.ts'
+import { defined } from '../../base/options.ts'
 
 interface ServeWork extends AdvanceWork {
   readonly progress: InProgress

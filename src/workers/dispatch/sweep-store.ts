@@ -3,7 +3,7 @@
 // no effect, the worker claims the run itself, so that no run waits forever for a stuck dispatcher.
 import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import type { ReadyRun, RunId } from '../../stores/store.ts'
-import { askStore, type AskWork } from '../ask-store.ts'
+import { askStore, type AskWork } from '../serve-store.ts'
 import type { ServedStore } from '../served.ts'
 import { sentWakes } from './sent-wakes.ts'
 

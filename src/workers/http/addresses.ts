@@ -1,5 +1,5 @@
 // Addresses in the options of dispatchers, and failures of calls to them.
-import { wrong } from '../../base/checks.ts'
+import { wrong } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 
 /** OPTION_INVALID, without repeating a URL that contains a password. */

@@ -1,9 +1,8 @@
 // Dispatches by HTTP calls to `advanceHandler`, one slice per call. It has no timers: runs that become due later are
 // woken by the sweep of a worker or a cron job.
-import { number, optional } from '../../base/checks.ts'
+import { number, optional, checkKeys } from '../../base/options.ts'
 import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
-import { checkKeys } from '../../base/options.ts'
 import { remember, secretsInAddress } from '../../secrets/known.ts'
 import { rootCause, wasUnanswered, readUrl } from './addresses.ts'
 import { secretCheck, sign, signatureHeader } from './signature.ts'

@@ -2,7 +2,7 @@
 // call expires.
 import type { webcrypto } from 'node:crypto'
 import { RepriseError } from '../../base/errors.ts'
-import { check, type Check } from '../../base/checks.ts'
+import { check, type Check } from '../../base/options.ts'
 
 export const signatureHeader = 'reprise-signature'
 

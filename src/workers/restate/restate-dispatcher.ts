@@ -13,9 +13,8 @@ import { queueName } from '../dispatch/queue-name.ts'
 import { rootCause, readUrl } from '../http/addresses.ts'
 import { realWorld } from '../../engine/world.ts'
 import type { World } from '../../engine/definition.ts'
-import { listOf, optional, seconds, text, whole, type Check } from '../../base/checks.ts'
+import { listOf, optional, seconds, text, whole, type Check, checkKeys } from '../../base/options.ts'
 import { environment } from '../../base/environment.ts'
-import { checkKeys } from '../../base/options.ts'
 import { remember } from '../../secrets/known.ts'
 
 export interface RestateOptions {

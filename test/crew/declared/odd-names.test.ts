@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { tool as toolOfAiSdk } from 'ai'
 import { z } from 'zod'
-import { changedFields, explainChange } from '../../../src/journal/fingerprint.ts'
+import { changedFields, explainChange } from '../../../src/journal/describe.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { newStore, oneTask, refusal } from '../../engine/support.ts'
 

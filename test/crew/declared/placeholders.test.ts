@@ -1,7 +1,7 @@
 // The run-time parser, over the table that the type-level one is compiled against.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { interpolate } from '../../../src/crew/define/placeholders.ts'
+import { interpolate } from '../../../src/crew/define/define-agent.ts'
 import { placeholders } from '../../../src/text/fill-in.ts'
 import { cases } from '../../types/placeholder-cases.ts'
 

@@ -1,6 +1,6 @@
 // A crew on a fake clock: model calls take as long as the test says, and nothing else takes any time.
 import { openCrew, type OpenCrew } from '../../../src/crew/open-crew.ts'
-import { leaseKeeper } from '../../../src/engine/lease/lease-keeper.ts'
+import { leaseKeeper } from '../../../src/engine/lease/leased-tree.ts'
 import { realWorld } from '../../../src/engine/world.ts'
 import type { Crew } from 'reprise'
 import { memoryStore } from '../../../src/stores/memory/store.ts'

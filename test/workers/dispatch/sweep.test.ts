@@ -5,8 +5,7 @@ import { journalVersion } from 'reprise/journal'
 import { memoryStore, type ReadyRun, type Store } from 'reprise/stores'
 import type { Dispatcher, WorkerEvent } from 'reprise/workers'
 import { sweepStore } from '../../../src/workers/dispatch/sweep-store.ts'
-import { newInProgress } from '../../../src/workers/in-progress.ts'
-import type { ServedCrew } from '../../../src/workers/served.ts'
+import { newInProgress, type ServedCrew } from '../../../src/workers/served.ts'
 
 const run = (id: string, crew = 'claims'): ReadyRun => ({
   run: id,

@@ -2,7 +2,7 @@
 // whose process is gone, and orphaned tasks. Each says why, where, and how to continue, as a button and as a command.
 import type { JSX } from 'preact'
 import { parentRunId, attemptsOnPath } from '../../../journal/paths.ts'
-import { amount, dollars, longTime } from '../../../text/words.ts'
+import { amount, dollars, longTime, shellWord } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Icon, IconButton } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
@@ -12,11 +12,10 @@ import { Ago, RunTime } from '../parts/time.tsx'
 import { comparePath, Link, runPath, shortId, navigate, withQuery, selectionPath } from '../routing/router.tsx'
 import { RunActions } from '../actions/run-actions.tsx'
 import type { LiveRun } from './live-run.ts'
-import { isGivenUpReason } from '../../../runs/why.ts'
+import { isGivenUpReason } from '../../../runs/status.ts'
 import type { Timeline } from '../../../runs/timeline.ts'
 import { lastRecorded, processWords } from './takeovers.ts'
 import { suggestDecision, describeOrphan } from '../../../journal/describe.ts'
-import { shellWord } from '../../../text/shell-word.ts'
 import { session } from '../api/studio-session.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
