@@ -58,7 +58,7 @@ test('only base/environment.ts reads the environment, and only the command line 
 const realClockUsers = ['src/crew/queue/dispatcher.ts', 'src/engine/history/export-run.ts', 'src/models/call-model.ts']
 
 test('below the surfaces only engine/world.ts reads clocks, chance and ids; drivers of stores have their own', () => {
-  const below = /^src\/(engine|crew|models|workers|stores\/patient)\//
+  const below = /^src\/(engine|crew|models|workers|stores\/patient-store)[./]/
   const real =
     /\b(setTimeout|setInterval|setImmediate|Date\.now|Math\.random|randomUUID|performance\.now)\b|new Date\(\)|timers\/promises/
   const inCode = (file: string): string => readFileSync(file, 'utf8').replaceAll(/^\s*(\/\/|\/?\*).*$/gm, '')
