@@ -14,6 +14,7 @@ const order = [
   'stores',
   'models',
   'tools',
+  'read',
   'engine',
   'runs',
   'crew',

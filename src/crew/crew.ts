@@ -1,10 +1,10 @@
 // Crew: tasks and the agents that execute them. Every method checks its arguments before anything is spent, then calls
 // the engine, which works from the journal of a run.
 import type { CrewDefinition } from '../engine/definition.ts'
-import { backtestName } from '../engine/history/backtest-case.ts'
+import { backtestName } from '../read/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type PruneResult, type PruneLimits } from '../runs/prune.ts'
-import { checkRunId } from '../engine/read/row-summary.ts'
+import { checkRunId } from '../read/row-summary.ts'
 import type { Prices } from '../models/cost.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
 import { text, checkKeys, readOptions, defined } from '../base/options.ts'
@@ -48,7 +48,7 @@ import {
   type ScheduleOptions,
   type ScheduleRegistry,
 } from './queue/schedule.ts'
-import { crewLanes } from '../engine/read/lanes.ts'
+import { crewLanes } from '../read/lanes.ts'
 import { wakeRun, type Dispatcher } from './queue/dispatcher.ts'
 import type { Plan } from './result/plan.ts'
 import type { Tasks, KnownReference, OutputBy, ReferenceTo, TaskReference } from './result/result.ts'

@@ -1,9 +1,9 @@
 // Finds a run by its id, the beginning of its id, or `latest`. If several match, the caller decides: only it can ask.
 import { defined } from '../base/options.ts'
-import { allRows } from '../engine/history/all-rows.ts'
-import { isBacktest } from '../engine/history/backtest-case.ts'
-import { isReady, readSummary, moveOf } from '../engine/read/row-summary.ts'
-import { runNotFoundError } from '../engine/read/read-run.ts'
+import { allRows } from '../read/all-rows.ts'
+import { isBacktest } from '../read/backtest-name.ts'
+import { isReady, readSummary, moveOf } from '../read/row-summary.ts'
+import { runNotFoundError } from '../read/read-run.ts'
 import { RepriseError } from '../base/errors.ts'
 import { parentRunId } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'

@@ -1,9 +1,9 @@
 // The ancestors and descendants of a run, from listing rows alone. A run that reuses the id of a deleted one is not
 // related to the runs made from that one. People write rows too (copied files, imported runs), so no walk relies on
 // them to end: no run is entered twice, and a lineage over the limit is cut off and says so.
-import { allRows } from '../engine/history/all-rows.ts'
-import { isForkedFrom } from '../engine/read/incarnation.ts'
-import { runNotFoundError } from '../engine/read/read-run.ts'
+import { allRows } from '../read/all-rows.ts'
+import { isForkedFrom } from '../read/incarnation.ts'
+import { runNotFoundError } from '../read/read-run.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { ifReadable, outlineRun, type RunOutline } from './summary.ts'
 

@@ -1,6 +1,6 @@
 // Lists runs, newest first.
 import { defined } from '../base/options.ts'
-import { runNotFoundError } from '../engine/read/read-run.ts'
+import { runNotFoundError } from '../read/read-run.ts'
 import { encodeCursor, type Position } from '../stores/rules/listing.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import { storedStatuses, type RunViewStatus } from './status.ts'

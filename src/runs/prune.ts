@@ -1,7 +1,7 @@
 // Deletes old runs by age, number and view status.
 import { flag, oneOf, optional, time, whole, checkKeys } from '../base/options.ts'
 import type { Engine } from '../engine/definition.ts'
-import { allRows } from '../engine/history/all-rows.ts'
+import { allRows } from '../read/all-rows.ts'
 import { runExists, deleteIfFree, runTreeRows } from '../engine/history/delete-run.ts'
 import { RepriseError } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'

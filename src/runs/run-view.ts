@@ -1,7 +1,7 @@
 // The view of one run, as library, command line and page show it: plain data.
 import type { CrewDefinition } from '../engine/definition.ts'
-import { dueTime, isReady, moveOf } from '../engine/read/row-summary.ts'
-import { costOfRun } from '../engine/plan/estimate.ts'
+import { dueTime, isReady, moveOf } from '../read/row-summary.ts'
+import { costOfRun } from '../read/costs.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/inheritance.ts'
 import { comparedForView } from '../engine/run/compare-tasks.ts'
 import type { OrphanedTask, TaskFailure, DispatchedBy, Entry } from '../journal/entries.ts'
@@ -24,7 +24,7 @@ import { runViewStatus, describeWhy, readExecution, type Execution } from './sta
 import { type RunSummary, parentRun, type ParentRun } from './summary.ts'
 import type { Store } from '../stores/store.ts'
 import { openTreeQuestions, childReader, type ReadChild } from '../engine/task/children.ts'
-import { readRun } from '../engine/read/read-run.ts'
+import { readRun } from '../read/read-run.ts'
 
 export interface RunView extends RunSummary {
   /** The dispatcher's call that last continued the run, such as an invocation of Restate. */

@@ -6,7 +6,7 @@ import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import type { Store } from '../stores/store.ts'
 import { describeOrphan, givenUpReason, movedWords } from '../journal/describe.ts'
-import { isReady, type Wakeable } from '../engine/read/row-summary.ts'
+import { isReady, type Wakeable } from '../read/row-summary.ts'
 import { parentRunId, childRunId, rootRunId } from '../journal/paths.ts'
 import { plural } from '../text/words.ts'
 

@@ -1,6 +1,6 @@
 // Summaries of runs for lists, from their rows. Journals aren't read, except the newest entries of a running run.
-import { isReady, spendingIn, readSummary, type RowSummary, moveOf } from '../engine/read/row-summary.ts'
-import { isRowOfRun } from '../engine/read/incarnation.ts'
+import { isReady, spendingIn, readSummary, type RowSummary, moveOf } from '../read/row-summary.ts'
+import { isRowOfRun } from '../read/incarnation.ts'
 import { RepriseError } from '../base/errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
@@ -187,7 +187,7 @@ async function usageUpToNow(store: Store, row: RunRow, summary: RowSummary): Pro
 }
 
 async function usageSinceRow(store: Store, run: string, seq: number, before: UsageSoFar): Promise<UsageSoFar> {
-  const { readEntries, readRun } = await import('../engine/read/read-run.ts')
+  const { readEntries, readRun } = await import('../read/read-run.ts')
   const { spentIn } = await import('../journal/table/entry-table.ts')
   const now = { spent: { ...before.usage }, spending: restoreSpending(before.spending ?? []) }
   const models = new Map<string, string>()
@@ -215,7 +215,7 @@ function startedModel({ request }: EntryOf<'task.started'>): string {
 /** Inputs that are too large for a row are read from the journal. */
 async function readRowInputs(store: Store, { run, inputs }: RunRow): Promise<RunSummary['inputs']> {
   if (inputs !== '') return (parseObject(inputs) as RunSummary['inputs'] | undefined) ?? {}
-  const { readEntries } = await import('../engine/read/read-run.ts')
+  const { readEntries } = await import('../read/read-run.ts')
   const found = await ifReadable(async () => {
     for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
     return {}

@@ -8,7 +8,7 @@ import { isEnded, spentOn, type RunState, type TaskState } from '../journal/stat
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import { fillInInputs } from '../journal/state/change-tasks.ts'
 import type { RunTree } from './run-view.ts'
-import { costOfTask } from '../engine/plan/estimate.ts'
+import { costOfTask } from '../read/costs.ts'
 import type { Prices } from '../models/cost.ts'
 
 export interface TaskView<Output = unknown> {

@@ -1,7 +1,7 @@
 // All open questions of a store.
 import { defined } from '../base/options.ts'
-import { allRows } from '../engine/history/all-rows.ts'
-import { isBacktest } from '../engine/history/backtest-case.ts'
+import { allRows } from '../read/all-rows.ts'
+import { isBacktest } from '../read/backtest-name.ts'
 import { RepriseError } from '../base/errors.ts'
 import { parentRunId, taskInPath } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'

@@ -1,5 +1,5 @@
 // Tasks and questions as data for a page, without internals such as the process.
-import { decisions } from '../engine/inbox/questions.ts'
+import { decisions } from '../read/questions.ts'
 import { defined } from '../base/options.ts'
 import type { Answer, Question } from '../journal/entries.ts'
 import { attemptNumber, taskInPath } from '../journal/paths.ts'

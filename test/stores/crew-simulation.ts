@@ -3,7 +3,7 @@
 // interleave or kill them after any call.
 import { RepriseError } from 'reprise'
 import type { Batch, Lease, Owner, RunRow, Store } from 'reprise/stores'
-import { dueAt } from '../../src/engine/read/row-summary.ts'
+import { dueAt } from '../../src/read/row-summary.ts'
 import { isEnded, type RunState } from '../../src/journal/state/state.ts'
 import { batch, lane, linesOf, message, row, ttlMs } from '../../src/testing/store-contract/harness.ts'
 

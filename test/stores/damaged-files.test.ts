@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { Agent, Crew, RepriseError, Task } from 'reprise'
 import { openStore, currentOwner } from 'reprise/stores'
 import { checkJournal } from '../../src/cli/output/show-verification.ts'
-import { readEntries } from '../../src/engine/read/read-run.ts'
+import { readEntries } from '../../src/read/read-run.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import {
   batch,

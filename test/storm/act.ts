@@ -1,8 +1,7 @@
 // The steps of a history, and what a process does for each. A step that was cut off is done again and ends as it would
 // have.
-import type { Crew, Question, RunResult } from 'reprise'
-import { RepriseError } from 'reprise'
-import { readRun } from '../../src/engine/read/read-run.ts'
+import { type Crew, type Question, type RunResult, RepriseError } from 'reprise'
+import { readRun } from '../../src/read/read-run.ts'
 import { memoryStore } from '../../src/stores/memory/store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { buildCrew } from './build-crew.ts'

@@ -2,7 +2,7 @@
 // person is asked for what the options leave out.
 import { runArgument, withStore, readSigner } from '../options.ts'
 import { answerQuestion, findQuestion } from '../../engine/inbox/send-message.ts'
-import { answerStep, decisions } from '../../engine/inbox/questions.ts'
+import { answerStep, decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'

@@ -1,8 +1,8 @@
 // `reprise diff`: the differences between two runs, computed from their journals.
 import { runArgument, withStore } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
-import { costOfRun } from '../../engine/plan/estimate.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import { costOfRun } from '../../read/costs.ts'
+import { readRun } from '../../read/read-run.ts'
 import { diffLines, diffRuns, type DiffLine } from '../../runs/diff/index.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { RunViewStatus } from '../../runs/status.ts'

@@ -1,7 +1,7 @@
 // `reprise invalidate`: marks a task of an unfinished run to be executed again.
 import { runArgument, signerOption, taskArgument, withStore, readSigner } from '../options.ts'
 import { sendMessage } from '../../engine/inbox/send-message.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import { readRun } from '../../read/read-run.ts'
 import { isUnfinished } from '../../runs/find.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { noteRun, findRun, whatNext } from '../find/find-run.ts'

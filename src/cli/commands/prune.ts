@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import { statusesOption, wholeNumberOrZero, storeFileArgument, readMoment } from '../options.ts'
 import type { Engine } from '../../engine/definition.ts'
-import { backtestName } from '../../engine/history/backtest-case.ts'
+import { backtestName } from '../../read/backtest-name.ts'
 import { prune as pruneRuns, type PruneResult, type PruneLimits } from '../../runs/prune.ts'
 import type { RunOutline } from '../../runs/summary.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'

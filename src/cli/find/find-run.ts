@@ -1,10 +1,10 @@
 // Finds the run that a person names by its id, the beginning of its id, or `latest`. If the name is missing or
 // ambiguous, the person at the terminal picks a run.
 import { defined } from '../../base/options.ts'
-import { isBacktest } from '../../engine/history/backtest-case.ts'
-import { allRows } from '../../engine/history/all-rows.ts'
+import { isBacktest } from '../../read/backtest-name.ts'
+import { allRows } from '../../read/all-rows.ts'
 import { RepriseError } from '../../base/errors.ts'
-import { readSummary, isReady } from '../../engine/read/row-summary.ts'
+import { readSummary, isReady } from '../../read/row-summary.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { countOpenQuestions, rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'

@@ -1,6 +1,6 @@
 // Asks the person at the terminal a run's question: its subject, the decisions to choose from, and the fields of the
 // decision.
-import { decisions } from '../../engine/inbox/questions.ts'
+import { decisions } from '../../read/questions.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'

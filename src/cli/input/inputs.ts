@@ -7,7 +7,7 @@ import { UsageError } from '../exit-codes.ts'
 import type { Crew } from '../../crew/crew.ts'
 import type { Task } from '../../crew/task.ts'
 import { findCrewTask } from '../find/find-task.ts'
-import { limitProblem } from '../../engine/inbox/questions.ts'
+import { limitProblem } from '../../read/questions.ts'
 import type { Limit } from '../../journal/entries.ts'
 
 export interface InputOptions {

@@ -1,6 +1,6 @@
 // Open questions, for people who answer them later: the text, the context (the tasks above it, from the root run to the
 // child run that asks, with the inputs and outputs of each so far), and the command on a line of its own, to be copied.
-import { answerStep } from '../../engine/inbox/questions.ts'
+import { answerStep } from '../../read/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { AskedQuestion, AskingTask } from '../../journal/state/open-questions.ts'
 import type { NextStep } from '../../base/next.ts'

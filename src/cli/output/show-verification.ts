@@ -2,7 +2,7 @@
 // value is named by its own hash. A store also notes number and hash of the last entry apart from the journal: `file:`
 // in a file, `sqlite:` whenever the row of a listing changes.
 import { damaged } from '../../engine/history/export-format.ts'
-import { runNotFoundError } from '../../engine/read/read-run.ts'
+import { runNotFoundError } from '../../read/read-run.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import { blobReferences } from '../../journal/codec.ts'
 import { gapLimit } from '../../journal/state/change-tasks.ts'

@@ -1,6 +1,6 @@
 // Checks that an existing run matches the call: same inputs, and for a fork, same origin.
 import type { Inputs } from '../../engine/definition.ts'
-import { isRowOfRun } from '../../engine/read/incarnation.ts'
+import { isRowOfRun } from '../../read/incarnation.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Parent } from '../../journal/entries.ts'
 import { describeFiles } from '../../journal/files.ts'

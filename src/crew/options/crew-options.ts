@@ -34,7 +34,7 @@ import { dispatcherCheck, type Dispatcher } from '../queue/dispatcher.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
 import { noCache, noMemory, noPlanning } from './agent-options.ts'
 import { agentsCheck, inputSchemaCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
-import { limitProblem } from '../../engine/inbox/questions.ts'
+import { limitProblem } from '../../read/questions.ts'
 import { RepriseError } from '../../base/errors.ts'
 
 export const limitCheck: Check<Limit> = {

@@ -2,7 +2,7 @@
 // as `nightly@2026-11-15T02:00:00Z`, and a run id can be created once, so that any number of workers may try.
 import { oneOf, optional, text, checkKeys, describe } from '../../base/options.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
-import { checkNewRunId } from '../../engine/read/row-summary.ts'
+import { checkNewRunId } from '../../read/row-summary.ts'
 import { RepriseError, reworded, messageOf } from '../../base/errors.ts'
 import { checkTaskInputs, type OpenCrew } from '../open-crew.ts'
 import {

@@ -16,16 +16,16 @@ import {
   type TaskView,
 } from '../../runs/task-view.ts'
 import type { Task } from '../task.ts'
-import { answerStep } from '../../engine/inbox/questions.ts'
+import { answerStep } from '../../read/questions.ts'
 import { suggestDecision } from '../../journal/describe.ts'
 import { parentRunId, rootRunId } from '../../journal/paths.ts'
 import { nextWords, type NextStep } from '../../base/next.ts'
 import { describeStop } from '../../runs/status.ts'
 import { viewRun as viewOfRun, type RunView as RunData, toRunTree, type RunTree } from '../../runs/run-view.ts'
-import { checkFormat, readRun, runNotFoundError } from '../../engine/read/read-run.ts'
+import { checkFormat, readRun, runNotFoundError } from '../../read/read-run.ts'
 import { runCancelledError } from '../../engine/inbox/inbox.ts'
 import { runExecutor } from '../../engine/lease/leased-tree.ts'
-import { readSummary } from '../../engine/read/row-summary.ts'
+import { readSummary } from '../../read/row-summary.ts'
 import type { RunRow } from '../../stores/store.ts'
 
 // The default of `Crew` and `Run` is `readonly Task[]`: declarations of users could not name this alias.

@@ -1,10 +1,10 @@
 // Backtests: execute a changed task on recorded inputs, and compare outputs and cost.
 import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
-import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
-import { readStateIfExists } from '../../engine/read/read-run.ts'
+import { costOfRun, costOfTask } from '../../read/costs.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 import { parsedOutput } from '../../engine/run/task-context.ts'
-import { checkNewRunId, checkRunId } from '../../engine/read/row-summary.ts'
+import { checkNewRunId, checkRunId } from '../../read/row-summary.ts'
 import { abortSignal, optional, whole, checkKeys } from '../../base/options.ts'
 import { asRepriseError, RepriseError } from '../../base/errors.ts'
 import type { Estimate, StoredOutput, Usage } from '../../journal/entries.ts'

@@ -1,10 +1,10 @@
 // Reports what this code would do with the unfinished runs of a crew, so that a deployment can check before it happens.
 // Writes nothing and calls no model.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
-import { allRows } from '../../engine/history/all-rows.ts'
-import { isGivenUp, readSummary, moveOf } from '../../engine/read/row-summary.ts'
-import { isServedBy } from '../../engine/read/lanes.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import { allRows } from '../../read/all-rows.ts'
+import { isGivenUp, readSummary, moveOf } from '../../read/row-summary.ts'
+import { isServedBy } from '../../read/lanes.ts'
+import { readRun } from '../../read/read-run.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
 import { describeTaskChanges, describeOrphan, givenUpReason } from '../../journal/describe.ts'
 import { checkResumable } from '../../engine/run/resume-run.ts'

@@ -1,7 +1,7 @@
 // kickoffForEach: one run for each of many inputs, several at a time. A failed run doesn't affect the others.
 import type { CrewDefinition, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { functionCall } from '../../engine/task/function-call.ts'
-import { checkNewRunId } from '../../engine/read/row-summary.ts'
+import { checkNewRunId } from '../../read/row-summary.ts'
 import { asRepriseError, messageOf, RepriseError, reworded } from '../../base/errors.ts'
 import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -10,8 +10,15 @@ import { redact } from '../../secrets/redact.ts'
 import type { StartedRun } from '../started-run.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { readRawInputs, type RawInputs } from '../arguments/run-inputs.ts'
-import { readChoices, readReuse, executeKeys, mapConcurrently, readConcurrency } from './shared-options.ts'
-import type { ExecuteChoices, Reuse } from './shared-options.ts'
+import {
+  readChoices,
+  readReuse,
+  executeKeys,
+  mapConcurrently,
+  readConcurrency,
+  type ExecuteChoices,
+  type Reuse,
+} from './shared-options.ts'
 import { checkKickoff, kickoff } from './kickoff.ts'
 import type { RunResult, Tasks, TaskReference } from '../result/result.ts'
 import { startRun } from '../run.ts'

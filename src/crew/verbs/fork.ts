@@ -10,10 +10,10 @@ import type {
   CrewDefinition,
 } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/leased-tree.ts'
-import { isRowOfRun } from '../../engine/read/incarnation.ts'
+import { isRowOfRun } from '../../read/incarnation.ts'
 import { describeOrphan } from '../../journal/describe.ts'
 import { createRun } from '../../engine/run/create-run.ts'
-import { checkReadable, readRun } from '../../engine/read/read-run.ts'
+import { checkReadable, readRun } from '../../read/read-run.ts'
 import { callsOfOpenChildren } from '../../engine/task/children.ts'
 import { digest } from '../../journal/hash.ts'
 import { lostEntries, withTaskChanges } from '../../journal/state/change-tasks.ts'
@@ -61,7 +61,7 @@ import {
   type InputsFor,
 } from '../arguments/run-inputs.ts'
 import { latestAtRest } from './runs.ts'
-import { checkNewRunId, checkRunId } from '../../engine/read/row-summary.ts'
+import { checkNewRunId, checkRunId } from '../../read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { oneOf, optional, checkKeys, describe, defined } from '../../base/options.ts'
 import { findDefinition, type Tasks, type TaskReference, type RawOf } from '../result/result.ts'

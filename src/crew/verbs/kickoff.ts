@@ -10,7 +10,7 @@ import {
 } from '../../engine/task/function-call.ts'
 import { kickoffChild, kickoffName } from '../../engine/task/kickoff-child.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import { readRun } from '../../read/read-run.ts'
 import { defined, oneOf, optional, checkKeys } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -54,7 +54,7 @@ import {
   type NeedsInputs,
 } from '../arguments/run-inputs.ts'
 import { resumeOrFollow } from './resume.ts'
-import { checkNewRunId } from '../../engine/read/row-summary.ts'
+import { checkNewRunId } from '../../read/row-summary.ts'
 import type { TaskReference } from '../result/result.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff } from '../../engine/plan/plan-run.ts'

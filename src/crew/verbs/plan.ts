@@ -1,6 +1,6 @@
 // plan: what a kickoff, resume or fork would do. Writes nothing and calls no model.
 import { type ChangedPolicy, type CrewDefinition, changedPolicies } from '../../engine/definition.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import { readRun } from '../../read/read-run.ts'
 import { comparedForView } from '../../engine/run/compare-tasks.ts'
 import { checkResumable } from '../../engine/run/resume-run.ts'
 import { withTaskChanges } from '../../journal/state/change-tasks.ts'

@@ -7,7 +7,7 @@ import {
   type ChangedPolicy,
 } from '../../engine/definition.ts'
 import { recordLateMessages } from '../../engine/inbox/send-message.ts'
-import { readRun } from '../../engine/read/read-run.ts'
+import { readRun } from '../../read/read-run.ts'
 import { describeTaskChanges } from '../../journal/describe.ts'
 import {
   checkResumable,
@@ -48,7 +48,7 @@ import { limitCheck } from '../options/crew-options.ts'
 import { type OnPlan, toPlan, type Plan } from '../result/plan.ts'
 import { waitForHolder, waitForResult, type TaskReference, type RunResult } from '../result/result.ts'
 import { latestUnfinished } from './runs.ts'
-import { checkRunId, isDue } from '../../engine/read/row-summary.ts'
+import { checkRunId, isDue } from '../../read/row-summary.ts'
 import { oneOf, optional, checkKeys } from '../../base/options.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planResume } from '../../engine/plan/plan-run.ts'

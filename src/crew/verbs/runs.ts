@@ -1,15 +1,15 @@
 // Lists the runs of a crew, newest first: as an async iterable, or one page. Finds the default run of calls without a
 // run id: the crew's latest.
 import { defined, whole, oneOf, wrong, optional, flag, time, checkKeys, isRecord } from '../../base/options.ts'
-import { backtestName } from '../../engine/history/backtest-case.ts'
+import { backtestName } from '../../read/backtest-name.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { allRuns, listRuns, type RunPosition, type RunsFilter } from '../../runs/list.ts'
 import type { RunSummary } from '../../runs/summary.ts'
 import { type RunViewStatus, runViewStatuses } from '../../runs/status.ts'
-import { checkRunId, moveOf, readSummary } from '../../engine/read/row-summary.ts'
+import { checkRunId, moveOf, readSummary } from '../../read/row-summary.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { runExecutor } from '../../engine/lease/leased-tree.ts'
-import { allRows } from '../../engine/history/all-rows.ts'
+import { allRows } from '../../read/all-rows.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import { describeOwner } from '../../stores/owner.ts'

@@ -12,8 +12,8 @@ import type { ToolContext, Tool } from '../../tools/tool.ts'
 import type { Life, ActiveAttempt } from '../life.ts'
 import { deadline, unlessAborted, checkTime } from '../limits/time.ts'
 import { runCode, Interruption, uncountedField, type RunningCode } from '../task/function-call.ts'
-import { callQuestionText, lostEntriesText } from '../inbox/questions.ts'
-import { fileReader } from '../read/read-run.ts'
+import { callQuestionText, lostEntriesText } from '../../read/questions.ts'
+import { fileReader } from '../../read/read-run.ts'
 import {
   toolCacheKey,
   prepareCall,

@@ -7,7 +7,7 @@ import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import { attemptsOnPath, rootAttempt } from '../../journal/paths.ts'
-import { callQuestionText, doubtQuestionText, lostEntriesText } from '../inbox/questions.ts'
+import { callQuestionText, doubtQuestionText, lostEntriesText } from '../../read/questions.ts'
 
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
 

@@ -7,7 +7,7 @@ import { shortWaitMs } from '../../stores/patient-store.ts'
 import type { Engine } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { answerQuestion } from '../inbox/send-message.ts'
-import { readRun } from '../read/read-run.ts'
+import { readRun } from '../../read/read-run.ts'
 
 /** How long and how often to look for the question. */
 const lookForMs = 10_000

@@ -7,7 +7,7 @@ import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { statusAfter } from '../../journal/table/entry-table.ts'
 import type { Engine, World } from '../definition.ts'
 import type { CaughtUpEvent, Listener, RunEvent } from './listeners.ts'
-import { readEntries } from '../read/read-run.ts'
+import { readEntries } from '../../read/read-run.ts'
 
 export interface FollowOptions {
   /** Only entries after this one; 0 for all. */

@@ -13,12 +13,13 @@ import { executeRun } from '../run/execute-run.ts'
 import { runOutputs } from '../run/task-context.ts'
 import { compareTasks } from '../run/compare-tasks.ts'
 import { openRun, orRelease, continueRun } from '../run/resume-run.ts'
-import { checkReadable, readRun } from '../read/read-run.ts'
+import { checkReadable, readRun } from '../../read/read-run.ts'
 import { createRun } from '../run/create-run.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
 import { outputChange } from '../plan/inheritance.ts'
-import { outputPlace } from '../read/incarnation.ts'
-import { allRows } from './all-rows.ts'
+import { outputPlace } from '../../read/incarnation.ts'
+import { allRows } from '../../read/all-rows.ts'
+import { backtestName } from '../../read/backtest-name.ts'
 
 /** Earlier runs that have an output of the task and its whole context. */
 interface StoredCases {
@@ -179,16 +180,4 @@ function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition):
   const done = state.tasks.get(task.name)?.output
   const { reasons } = done ? outputChange(done, task, parent.inputs, runOutputs(parent)) : { reasons: [] }
   if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)
-}
-
-// The crew name of backtest trials. Trials are never the latest run of the crew itself, and `reuse` doesn't find their
-// outputs.
-
-export function backtestName(crew: string): string {
-  return `${crew}/backtest`
-}
-
-/** Whether this is the crew name of trials. Names of other crews contain no slash. */
-export function isBacktest(crew: string): boolean {
-  return crew.endsWith(backtestName(''))
 }

@@ -5,8 +5,8 @@ import { rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { reserveRunInTurn } from '../lease/leased-tree.ts'
-import { runNotFoundError } from '../read/read-run.ts'
-import { allRows } from './all-rows.ts'
+import { runNotFoundError } from '../../read/read-run.ts'
+import { allRows } from '../../read/all-rows.ts'
 
 /**
  * RUN_HELD while a process holds the tree; RUN_NOT_FOUND; RUN_NEEDED for a child run, because its parent would execute

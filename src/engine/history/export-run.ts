@@ -17,7 +17,7 @@ import {
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
-import { checkFormat, runNotFoundError } from '../read/read-run.ts'
+import { checkFormat, runNotFoundError } from '../../read/read-run.ts'
 import { realClock } from '../../base/clock.ts'
 
 /** A file is written in pieces of about this size. */

@@ -18,11 +18,11 @@ import { fileError } from '../../stores/file/durable-files.ts'
 import type { Batch, Lease, Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { damaged } from './export-format.ts'
-import { checkReadable } from '../read/read-run.ts'
+import { checkReadable } from '../../read/read-run.ts'
 import { readExport, type ExportedRun } from './read-export.ts'
 import { isRequeue } from '../inbox/inbox.ts'
-import { dueAt, checkNewRunId } from '../read/row-summary.ts'
-import { outputKeys, listingRow } from '../read/row.ts'
+import { dueAt, checkNewRunId } from '../../read/row-summary.ts'
+import { outputKeys, listingRow } from '../../read/row.ts'
 
 export interface ImportOptions {
   /** A new id for the run. Default: its id in the export. */

@@ -7,7 +7,7 @@ import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/time.ts'
 import type { Life } from '../life.ts'
 import { answerMessage, drainInbox, post } from './inbox.ts'
-import { checkAnswer } from './questions.ts'
+import { checkAnswer } from '../../read/questions.ts'
 
 /** How often `onQuestion` is asked about one call: otherwise a function that returns an invalid input would loop. */
 const callLimit = 5

@@ -16,9 +16,9 @@ import type { Batch } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { jumpBetween, currentMoment, type Moment } from '../../base/clock.ts'
 import { unlessAborted, noteSteps } from '../limits/time.ts'
-import { dueAt } from '../read/row-summary.ts'
-import type { LoadedRun } from '../read/read-run.ts'
-import { outputKeys, listingRow } from '../read/row.ts'
+import { dueAt } from '../../read/row-summary.ts'
+import type { LoadedRun } from '../../read/read-run.ts'
+import { outputKeys, listingRow } from '../../read/row.ts'
 import type { LeasedTree } from './leased-tree.ts'
 
 /** How long a lazy entry may wait for another append to join. */

@@ -11,8 +11,8 @@ import type { Store } from '../../stores/store.ts'
 import { askOnQuestion } from '../inbox/ask-on-question.ts'
 import type { CrewDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
-import { costOfRun } from '../plan/estimate.ts'
-import { readStateIfExists } from '../read/read-run.ts'
+import { costOfRun } from '../../read/costs.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 
 /** Thrown instead of calling a model. */
 export class LimitReached extends Error {

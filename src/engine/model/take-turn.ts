@@ -26,7 +26,7 @@ import type { TaskDefinition } from '../definition.ts'
 import { checkBudget } from '../limits/budget.ts'
 import { waitForTurn, checkTime } from '../limits/time.ts'
 import { drainInbox } from '../inbox/inbox.ts'
-import { readFiles } from '../read/read-run.ts'
+import { readFiles } from '../../read/read-run.ts'
 import { callOnStep } from '../run/after-task.ts'
 
 /** The last turn of a summary that was started but not recorded, since its process died. */

@@ -13,7 +13,7 @@ import { conversationFor } from '../model/conversation.ts'
 import { namesWords } from '../../text/words.ts'
 import { positionsIn, waitsFor } from '../run/task-scheduler.ts'
 import { callsToInherit, toOnceCall } from '../calls/once.ts'
-import { outputPlace } from '../read/incarnation.ts'
+import { outputPlace } from '../../read/incarnation.ts'
 import { outputChange, schemaMismatch } from './inheritance.ts'
 
 /** What to do with outdated outputs: those made from other inputs, texts or code. */

@@ -17,7 +17,7 @@ import { taskNameAt } from '../../journal/state/at-path.ts'
 import { isStep } from '../../journal/table/entry-table.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/time.ts'
-import { fileReader, readEntries } from '../read/read-run.ts'
+import { fileReader, readEntries } from '../../read/read-run.ts'
 
 /**
  * OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is

@@ -5,7 +5,7 @@ import { childAddress, taskInPath } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
 import type { TaskDecisions } from '../definition.ts'
-import { readStateIfExists } from '../read/read-run.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 import { activeChildren } from '../../journal/state/tally.ts'
 
 /** OPTION_INVALID for a decision about a task of a nested crew that is not in progress, unless it was given before. */

@@ -7,11 +7,11 @@ import { noFiles, type Files } from '../../journal/files.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import type { Patience } from '../../stores/patient-store.ts'
 import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
-import { fileBlobs } from '../read/read-run.ts'
+import { fileBlobs } from '../../read/read-run.ts'
 import { reserveRun, openLeasedTree, type LeasedTree, requestLease } from '../lease/leased-tree.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { currentMoment } from '../../base/clock.ts'
-import { listingRow } from '../read/row.ts'
+import { listingRow } from '../../read/row.ts'
 import { currentAddress } from './compare-tasks.ts'
 
 export interface NewRun {

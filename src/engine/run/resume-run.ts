@@ -11,7 +11,7 @@ import { digest } from '../../journal/hash.ts'
 import { parentRunId } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, TaskDecisions } from '../definition.ts'
-import { checkFormat, checkReadable, readRun, runNotFoundError } from '../read/read-run.ts'
+import { checkFormat, checkReadable, readRun, runNotFoundError } from '../../read/read-run.ts'
 import {
   reserveRunInTurn,
   openLeasedTree,
@@ -21,7 +21,7 @@ import {
 } from '../lease/leased-tree.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
 import { runCancelledError, cancelRemovedTasks } from '../inbox/inbox.ts'
-import { moveOf, runMoved } from '../read/row-summary.ts'
+import { moveOf, runMoved } from '../../read/row-summary.ts'
 import { warnOf } from '../warn-of.ts'
 import { compareTasks, refuseChanges, tasksChangedError } from './compare-tasks.ts'
 import { deathLimit } from '../../stores/rules/ready.ts'

@@ -6,12 +6,12 @@ import { activeChildren, unfinishedCrews, type ChildRun, attemptsSinceDone } fro
 import type { Store } from '../../stores/store.ts'
 import type { Answer, OnceCall } from '../../journal/entries.ts'
 import { childAddress, childRunId, attemptPath, taskInPath } from '../../journal/paths.ts'
-import { isWoken, readSummary } from '../read/row-summary.ts'
-import { readStateIfExists } from '../read/read-run.ts'
+import { isWoken, readSummary } from '../../read/row-summary.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 import { isHandEdited } from '../../journal/state/change-tasks.ts'
 import type { Engine } from '../definition.ts'
 import { callsToInherit, toOnceCall } from '../calls/once.ts'
-import { childIncarnation } from '../read/incarnation.ts'
+import { childIncarnation } from '../../read/incarnation.ts'
 
 /** Returns undefined if the run was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>

@@ -24,7 +24,7 @@ import { askToRaise, checkBudget, limitFailureReason, LimitReached, treeStates }
 import { withChildAddress, decisionsWithin, pastNames, refusesDecisions } from '../run/compare-tasks.ts'
 import { createRun, type NewRun } from '../run/create-run.ts'
 import { outputMaker, contextFor, currentAttempt } from '../run/task-context.ts'
-import { childIncarnation } from '../read/incarnation.ts'
+import { childIncarnation } from '../../read/incarnation.ts'
 import { earlierChildCalls, callsOfRuns, runsSinceDone, asParentQuestion } from './children.ts'
 import { failByPerson, failTask, schemaFailure } from './fail-task.ts'
 import { type OpenedRun, openChild, orRelease, continueRun } from '../run/resume-run.ts'

@@ -11,7 +11,7 @@ import { attemptsSinceDone, type ChildAttempt, activeChildren } from '../../jour
 import type { CrewDefinition, ExecuteOptions, Inputs, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { cancelChild } from '../inbox/inbox.ts'
-import { readStateIfExists } from '../read/read-run.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 import type { OpenedRun } from '../run/resume-run.ts'
 import {
   childAccount,

@@ -7,7 +7,7 @@ import { diffTasks, type TaskDiff } from './task-diff.ts'
 import { describeFiles } from '../../journal/files.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
-import { isReady } from '../../engine/read/row-summary.ts'
+import { isReady } from '../../read/row-summary.ts'
 import { runViewStatus, type RunViewStatus } from '../status.ts'
 
 /** Plain data, which survives JSON. `String(diff)` is the text of `diffText`. */

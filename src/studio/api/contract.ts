@@ -12,7 +12,7 @@
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RestStatus } from '../../engine/follow/follow.ts'
 import type { CaughtUpEvent, Delta } from '../../engine/follow/listeners.ts'
-import type { DecisionForm } from '../../engine/inbox/questions.ts'
+import type { DecisionForm } from '../../read/questions.ts'
 import type { CrewModule, Entry, Failure } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { OpenQuestion } from '../../journal/state/open-questions.ts'

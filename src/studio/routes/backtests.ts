@@ -4,17 +4,12 @@
 import { checkModels } from '../../crew/open-crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { sameOutput, trialEstimate, withheldCalls } from '../../crew/verbs/backtest.ts'
-import { allRows } from '../../engine/history/all-rows.ts'
-import {
-  readCase as readEarlierRun,
-  storedCases,
-  unchanged,
-  backtestName,
-  isBacktest,
-} from '../../engine/history/backtest-case.ts'
-import { costOfTask } from '../../engine/plan/estimate.ts'
-import { readStateIfExists } from '../../engine/read/read-run.ts'
-import { readSummary, checkNewRunId } from '../../engine/read/row-summary.ts'
+import { allRows } from '../../read/all-rows.ts'
+import { readCase as readEarlierRun, storedCases, unchanged } from '../../engine/history/backtest-case.ts'
+import { backtestName, isBacktest } from '../../read/backtest-name.ts'
+import { costOfTask } from '../../read/costs.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
+import { readSummary, checkNewRunId } from '../../read/row-summary.ts'
 import { RepriseError } from '../../base/errors.ts'
 import type { Failure } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'

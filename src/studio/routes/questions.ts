@@ -1,8 +1,8 @@
 // Open questions and their answers.
-import { decisions } from '../../engine/inbox/questions.ts'
+import { decisions } from '../../read/questions.ts'
 import { answerQuestion } from '../../engine/inbox/send-message.ts'
-import { dueAt } from '../../engine/read/row-summary.ts'
-import { readStateIfExists } from '../../engine/read/read-run.ts'
+import { dueAt } from '../../read/row-summary.ts'
+import { readStateIfExists } from '../../read/read-run.ts'
 import type { Answer } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptsOnPath, rootRunId } from '../../journal/paths.ts'

@@ -1,5 +1,5 @@
 // A page of runs: the store applies its filter, then the search and the displayed status narrow it down.
-import { backtestName, isBacktest } from '../../engine/history/backtest-case.ts'
+import { backtestName, isBacktest } from '../../read/backtest-name.ts'
 import { time, defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { onlyMadeFrom } from '../../runs/lineage.ts'

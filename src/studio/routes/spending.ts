@@ -1,6 +1,6 @@
 // What a run has spent, child runs included: by task, by model, and by call. Each of the three adds up to the total.
-import { costOfCalls, costOfTask } from '../../engine/plan/estimate.ts'
-import { readEntries } from '../../engine/read/read-run.ts'
+import { costOfCalls, costOfTask } from '../../read/costs.ts'
+import { readEntries } from '../../read/read-run.ts'
 import type { Usage } from '../../journal/entries.ts'
 import { parentPath, taskInPath } from '../../journal/paths.ts'
 import type { Spending } from '../../journal/state/tally.ts'

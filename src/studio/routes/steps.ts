@@ -1,7 +1,7 @@
 // A step of a run: the request of a model call with its reply or error, or a tool call with its result. The journal is
 // folded only up to the step, so that its messages are what the model saw, summaries included.
-import { costOfCalls } from '../../engine/plan/estimate.ts'
-import { readEntries } from '../../engine/read/read-run.ts'
+import { costOfCalls } from '../../read/costs.ts'
+import { readEntries } from '../../read/read-run.ts'
 import { conversation } from '../../engine/model/conversation.ts'
 import { defined } from '../../base/options.ts'
 import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'

@@ -2,7 +2,7 @@
 // a message with an id, so texts of parallel tasks may come in any order. If the client has received text that will
 // never be recorded, it gets a new snapshot.
 import type { RestStatus } from '../../engine/follow/follow.ts'
-import { decisions } from '../../engine/inbox/questions.ts'
+import { decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
 import { readJson, type Json } from '../../journal/json.ts'
 import type { AgUiEvent, AgUiInput, AgUiInterrupt, AgUiMessage, AssistantMessage } from './ag-ui-events.ts'

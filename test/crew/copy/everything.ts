@@ -1,6 +1,6 @@
 // Everything that a store returns about its runs, through every read of the port, in a form that can be compared
 // between stores.
-import { allRows } from '../../../src/engine/history/all-rows.ts'
+import { allRows } from '../../../src/read/all-rows.ts'
 import { blobReferences } from '../../../src/journal/codec.ts'
 import type { OutputKey, RunRow, Store } from '../../../src/stores/store.ts'
 import { linesOf } from '../../../src/testing/store-contract/harness.ts'

@@ -1,8 +1,8 @@
 // Incarnations distinguish a run from all other runs that had, have or will have its id: see `run.created`.
-import { digest } from '../../journal/hash.ts'
-import type { OutputPlace } from '../../journal/entries.ts'
-import type { RunState, TaskState } from '../../journal/state/state.ts'
-import type { RunRow } from '../../stores/store.ts'
+import { digest } from '../journal/hash.ts'
+import type { OutputPlace } from '../journal/entries.ts'
+import type { RunState, TaskState } from '../journal/state/state.ts'
+import type { RunRow } from '../stores/store.ts'
 import { readSummary } from './row-summary.ts'
 
 /**

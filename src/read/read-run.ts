@@ -1,7 +1,7 @@
 // Reads and folds a run's journal, and checks its hash chain. A break in the chain is a person's edit: the state
 // reports it, and the next resume records it.
-import { messageOf, RepriseError } from '../../base/errors.ts'
-import { decodeEntry, decodePlain, checkStoredValue } from '../../journal/codec.ts'
+import { messageOf, RepriseError } from '../base/errors.ts'
+import { decodeEntry, decodePlain, checkStoredValue } from '../journal/codec.ts'
 import {
   type Entry,
   journalVersion,
@@ -9,18 +9,18 @@ import {
   type Blob,
   type StoredFile,
   type ChatMessage,
-} from '../../journal/entries.ts'
-import { finishFold, noteMissingEntries } from '../../journal/state/change-tasks.ts'
-import { applyEntry, emptyState } from '../../journal/state/fold.ts'
-import { hashBytes, digest } from '../../journal/hash.ts'
-import type { RunState, AttemptState } from '../../journal/state/state.ts'
-import type { Line, Store, RunRow } from '../../stores/store.ts'
-import { otherFormat } from '../../journal/check/check-entry.ts'
-import { outputReferences } from '../../journal/state/at-path.ts'
-import { asFileReference, filesIn, type Files } from '../../journal/files.ts'
-import type { Json } from '../../journal/json.ts'
-import { describe } from '../../base/options.ts'
-import type { ReadFile } from '../../tools/tool.ts'
+} from '../journal/entries.ts'
+import { finishFold, noteMissingEntries } from '../journal/state/change-tasks.ts'
+import { applyEntry, emptyState } from '../journal/state/fold.ts'
+import { hashBytes, digest } from '../journal/hash.ts'
+import type { RunState, AttemptState } from '../journal/state/state.ts'
+import type { Line, Store, RunRow } from '../stores/store.ts'
+import { otherFormat } from '../journal/check/check-entry.ts'
+import { outputReferences } from '../journal/state/at-path.ts'
+import { asFileReference, filesIn, type Files } from '../journal/files.ts'
+import type { Json } from '../journal/json.ts'
+import { describe } from '../base/options.ts'
+import type { ReadFile } from '../tools/tool.ts'
 
 export interface LoadedRun {
   readonly state: RunState

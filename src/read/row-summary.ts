@@ -1,13 +1,13 @@
 // The summary in the row of a run, for lists. Separate from the code that writes it, since the command line loads this
 // file at every start.
-import { defined, describe, hiddenCharacters } from '../../base/options.ts'
-import type { Usage } from '../../journal/entries.ts'
-import { parseObject } from '../../journal/json.ts'
-import type { Spending } from '../../journal/state/tally.ts'
-import { noUsage, type RunState } from '../../journal/state/state.ts'
-import type { RunRow, Batch, Store } from '../../stores/store.ts'
-import { parentRunId, rootRunId } from '../../journal/paths.ts'
-import { RepriseError } from '../../base/errors.ts'
+import { defined, describe, hiddenCharacters } from '../base/options.ts'
+import type { Usage } from '../journal/entries.ts'
+import { parseObject } from '../journal/json.ts'
+import type { Spending } from '../journal/state/tally.ts'
+import { noUsage, type RunState } from '../journal/state/state.ts'
+import type { RunRow, Batch, Store } from '../stores/store.ts'
+import { parentRunId, rootRunId } from '../journal/paths.ts'
+import { RepriseError } from '../base/errors.ts'
 
 /** `time` is missing in rows of older code. */
 type SpentPart = Usage & Omit<Spending, 'usage' | 'time'> & Partial<Pick<Spending, 'time'>>

@@ -1,7 +1,7 @@
 // Lists all rows that match a filter, newest first, page by page. Runs created or deleted meanwhile do not cause other
 // runs to be skipped.
-import { defined } from '../../base/options.ts'
-import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
+import { defined } from '../base/options.ts'
+import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 
 const pageSize = 100
 

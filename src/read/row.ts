@@ -1,12 +1,12 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same
 // append.
-import { defined } from '../../base/options.ts'
-import { journalVersion, type Entry } from '../../journal/entries.ts'
-import { digest } from '../../journal/hash.ts'
-import { isNestedAttempt } from '../../journal/paths.ts'
-import type { CallState, RunState, TaskState } from '../../journal/state/state.ts'
-import { unfinishedCrews, activeChildren } from '../../journal/state/tally.ts'
-import type { OutputKey, RunRow } from '../../stores/store.ts'
+import { defined } from '../base/options.ts'
+import { journalVersion, type Entry } from '../journal/entries.ts'
+import { digest } from '../journal/hash.ts'
+import { isNestedAttempt } from '../journal/paths.ts'
+import type { CallState, RunState, TaskState } from '../journal/state/state.ts'
+import { unfinishedCrews, activeChildren } from '../journal/state/tally.ts'
+import type { OutputKey, RunRow } from '../stores/store.ts'
 import { dueTime, spentPart, type RowSummary } from './row-summary.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */

@@ -1,13 +1,13 @@
 // Questions that only a person can decide: their texts, their decisions, and the check of an answer. Answers are
 // checked before they are posted, so that a run never receives an answer that it cannot use.
-import { RepriseError } from '../../base/errors.ts'
-import type { Answer, OnceCall, Question } from '../../journal/entries.ts'
-import { canonicalJson, strictJson, type Json } from '../../journal/json.ts'
-import type { RunState } from '../../journal/state/state.ts'
-import type { NextStep } from '../../base/next.ts'
-import { rangesOf } from '../../text/words.ts'
-import { describe } from '../../base/options.ts'
-import { describeOwner } from '../../stores/owner.ts'
+import { RepriseError } from '../base/errors.ts'
+import type { Answer, OnceCall, Question } from '../journal/entries.ts'
+import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
+import type { RunState } from '../journal/state/state.ts'
+import type { NextStep } from '../base/next.ts'
+import { rangesOf } from '../text/words.ts'
+import { describe } from '../base/options.ts'
+import { describeOwner } from '../stores/owner.ts'
 
 export interface DecisionForm {
   readonly must: readonly string[]

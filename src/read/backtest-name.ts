@@ -1,0 +1,11 @@
+// The crew name of backtest trials. Trials are never the latest run of the crew itself, and `reuse` doesn't find their
+// outputs.
+
+export function backtestName(crew: string): string {
+  return `${crew}/backtest`
+}
+
+/** Whether this is the crew name of trials. Names of other crews contain no slash. */
+export function isBacktest(crew: string): boolean {
+  return crew.endsWith(backtestName(''))
+}
