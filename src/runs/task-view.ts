@@ -1,7 +1,7 @@
 // The view of a task, as results, run views and the command line show it.
 import { defined } from '../base/options.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
-import { messagesOf } from '../engine/model/conversation.ts'
+import { messagesOf } from '../read/conversation.ts'
 import { parsedOutput } from '../engine/run/task-context.ts'
 import type { ChatMessage, Failure, GeneratedFile, ReplyPart, Source, Usage, PlannedTask } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'

@@ -2,7 +2,7 @@
 // entry that was read.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { conversation } from '../../src/engine/model/conversation.ts'
+import { conversation } from '../../src/read/conversation.ts'
 import { callsToInherit } from '../../src/engine/calls/once.ts'
 import { outputKeys, listingRow } from '../../src/read/row.ts'
 import { RepriseError } from '../../src/base/errors.ts'

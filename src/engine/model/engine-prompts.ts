@@ -42,9 +42,3 @@ export function summariseMessage(task: string, earlier: string | undefined, done
   const before = earlier === undefined ? '' : `\n\nThe summary of what came before:\n${earlier}`
   return `The task is:\n${task}${before}\n\nThe conversation to summarise:\n\n${done}`
 }
-
-export function summaryMessage(summary: string, calls: readonly string[]): string {
-  const done =
-    calls.length === 0 ? '' : `\n\nCalls that you have made by then; do not repeat them:\n${calls.join('\n')}`
-  return `The older part of this conversation is no longer shown. Its summary:\n${summary}${done}\n\nContinue from there.`
-}

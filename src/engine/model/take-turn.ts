@@ -13,7 +13,13 @@ import {
   type SentRequest,
 } from '../../journal/state/state.ts'
 import { isModelFailure } from '../../models/model-failure.ts'
-import { openingText, visibleConversation, type Piece, type VisibleConversation, conversation } from './conversation.ts'
+import {
+  openingText,
+  visibleConversation,
+  type Piece,
+  type VisibleConversation,
+  conversation,
+} from '../../read/conversation.ts'
 import type { ActiveAttempt } from '../life.ts'
 import { failTask } from '../task/fail-task.ts'
 import { summariseInstructions, summariseMessage, lastTurn } from './engine-prompts.ts'

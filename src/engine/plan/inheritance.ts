@@ -15,7 +15,7 @@ import {
 } from '../run/task-context.ts'
 import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
-import { conversationFor } from '../model/conversation.ts'
+import { conversationFor } from '../../read/conversation.ts'
 import { outputPlace } from '../../read/incarnation.ts'
 import { readRun } from '../../read/read-run.ts'
 import type { Store } from '../../stores/store.ts'

@@ -2,7 +2,7 @@
 // folded only up to the step, so that its messages are what the model saw, summaries included.
 import { costOfCalls } from '../../read/costs.ts'
 import { readEntries } from '../../read/read-run.ts'
-import { conversation } from '../../engine/model/conversation.ts'
+import { conversation } from '../../read/conversation.ts'
 import { defined } from '../../base/options.ts'
 import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'
 import { returnedCall, startedCall } from '../../journal/call-entries.ts'

@@ -1,25 +1,11 @@
 // The messages of an attempt, derived only from its pinned request, its recorded turns and its recorded summaries, so
 // that every process sends the same messages.
-import { defined } from '../../base/options.ts'
-import type {
-  AttemptState,
-  CallState,
-  RunState,
-  SummaryState,
-  TaskState,
-  TurnState,
-} from '../../journal/state/state.ts'
-import type { Conversation, ChatMessage, PinnedText, OutputReference, PinnedRequest } from '../../journal/entries.ts'
-import { entryLimit } from '../../journal/codec.ts'
-import { renderText } from '../../journal/state/at-path.ts'
-import { clip } from '../../text/clip.ts'
-import { summaryMessage } from './engine-prompts.ts'
-import { digest } from '../../journal/hash.ts'
-import { modelName } from '../../models/resolve/resolve-model.ts'
-import { storableProvider } from '../../tools/provider-tool.ts'
-import type { Tool } from '../../tools/tool.ts'
-import type { AgentDefinition, TaskDefinition } from '../definition.ts'
-import { runOutputs } from '../run/task-context.ts'
+import { defined } from '../base/options.ts'
+import type { AttemptState, CallState, RunState, SummaryState, TaskState, TurnState } from '../journal/state/state.ts'
+import type { Conversation, ChatMessage, PinnedText } from '../journal/entries.ts'
+import { entryLimit } from '../journal/codec.ts'
+import { renderText } from '../journal/state/at-path.ts'
+import { clip } from '../text/clip.ts'
 
 /** One turn with all its tool results, or the message that sent an answer back. Never split. */
 export interface Piece {
@@ -172,40 +158,8 @@ function callLine({ request, input, outcome }: CallState): string {
   return `${call}: ${clip(JSON.stringify(outcome ? ended : null), 300)}`
 }
 
-// Pins an attempt to its request. Outputs of earlier tasks in the first message are stored as references (entry and
-// digest), so that a run with many tasks does not store each output again for every later task.
-
-export function pinRequest(task: TaskDefinition, state: RunState, now: Date): PinnedRequest {
-  const { message, instructions, ...rendered } = task.render(state.inputs, runOutputs(state))
-  return {
-    ...rendered,
-    instructions: dated(instructions, task.agent, now),
-    message: message.map((piece) => (typeof piece === 'string' ? piece : referTo(state, piece.output))),
-    tools: toolDefinitions(task.tools),
-    model: modelName(task.agent.model),
-    settings: task.agent.settings,
-    ...defined({ output: task.schema?.asked }),
-  }
-}
-
-/** Appends the date. At the end, because providers cache by prefix. */
-export function dated(instructions: string, { dateWords }: AgentDefinition, now: Date): string {
-  return dateWords ? `${instructions}\n\n${dateWords(now)}` : instructions
-}
-
-/** Sorted by name, so that their order in the code does not matter. */
-export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] {
-  return tools
-    .map(({ name, description, schema, provider, options }) => ({
-      name,
-      description,
-      schema: schema.json,
-      ...defined({ provider: provider && storableProvider(name, provider), options }),
-    }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-}
-
-function referTo(state: RunState, task: string): OutputReference {
-  const output = state.tasks.get(task)?.seq as number
-  return { output, digest: digest(state.outputs.get(output) ?? '') }
+function summaryMessage(summary: string, calls: readonly string[]): string {
+  const done =
+    calls.length === 0 ? '' : `\n\nCalls that you have made by then; do not repeat them:\n${calls.join('\n')}`
+  return `The older part of this conversation is no longer shown. Its summary:\n${summary}${done}\n\nContinue from there.`
 }
