@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { createListeners } from '../src/engine/follow/listeners.ts'
+import { createListeners } from '../src/read/listeners.ts'
 import { callModel } from '../src/models/call-model.ts'
 import type { Figure } from './report.ts'
 import { compare } from './rounds.ts'

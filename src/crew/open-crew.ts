@@ -9,7 +9,7 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../engine/definition.ts'
-import { createListeners } from '../engine/follow/listeners.ts'
+import { createListeners } from '../read/listeners.ts'
 import { realWorld, openEngine } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
 import type { Store } from '../stores/store.ts'

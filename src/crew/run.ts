@@ -1,8 +1,8 @@
 // Run: the handle of a run, whichever process executes it. Creating one reads nothing.
 import { defined, text, wrong } from '../base/options.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { follow, followLive, type RestStatus } from '../engine/follow/follow.ts'
-import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
+import { follow, followLive, type RestStatus } from '../read/follow.ts'
+import type { CaughtUpEvent, RunEvent } from '../read/listeners.ts'
 import { backtestName } from '../read/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'

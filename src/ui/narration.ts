@@ -3,7 +3,7 @@
 // steps, so that a reader can drop everything since the last cut: a step is finished when all calls that were made in
 // it are.
 import type { TreeQuestion } from '../engine/task/children.ts'
-import type { RunEvent } from '../engine/follow/listeners.ts'
+import type { RunEvent } from '../read/listeners.ts'
 import { defined } from '../base/options.ts'
 import type { Entry, EntryOf, ToolOutcome } from '../journal/entries.ts'
 import { attemptsOnPath, parentPath } from '../journal/paths.ts'

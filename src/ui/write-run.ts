@@ -1,7 +1,7 @@
 // Follows a run from its first entry and writes it in a protocol: without output up to where the reader is, with output
 // from there. All entries are read, since their meaning depends on those before them.
-import type { RestStatus } from '../engine/follow/follow.ts'
-import type { CaughtUpEvent, RunEvent } from '../engine/follow/listeners.ts'
+import type { RestStatus } from '../read/follow.ts'
+import type { CaughtUpEvent, RunEvent } from '../read/listeners.ts'
 import { publicError, type RunEvents } from '../crew/result/event-stream.ts'
 import type { TreeQuestion } from '../engine/task/children.ts'
 import type { Item } from './items.ts'

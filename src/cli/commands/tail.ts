@@ -2,7 +2,7 @@
 import { runArgument, wholeNumberOrZero, withStore } from '../options.ts'
 import { findRootRun, noteRun, findRun } from '../find/find-run.ts'
 import { describeEntry } from '../../journal/table/entry-table.ts'
-import { follow } from '../../engine/follow/follow.ts'
+import { follow } from '../../read/follow.ts'
 import { isReady, moveOf } from '../../read/row-summary.ts'
 import { movedWords } from '../../journal/describe.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'

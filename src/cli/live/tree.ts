@@ -1,6 +1,6 @@
 // The live view of a run: its tasks as a tree, each with its status, activity, time and cost. All of it is read off the
 // folded state, so that no entry has to be known here; only the text of replies in progress comes from elsewhere.
-import type { Delta } from '../../engine/follow/listeners.ts'
+import type { Delta } from '../../read/listeners.ts'
 import { costOfTask } from '../../read/costs.ts'
 import { readRun } from '../../read/read-run.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'

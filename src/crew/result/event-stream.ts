@@ -3,8 +3,8 @@
 // Since browsers reconnect whenever a stream ends, two extra events mark states: `end`, when the run rests and nothing
 // more will come, and `caught-up`, when the history is over.
 import type { World } from '../../engine/definition.ts'
-import type { EventIterator, RestStatus } from '../../engine/follow/follow.ts'
-import type { CaughtUpEvent, RunEvent } from '../../engine/follow/listeners.ts'
+import type { EventIterator, RestStatus } from '../../read/follow.ts'
+import type { CaughtUpEvent, RunEvent } from '../../read/listeners.ts'
 import type { TreeQuestion } from '../../engine/task/children.ts'
 import { messageOf, RepriseError } from '../../base/errors.ts'
 import { redact } from '../../secrets/redact.ts'

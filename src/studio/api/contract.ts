@@ -10,8 +10,8 @@
 // - Errors are a `Problem`: 400 invalid request, 401 no token, 403 role or foreign Origin or Host, 404, 405, 409 the
 //   state of the run doesn't allow it, 413, 415, 503 store unavailable.
 import type { Plan } from '../../crew/result/plan.ts'
-import type { RestStatus } from '../../engine/follow/follow.ts'
-import type { CaughtUpEvent, Delta } from '../../engine/follow/listeners.ts'
+import type { RestStatus } from '../../read/follow.ts'
+import type { CaughtUpEvent, Delta } from '../../read/listeners.ts'
 import type { DecisionForm } from '../../read/questions.ts'
 import type { CrewModule, Entry, Failure } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'

@@ -1,7 +1,7 @@
 // Server-sent events: the events of a run, and hints that runs have changed.
 import { eventBody, eventFrame, eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
 import { createNotifier } from '../../base/notifier.ts'
-import { follow } from '../../engine/follow/follow.ts'
+import { follow } from '../../read/follow.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { streamStart } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'

@@ -1,7 +1,7 @@
 // Writes a narration as AG-UI events: first a snapshot of all messages, then what is new. Each text, call and result is
 // a message with an id, so texts of parallel tasks may come in any order. If the client has received text that will
 // never be recorded, it gets a new snapshot.
-import type { RestStatus } from '../../engine/follow/follow.ts'
+import type { RestStatus } from '../../read/follow.ts'
 import { decisions } from '../../read/questions.ts'
 import { defined } from '../../base/options.ts'
 import { readJson, type Json } from '../../journal/json.ts'

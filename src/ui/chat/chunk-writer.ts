@@ -3,7 +3,7 @@
 // recorded, or text of one task before an entry of another), the protocol's `reset-step` makes it drop the step, and
 // the step is sent again. So the message as of an entry is the same for all clients.
 import type { UIMessageChunk } from 'ai'
-import type { RestStatus } from '../../engine/follow/follow.ts'
+import type { RestStatus } from '../../read/follow.ts'
 import type { Item, TextItem, ToolItem } from '../items.ts'
 import type { RunDataParts, RunMetadata, PartOrigin } from '../message.ts'
 import { failureText, type Narration } from '../narration.ts'

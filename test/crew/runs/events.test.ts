@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Run, type RunEvent } from 'reprise'
-import { createListeners } from '../../../src/engine/follow/listeners.ts'
+import { createListeners } from '../../../src/read/listeners.ts'
 import type { EntryOf } from '../../../src/journal/entries.ts'
 import { replyText } from '../../../src/journal/state/state.ts'
 import type { Store } from '../../../src/stores/store.ts'

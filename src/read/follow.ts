@@ -2,14 +2,22 @@
 // that executes the run, deltas of its models come in between, in an order that doesn't depend on timing: after all
 // entries before the call, and complete before the entry that records the reply. A suspension or a failure among the
 // entries may be history; how the run rests now is what the iterator returns. `marked` tells where history ends.
-import { createNotifier, type Notifier } from '../../base/notifier.ts'
-import type { Entry, RunStatus } from '../../journal/entries.ts'
-import { statusAfter } from '../../journal/table/entry-table.ts'
-import type { Engine, World } from '../definition.ts'
-import type { CaughtUpEvent, Listener, RunEvent } from './listeners.ts'
-import { readEntries } from '../../read/read-run.ts'
+import { createNotifier, type Notifier } from '../base/notifier.ts'
+import type { Entry, RunStatus } from '../journal/entries.ts'
+import { statusAfter } from '../journal/table/entry-table.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Store } from '../stores/store.ts'
+import type { CaughtUpEvent, Listener, Listeners, RunEvent } from './listeners.ts'
+import { readEntries } from './read-run.ts'
 
-export interface FollowOptions {
+/** A store, and the models of this process if it executes the run. */
+interface Source {
+  readonly store: Store
+  readonly world: Pick<Clock, 'timer'>
+  readonly listeners?: Listeners | undefined
+}
+
+interface FollowOptions {
   /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
   /**
@@ -27,26 +35,26 @@ export type RestStatus = 'suspended' | 'completed' | 'failed' | 'cancelled'
 export type EventIterator<Event> = AsyncIterableIterator<Event, RestStatus | undefined>
 
 /** Ends when all entries are read and the run is neither running nor queued. Returning early stops the wait at once. */
-export function follow(engine: Engine, run: string, options?: FollowOptions): EventIterator<Entry> {
+export function follow(source: Source, run: string, options?: FollowOptions): EventIterator<Entry> {
   // without listeners, there are only entries
-  return createFollower({ ...engine, listeners: undefined }, run, options) as EventIterator<Entry>
+  return createFollower({ ...source, listeners: undefined }, run, options) as EventIterator<Entry>
 }
 
 /** Like `follow`, with deltas from now on. Listening starts with this call, not with the first `next()`. */
-export function followLive(engine: Engine, run: string, options?: FollowOptions): EventIterator<RunEvent> {
-  return createFollower(engine, run, options) as EventIterator<RunEvent>
+export function followLive(source: Source, run: string, options?: FollowOptions): EventIterator<RunEvent> {
+  return createFollower(source, run, options) as EventIterator<RunEvent>
 }
 
 function createFollower(
-  engine: Engine,
+  source: Source,
   run: string,
   options: FollowOptions = {},
 ): EventIterator<RunEvent | CaughtUpEvent> {
   const { after = 0, until, marked = false } = options
   const stop = new AbortController()
   const changes = createNotifier()
-  const listener = engine.listeners?.listen(changes.notify, after > 0)
-  const events = followEvents(engine, run, { after, until, marked, listener, changes, signal: stop.signal })
+  const listener = source.listeners?.listen(changes.notify, after > 0)
+  const events = followEvents(source, run, { after, until, marked, listener, changes, signal: stop.signal })
   return {
     next: () => events.next(),
     async return() {
@@ -72,13 +80,13 @@ interface FollowContext {
 }
 
 async function* followEvents(
-  engine: Engine,
+  source: Source,
   run: string,
   following: FollowContext,
 ): AsyncGenerator<RunEvent | CaughtUpEvent, RestStatus | undefined> {
-  const { store } = engine
+  const { store } = source
   const { after, listener, changes, signal } = following
-  using news = watchEntries(engine, run, following)
+  using news = watchEntries(source, run, following)
   let { marked } = following
   let seq = after
   let latest: RunStatus | undefined
@@ -103,7 +111,7 @@ async function* followEvents(
       do {
         if (listener) yield* listener.deltas(seq)
         if (ended) throw ended.error
-        if (!news.isPending()) await waitKeepingAlive(engine.world, changes)
+        if (!news.isPending()) await waitKeepingAlive(source.world, changes)
       } while (!news.isPending())
     }
   } finally {
@@ -115,7 +123,7 @@ async function* followEvents(
 const longestTimerMs = 2 ** 31 - 1
 
 /** A timer keeps the process alive, since hints don't. */
-async function waitKeepingAlive({ timer }: Pick<World, 'timer'>, changes: Notifier): Promise<void> {
+async function waitKeepingAlive({ timer }: Pick<Clock, 'timer'>, changes: Notifier): Promise<void> {
   using _ = timer(longestTimerMs, () => {}, true)
   await changes.wait()
   changes.consume()
@@ -130,7 +138,7 @@ interface EntryWatch extends Disposable {
 /** `closed`: the caller stopped following, or the store was closed. */
 type FollowEnd = 'closed' | { readonly error: unknown }
 
-function watchEntries({ store }: Engine, run: string, { until, changes, signal }: FollowContext): EntryWatch {
+function watchEntries({ store }: Source, run: string, { until, changes, signal }: FollowContext): EntryWatch {
   let hinted = true
   let ended: FollowEnd | undefined
   const look = (): void => {

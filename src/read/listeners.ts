@@ -1,8 +1,8 @@
 // Streams model replies to listeners in the process that executes the run. Deltas are not journaled. The pieces of the
 // current reply are kept once, until the reply is recorded; each listener only has a cursor. So no listener delays a
 // model call, a slow listener gets several pieces joined into one, and a late listener gets the reply from its start.
-import type { Entry, ReplyPart } from '../../journal/entries.ts'
-import type { ModelListener } from '../../models/call-model.ts'
+import type { Entry, ReplyPart } from '../journal/entries.ts'
+import type { ModelListener } from '../models/call-model.ts'
 
 /**
  * A piece of a reply that is being streamed. It isn't in the journal and has no number: the entry of its path counts.
