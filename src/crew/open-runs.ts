@@ -1,0 +1,96 @@
+// The runs of a store, whichever crews made them: what can be done with them without the crews' code. The command line
+// and the studio stand on it; so can a dashboard, a bot that passes answers on, or a cleanup job.
+import type { SignedBy } from './verbs/shared-options.ts'
+import { readSignedBy } from './verbs/shared-options.ts'
+import type { Answer, Entry } from '../journal/entries.ts'
+import { deleteRun } from '../engine/history/delete-run.ts'
+import { exportRun, exportRunToFile } from '../engine/history/export-run.ts'
+import { importRun, importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
+import { answerQuestion, requeue, sendMessage } from '../engine/inbox/send-message.ts'
+import { openEngine, realWorld } from '../engine/world.ts'
+import { text } from '../base/options.ts'
+import { follow, type EventIterator } from '../read/follow.ts'
+import { checkRunId } from '../read/row-summary.ts'
+import { prune, type PruneLimits, type PruneResult } from '../runs/prune.ts'
+import { viewRun, type RunView } from '../runs/run-view.ts'
+import type { Patience } from '../stores/patient-store.ts'
+import type { RunFilter, Store } from '../stores/store.ts'
+import { openCrewStore } from './open-crew.ts'
+
+export interface Runs extends AsyncDisposable {
+  /** Waits out short outages. */
+  readonly store: Store
+  /** The handle of a run. Reads nothing. Throws OPTION_INVALID for an invalid id. */
+  run(id: string): StoredRun
+  /** Imports a run from a file or lines that `export` wrote. Rejects with RUN_EXISTS if the store has another run with its id. */
+  import(source: string | AsyncIterable<string>, options?: ImportOptions): Promise<ImportedRun>
+  /** Deletes ended runs that match the filter and exceed the limits. */
+  prune(filter: Omit<RunFilter, 'status'>, limits: PruneLimits): Promise<PruneResult>
+}
+
+/** A run of any crew. Every method rejects with RUN_NOT_FOUND if the run does not exist. */
+export interface StoredRun {
+  readonly id: string
+  /** Reads the current state of the run. Outputs are plain JSON, since no code is loaded that could parse them. */
+  view(): Promise<RunView>
+  /** Yields the entries of the journal, then new ones, until the run ends or rests. */
+  entries(options?: { readonly after?: number; readonly caughtUp?: boolean }): EventIterator<Entry>
+  /** Answers an open question. Rejects with ANSWER_INVALID, QUESTION_NOT_FOUND or QUESTION_ANSWERED. */
+  answer(question: string, answer: Answer): Promise<void>
+  /** Cancels the run, whichever process executes it. Rejects with RUN_ENDED. */
+  cancel(options?: SignedBy): Promise<void>
+  /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
+  invalidate(task: string, options?: SignedBy): Promise<void>
+  /** Hands a stopped, imported or failed run over to workers. Resolves with the id of its root run. Rejects with RUN_HELD. */
+  requeue(options?: SignedBy): Promise<string>
+  /** Deletes the run and its child runs. Rejects with RUN_HELD while a process executes it. */
+  delete(): Promise<void>
+  /** Writes the run, its child runs and their files into one file. */
+  export(file: string): Promise<void>
+  /** The lines of that file. */
+  exported(): AsyncIterable<string>
+}
+
+/**
+ * Opens the runs of a store: a URL, a store, or by default the store that `REPRISE_STORE` names, or `.reprise/runs.db`.
+ * Rejects with STORE_INVALID or STORE_UNAVAILABLE.
+ */
+export async function openRuns(
+  store?: string | Store,
+  patience: Pick<Patience, 'limitMs' | 'onOutage'> = {},
+): Promise<Runs> {
+  const opened = await openCrewStore(store)
+  return runsIn(openEngine(opened, realWorld(), patience), () => opened.close())
+}
+
+/** `close`: of the store. */
+export function runsIn(engine: Parameters<typeof answerQuestion>[0], close: () => Promise<void>): Runs {
+  const { store } = engine
+  return {
+    store,
+    run(name) {
+      const id = checkRunId(name)
+      const send = (message: Parameters<typeof sendMessage>[2]): Promise<void> => sendMessage(engine, id, message)
+      return {
+        id,
+        view: () => viewRun({ store }, id),
+        entries: ({ after, caughtUp } = {}) => follow(engine, id, { after, marked: caughtUp }),
+        answer: (question, answer) => answerQuestion(engine, id, question, answer),
+        cancel: async (options = {}) => send({ type: 'cancel', ...readSignedBy('cancel', options) }),
+        invalidate: async (task, options = {}) =>
+          send({ type: 'invalidate', task, ...readSignedBy('invalidate', options) }),
+        requeue: async (options = {}) => requeue(engine, id, readSignedBy('requeue', options)),
+        delete: () => deleteRun(engine, id),
+        async export(file) {
+          text.read('the file to export to', file)
+          await exportRunToFile(store, id, file)
+        },
+        exported: () => exportRun(store, id),
+      }
+    },
+    import: (source, options) =>
+      typeof source === 'string' ? importRunFromFile(engine, source, options) : importRun(engine, source, options),
+    prune: (filter, limits) => prune(engine, filter, limits),
+    [Symbol.asyncDispose]: close,
+  }
+}
