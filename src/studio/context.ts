@@ -1,4 +1,5 @@
-// What a studio works on: one store and the loaded crews. Opened with the first request.
+// What the routes work on: the store, the loaded crews, and the runs that this studio executes. Opened by the first
+// request.
 import { Crew } from '../crew/crew.ts'
 import { type OpenCrew, openCrewStore } from '../crew/open-crew.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
@@ -22,7 +23,7 @@ export interface StudioContext {
   readonly store: Store
   /** By name. */
   readonly crews: ReadonlyMap<string, LoadedCrew>
-  /** Includes nested crews, which can be viewed, but run only as tasks. */
+  /** The loaded crews and the crews nested in them, which can be viewed but not started. */
   readonly shown: ReadonlyMap<string, ShownCrew>
   /** The runs that this studio executes. */
   readonly own: OwnRuns
@@ -39,7 +40,7 @@ interface RunningBacktest {
   readonly createdAt: string
   /** Number of cases. */
   readonly total: number
-  /** Stops it, even within a trial. The same id continues it. */
+  /** Stops the backtest, even within a trial. A backtest with the same id continues it. */
   stop(): void
   /** Never rejects. */
   readonly end: Promise<void>
@@ -54,25 +55,28 @@ export interface LoadedCrew {
 export interface ShownCrew {
   readonly crew: Crew
   readonly definition: CrewDefinition
-  /** Crews that this crew is only a task of. Empty if runs of it can be started. */
+  /** The crews that contain this crew as a task. Empty if the crew itself is loaded: its runs can be started. */
   readonly within: readonly string[]
 }
 
-/** OPTION_INVALID for crews with the same name or different stores; the errors of opening a store. */
-export async function openContext(crews: readonly Crew[], given: string | Store | undefined): Promise<StudioContext> {
-  const opened = given === undefined && crews.length > 0 ? undefined : await openCrewStore(given)
+/**
+ * Opens the store, or uses the one that the crews share. Rejects with OPTION_INVALID if crews have the same name or
+ * different stores, or with the errors of opening a store.
+ */
+export async function openContext(crews: readonly Crew[], store: string | Store | undefined): Promise<StudioContext> {
+  const opened = store === undefined && crews.length > 0 ? undefined : await openCrewStore(store)
   try {
     const used = opened ? crews.map((crew) => withStore(crew, opened)) : crews
     const stop = new AbortController()
     const backtests: StudioContext['backtests'] = new Map()
     const engine = opened ? createEngine(opened) : await sharedEngine(used)
     const own = ownRuns(engine, stop.signal)
-    const known = byName(used)
+    const loaded = crewsByName(used)
     return {
       engine,
       store: engine.store,
-      crews: known,
-      shown: withNested(known),
+      crews: loaded,
+      shown: withNestedCrews(loaded),
       own,
       signal: stop.signal,
       backtests,
@@ -80,7 +84,7 @@ export async function openContext(crews: readonly Crew[], given: string | Store 
         stop.abort()
         await own.idle()
         await Promise.all([...used.map(waitUntilIdle), ...[...backtests.values()].map(({ end }) => end)])
-        // crews that brought their own store are closed by their owner
+        // a store that came with the crews is closed by its owner
         if (opened) await opened.close()
       },
     }
@@ -90,7 +94,7 @@ export async function openContext(crews: readonly Crew[], given: string | Store 
   }
 }
 
-/** RUN_NOT_FOUND, OPTION_INVALID for an invalid id. */
+/** Rejects with RUN_NOT_FOUND, or with OPTION_INVALID for an invalid id. */
 export async function readRow({ store }: StudioContext, runId: string): Promise<RunRow> {
   const row = await store.row(checkRunId(runId))
   if (!row) throw runNotFoundError(store, runId)
@@ -102,25 +106,25 @@ export function isHere({ crews }: StudioContext, runId: string): boolean {
   return [...crews.values()].some(({ open }) => open.underWay.has(runId))
 }
 
-/** NO_CODE. */
+/** Throws NO_CODE if the code of the crew isn't loaded. */
 export function findCrew({ crews }: StudioContext, name: string): LoadedCrew {
   return crews.get(name) ?? refuseMissingCrew(name)
 }
 
-/** As `findCrew`, but also finds nested crews, for viewing. NO_CODE. */
+/** Finds a crew for viewing, which may be a nested crew. Throws NO_CODE. */
 export function findShownCrew({ shown }: StudioContext, name: string): ShownCrew {
   return shown.get(name) ?? refuseMissingCrew(name)
 }
 
-/** RUN_NOT_FOUND, NO_CODE. */
+/** Rejects with RUN_NOT_FOUND or NO_CODE. */
 export async function crewOfRun(context: StudioContext, runId: string): Promise<Crew> {
   const { crew }: LoadedCrew = findCrew(context, (await readRow(context, runId)).crew)
   return crew
 }
 
 function refuseMissingCrew(name: string): never {
-  const words = `the code of crew ${name} is not loaded; start the studio with the module that exports it`
-  throw new StudioProblem('NO_CODE', words)
+  const message = `the code of crew ${name} is not loaded; start the studio with the module that exports it`
+  throw new StudioProblem('NO_CODE', message)
 }
 
 function withStore(crew: Crew, store: Store): Crew {
@@ -132,34 +136,33 @@ function createEngine(opened: Store): Engine {
   return openEngine(opened, realWorld(), { onOutage: () => {} })
 }
 
-/** The engine of the first crew, since all crews share one store. */
+/** The engine of the first crew. Rejects with OPTION_INVALID if the crews use different stores. */
 async function sharedEngine(crews: readonly Crew[]): Promise<Engine> {
   const engines = await Promise.all(crews.map((crew) => crew['~open'].engine()))
   const urls = [...new Set(engines.map(({ store }) => store.url))]
-  const apart = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
-  if (apart || !engines[0]) {
-    const words = `the crews ${crews.map(({ name }) => name).join(', ')} keep their runs in ${urls.join(' and ')}${urls.length > 1 ? '' : ' stores of their own'}; a studio shows one store: give store`
-    throw new RepriseError('OPTION_INVALID', words)
+  const isSeparate = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
+  if (isSeparate || !engines[0]) {
+    const names = crews.map(({ name }) => name).join(', ')
+    const stores = urls.length > 1 ? `different stores (${urls.join(', ')})` : 'separate stores in memory'
+    throw new RepriseError('OPTION_INVALID', `the crews ${names} use ${stores}; a studio shows one store: set store`)
   }
   return engines[0]
 }
 
-function byName(crews: readonly Crew[]): Map<string, LoadedCrew> {
-  const known = new Map<string, LoadedCrew>()
+function crewsByName(crews: readonly Crew[]): Map<string, LoadedCrew> {
+  const loaded = new Map<string, LoadedCrew>()
   for (const crew of crews) {
-    if (known.has(crew.name)) {
-      const words = `two crews are named ${crew.name}; rename one or leave it out`
-      throw new RepriseError('OPTION_INVALID', words)
-    }
-    known.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
+    if (loaded.has(crew.name))
+      throw new RepriseError('OPTION_INVALID', `two crews are named ${crew.name}; rename one or leave it out`)
+    loaded.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
   }
-  return known
+  return loaded
 }
 
-function withNested(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCrew> {
+function withNestedCrews(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCrew> {
   const shown = new Map<string, ShownCrew>()
   for (const { crew, definition } of crews.values()) shown.set(crew.name, { crew, definition, within: [] })
-  const add = ({ crew, definition }: Omit<ShownCrew, 'within'>): void => {
+  const addNested = ({ crew, definition }: Omit<ShownCrew, 'within'>): void => {
     for (const [index, { child }] of definition.tasks.entries()) {
       const inner: unknown = crew.tasks[index]?.child?.crew
       if (!child || !Crew.isInstance(inner) || crews.has(inner.name)) continue
@@ -167,21 +170,21 @@ function withNested(crews: ReadonlyMap<string, LoadedCrew>): Map<string, ShownCr
       if (within.includes(crew.name)) continue
       const nested = { crew: inner, definition: child.crew }
       shown.set(inner.name, { ...nested, within: [...within, crew.name] })
-      add(nested)
+      addNested(nested)
     }
   }
-  for (const known of crews.values()) add(known)
+  for (const crew of crews.values()) addNested(crew)
   return shown
 }
 
-/** The prices that apply to a run: those of its root's crew. */
+/** The prices that apply to a run: those of its root run's crew. */
 export async function runPrices(context: StudioContext, run: string, crew: string): Promise<Prices | undefined> {
   return context.crews.get(await rootCrew(context, run, crew))?.definition.prices
 }
 
 /**
- * The definition that a run is executed by. That of a child run comes from its root's crew, which may replace models,
- * even if the nested crew is also loaded on its own.
+ * The definition that a run is executed with. For a child run, it comes from the root run's crew, which may replace
+ * models, even if the nested crew is also loaded on its own.
  */
 export async function runDefinition(
   context: StudioContext,
@@ -197,7 +200,7 @@ async function rootCrew({ store }: StudioContext, run: string, crew: string): Pr
   return root === run ? crew : ((await store.row(root))?.crew ?? crew)
 }
 
-/** The crew with this name: the given one, or one that is nested in it. */
+/** Finds a definition by name: that of the crew itself, or of a crew nested in it. */
 function findDefinition(crew: CrewDefinition, name: string): CrewDefinition | undefined {
   if (crew.name === name) return crew
   for (const { child } of crew.tasks) {
@@ -212,28 +215,29 @@ async function waitUntilIdle(crew: Crew): Promise<void> {
   await Promise.allSettled([...crew['~open'].underWay.values()].map(({ end }) => end))
 }
 
-// The runs that this studio executes. A run that waits for people continues here as soon as its last question is
-// answered, wherever that happens, so runs started on the page need no worker. A run that another process has executed
-// since is left to workers. None of this is stored: when the studio stops, the run is ready for a worker or a resume.
+// The runs that this studio executes. A run that waits for people is resumed here as soon as its last question is
+// answered, in whatever process, so runs started on the page need no worker. A run that another process has executed
+// in between is left to workers. None of this is stored: when the studio stops, a run that has its answers is ready for
+// a worker or a resume.
 
 interface OwnRuns {
-  /** Returns the id once the run is stored; its journal reports the progress. Rejects if the call is refused. */
-  begin(crew: Crew, started: RunPromise): Promise<string>
-  /** Call it after an answer to the run or a child run. Returns whether this studio executes the run. */
-  answered(root: string): Promise<boolean>
-  /** Resolves when no run is being started or followed. Abort the signal first. */
+  /** Tracks a started run. Returns its id as soon as the run is stored. Rejects if the run could not be started. */
+  track(crew: Crew, started: RunPromise): Promise<string>
+  /** Resumes a root run if its last question was answered. Returns whether this studio executes the run now. */
+  resumeIfAnswered(root: string): Promise<boolean>
+  /** Resolves when no run is being started or watched. Abort the signal first. */
   idle(): Promise<void>
 }
 
 interface OwnRun {
   readonly crew: Crew
   readonly run: string
-  /** Lives of the run when this studio suspended it. Undefined while the studio executes it. */
+  /** The `lives` of the run when it was suspended here. Undefined while the studio executes it. */
   lives?: number
 }
 
-/** Pause before the next look when the store is unavailable. */
-const pauseMs = 1_000
+/** How long to wait before reading the run again when the store is unavailable. */
+const outagePauseMs = 1_000
 
 function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   const { store, world } = engine
@@ -241,55 +245,58 @@ function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   const inTurn = seriallyByName()
   const underWay = new Set<Promise<unknown>>()
 
-  async function begin(crew: Crew, started: RunPromise): Promise<string> {
+  async function track(crew: Crew, started: RunPromise): Promise<string> {
     const run = await started.started
     const own: OwnRun = { crew, run: run.id }
     runs.set(run.id, own)
     void followSilently(run)
-    const kept = keep(own, run).finally(() => underWay.delete(kept))
-    underWay.add(kept)
+    const watching = watch(own, run).finally(() => underWay.delete(watching))
+    underWay.add(watching)
     return run.id
   }
 
-  /** Watches the run until it continues, here or elsewhere, or waits for nothing. Never rejects. */
-  async function keep(own: OwnRun, run: Run): Promise<void> {
+  /** Waits until the run is suspended, then resumes it once it has its answers. Never rejects. */
+  async function watch(own: OwnRun, run: Run): Promise<void> {
     const tree = await run['~unit']().catch(() => undefined)
     if (tree?.state.status !== 'suspended' || !canWake(tree.state)) return forget(own)
     own.lives = tree.state.lives
     while (runs.get(own.run) === own && !signal.aborted)
-      await waitForRun(engine, own.run, () => inTurn(own.run, () => look(own)), signal).catch((error: unknown) =>
-        isAway(error) ? world.sleep(pauseMs, signal).catch(() => undefined) : forget(own),
+      await waitForRun(engine, own.run, () => inTurn(own.run, () => tryResume(own)), signal).catch((error: unknown) =>
+        isOutage(error) ? world.sleep(outagePauseMs, signal).catch(() => undefined) : forget(own),
       )
   }
 
-  /** Undefined: look again later. */
-  async function look(own: OwnRun): Promise<'here' | 'left' | undefined> {
-    if (signal.aborted || runs.get(own.run) !== own) return 'left'
+  /**
+   * Resumes the run if it has its answers. Returns `here` if it did, `dropped` if the run is no longer this studio's to
+   * resume, and undefined if the run still waits.
+   */
+  async function tryResume(own: OwnRun): Promise<'here' | 'dropped' | undefined> {
+    if (signal.aborted || runs.get(own.run) !== own) return 'dropped'
     if (own.lives === undefined) return undefined
     const row = await store.row(own.run)
     if (!row || !isUntouched(row, own)) {
       forget(own)
-      return 'left'
+      return 'dropped'
     }
     if (!isWoken(readSummary(row)) || (await countOpenQuestions(store, row)) > 0) return undefined
-    return continued(own)
+    return resumeHere(own)
   }
 
-  async function continued(own: OwnRun): Promise<'here' | 'left' | undefined> {
+  async function resumeHere(own: OwnRun): Promise<'here' | 'dropped' | undefined> {
     const { crew, run } = own
     try {
-      // up to the task that was requested at the start
+      // a resume must stop after the same task as the start
       const { through } = (await readRun(store, run)).state
-      await begin(crew, crew.run(run).resume({ ...defined({ through }), signal }))
+      await track(crew, crew.run(run).resume({ ...defined({ through }), signal }))
       return 'here'
     } catch (error) {
-      // the process that recorded the answer still holds it, or a worker was first: the next look finds out
+      // the process that recorded the answer still holds the run, or a worker was faster: try again later
       if (RepriseError.isInstance(error) && error.code === 'RUN_HELD') return undefined
-      if (isAway(error)) throw error
+      if (isOutage(error)) throw error
       forget(own)
-      const why = redact(messageOf(error))
-      crew['~open'].definition.logger.warn(`run ${run} has its answers, but the studio cannot continue it: ${why}`)
-      return 'left'
+      const reason = redact(messageOf(error))
+      crew['~open'].definition.logger.warn(`run ${run} has its answers, but the studio can't resume it: ${reason}`)
+      return 'dropped'
     }
   }
 
@@ -298,13 +305,13 @@ function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   }
 
   return {
-    begin,
-    async answered(root) {
+    track,
+    async resumeIfAnswered(root) {
       const own = runs.get(root)
       if (!own) return false
-      const looked = inTurn(root, () => look(own)).catch(() => undefined)
-      underWay.add(looked)
-      const outcome = await looked.finally(() => underWay.delete(looked))
+      const resuming = inTurn(root, () => tryResume(own)).catch(() => undefined)
+      underWay.add(resuming)
+      const outcome = await resuming.finally(() => underWay.delete(resuming))
       const now = runs.get(root)
       return outcome === 'here' || (now !== undefined && now.lives === undefined)
     },
@@ -314,21 +321,21 @@ function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
   }
 }
 
-/** Whether no other process has executed the run since. */
+/** Whether no other process has executed the run since this studio did. */
 function isUntouched(row: RunRow, { lives }: OwnRun): boolean {
   const summary = readSummary(row)
   return row.status === 'suspended' && summary.lives === lives && !summary.imported
 }
 
-function isAway(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }
 
-/** Models stream only while someone follows the run. Following from the start lets a page that opens later catch up. */
+/** Models stream only while something follows the run. Following from the start lets a later page catch up. */
 async function followSilently(run: Run): Promise<void> {
   try {
     for await (const _ of run.events());
   } catch {
-    // the journal has the error
+    // the error is in the journal
   }
 }

@@ -1,7 +1,9 @@
-// Guards against other sites. Refuses requests that another site makes a browser send here: through a host name that it
-// points at this machine (DNS rebinding, checked by `Host`), or across origins (checked by `Origin`). Requests that
-// change something must also come from a script, which an HTML form isn't. The headers of every response let browsers
-// load and run only the studio's own files, and neither frame nor cache it.
+// Decides which requests are accepted: first by where they come from, then by the role of their caller.
+//
+// Refuses requests that another site makes a browser send here: through a host name that it points at this machine (DNS
+// rebinding, checked by `Host`), or across origins (checked by `Origin`). A request that changes something and has no
+// `Origin` needs a token or a header that HTML forms can't send. The headers of every response let browsers load and
+// run only the studio's own files, and forbid them to frame or cache the page.
 import { isIP } from 'node:net'
 import { StudioProblem } from './api/problem.ts'
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
@@ -9,28 +11,25 @@ import { RepriseError } from '../base/errors.ts'
 import { describe } from '../base/options.ts'
 import type { Role } from './api/contract.ts'
 
-interface AllowedHosts {
-  /**
-   * Host names in addition to localhost and IP addresses, which can't be rebound. Undefined: any, because `authorize`
-   * checks the caller.
-   */
-  readonly hosts: readonly string[] | undefined
-}
-
 /** A header that HTML forms can't send. */
 export const ownHeader = 'x-reprise-studio'
 
-/** HOST_REFUSED. */
-export function checkHost(url: URL, { hosts }: AllowedHosts): void {
-  const { hostname } = url
-  if (hosts === undefined || isAddress(hostname) || isLocal(hostname) || hosts.includes(hostname)) return
+/**
+ * Throws HOST_REFUSED unless the host is localhost, an IP address (neither can be rebound) or `allowed`. Undefined
+ * allows any host, because `authorize` checks the caller.
+ */
+export function checkHost({ hostname }: URL, allowed: readonly string[] | undefined): void {
+  if (allowed === undefined || isAddress(hostname) || isLocal(hostname) || allowed.includes(hostname)) return
   throw new StudioProblem(
     'HOST_REFUSED',
     `this studio does not serve the host ${hostname}; start it with --allow-host ${hostname}, or allowHosts`,
   )
 }
 
-/** ORIGIN_REFUSED. Browsers send `Origin` with every request that may change something; programs don't. */
+/**
+ * Throws ORIGIN_REFUSED for a request from another site. Browsers send `Origin` with every request that may change
+ * something; programs don't.
+ */
 export function checkOrigin(request: Request, url: URL): void {
   const { headers } = request
   const origin = headers.get('origin')
@@ -80,7 +79,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const always: { readonly [name: string]: string } = {
+const guardHeaders: { readonly [name: string]: string } = {
   'content-security-policy': policy,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -89,10 +88,10 @@ const always: { readonly [name: string]: string } = {
   'x-frame-options': 'DENY',
 }
 
-/** `cached` keeps the response's own cache-control, for files with a hash in their name. */
+/** Adds the headers of every response. `cached` keeps the response's own cache-control: the file never changes. */
 export function withGuardHeaders(response: Response, cached = false): Response {
   const headers = new Headers(response.headers)
-  for (const [name, value] of Object.entries(always)) headers.set(name, value)
+  for (const [name, value] of Object.entries(guardHeaders)) headers.set(name, value)
   // a proxy that compresses events would buffer them
   if (!cached) headers.set('cache-control', 'no-store, no-transform')
   const { status, statusText, body } = response
@@ -113,9 +112,9 @@ export type Tokens = { readonly [role in Role]?: string | readonly string[] }
 
 export interface TokenTable {
   roleOf(token: string): Role | undefined
-  /** By the header or the cookie of the request. */
+  /** The role of the token in the Authorization header, otherwise of the session in the cookie. */
   roleIn(request: Request): Role | undefined
-  /** The value of `set-cookie`. */
+  /** The `set-cookie` header that starts a session. */
   cookie(token: string, options: { readonly path: string; readonly secure: boolean }): string
 }
 
@@ -123,39 +122,42 @@ export interface TokenTable {
 const minTokenLength = 16
 const cookieName = 'reprise-studio'
 
-/** OPTION_INVALID. Undefined without tokens. */
-export function readTokens(given: Tokens | undefined): TokenTable | undefined {
-  if (given === undefined) return undefined
-  const list = roles.flatMap((role) => [given[role] ?? []].flat().map((token) => ({ role, token: checkToken(token) })))
+/** Undefined without tokens. Throws OPTION_INVALID for an invalid token. */
+export function readTokens(tokens: Tokens | undefined): TokenTable | undefined {
+  if (tokens === undefined) return undefined
+  const list = roles.flatMap((role) => [tokens[role] ?? []].flat().map((token) => ({ role, token: checkToken(token) })))
   if (list.length === 0) return undefined
-  const found = (fits: (token: string) => boolean): Role | undefined =>
-    // compares all of them; the most powerful role wins
-    list.reduce((role: Role | undefined, one) => (fits(one.token) ? one.role : role), undefined)
-  const roleOf = (token: string): Role | undefined => found((known) => isEqual(known, token))
+  const strongestRole = (matches: (token: string) => boolean): Role | undefined =>
+    // compares every token, so that the time taken doesn't depend on which one matches
+    list.reduce((role: Role | undefined, one) => (matches(one.token) ? one.role : role), undefined)
+  const roleOf = (token: string): Role | undefined => strongestRole((known) => isEqual(known, token))
   return {
     roleOf,
     roleIn({ headers }) {
       const [, bearer] = /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '') ?? []
       if (bearer !== undefined) return roleOf(bearer)
       const [, session] = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]+)`).exec(headers.get('cookie') ?? '') ?? []
-      return session === undefined ? undefined : found((known) => isEqual(sessionId(known), session))
+      return session === undefined ? undefined : strongestRole((known) => isEqual(sessionId(known), session))
     },
     cookie: (token, { path, secure }) =>
       `${cookieName}=${sessionId(token)}; Path=${path}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`,
   }
 }
 
-/** Removes the cookie from the browser. */
-export function noCookie(path: string): string {
+/** The `set-cookie` header that ends a session. */
+export function expiredCookie(path: string): string {
   return `${cookieName}=; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=0`
 }
 
 function checkToken(token: unknown): string {
-  if (typeof token === 'string' && token.length >= minTokenLength && /^[\x21-\x7e]+$/.test(token)) return token
-  const words = `a token ${typeof token === 'string' ? `has ${token.length} characters` : `is ${describe(token)}`}`
+  let problem: string
+  if (typeof token !== 'string') problem = `is ${describe(token)}`
+  else if (token.length < minTokenLength) problem = `has ${token.length} characters`
+  else if (!/^[\x21-\x7e]+$/.test(token)) problem = 'contains a space or a character that is not printable ASCII'
+  else return token
   throw new RepriseError(
     'OPTION_INVALID',
-    `${words}; give at least ${minTokenLength} printable characters, for example from: openssl rand -hex 24`,
+    `a token ${problem}; use at least ${minTokenLength} printable ASCII characters without spaces, for example from: openssl rand -hex 24`,
   )
 }
 
@@ -163,7 +165,7 @@ function sessionId(token: string): string {
   return createHmac('sha256', token).update('session of a Reprise studio').digest('base64url')
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 function isEqual(a: string, b: string): boolean {
   const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(a), hash(b))

@@ -1,4 +1,4 @@
-// Serves a studio on its own port: to this machine only by default, to others only with tokens.
+// Serves a studio on its own port: by default only to this machine, and to others only with tokens.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { text, whole } from '../base/options.ts'
@@ -20,8 +20,8 @@ export interface StudioServer extends AsyncDisposable {
 }
 
 /**
- * OPTION_INVALID if the port or host isn't available, or others could reach it without a token; the errors of opening a
- * store.
+ * Starts a server for a studio. Rejects with OPTION_INVALID if the port or host isn't available, or if other machines
+ * could reach the studio without a token; also with the errors of opening a store.
  */
 export async function serveStudio({
   port = 4400,
@@ -31,30 +31,30 @@ export async function serveStudio({
   whole(0, 65_535).read('port', port)
   text.read('host', host)
   if (!isLoopback(host) && !hasToken(options)) {
-    const words = `host is ${host}, so others can reach the studio, and there is no token; give tokens, or leave host out`
-    throw new RepriseError('OPTION_INVALID', words)
+    const message = `host ${host} lets others reach the studio, but there are no tokens; set tokens, or leave host out`
+    throw new RepriseError('OPTION_INVALID', message)
   }
-  const own = studio({ ...options, allowHosts: [...(options.allowHosts ?? []), ...listenNames(host)] })
-  // fails now if the store can't be opened, instead of at the first request
-  await own.open()
+  const app = studio({ ...options, allowHosts: [...(options.allowHosts ?? []), ...hostNames(host)] })
+  // fails now if the store can't be opened, instead of with the first request
+  await app.open()
   const { createServer } = await import('node:http')
-  const server = createServer((request, response) => void own.listener(request, response))
+  const server = createServer((request, response) => void app.listener(request, response))
   try {
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    await own.close()
-    const words = `cannot serve the studio on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
-    throw new RepriseError('OPTION_INVALID', words, { cause: error })
+    await app.close()
+    const message = `cannot serve the studio on port ${port} of ${host}: ${messageOf(error)}; set another port or host`
+    throw new RepriseError('OPTION_INVALID', message, { cause: error })
   }
-  const { address, port: taken, family } = server.address() as AddressInfo
+  const { address, port: openPort, family } = server.address() as AddressInfo
   const close = async (): Promise<void> => {
     server.close()
     server.closeAllConnections()
-    await own.close()
+    await app.close()
   }
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${(options.base ?? '').replace(/\/$/, '')}/`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${openPort}${(options.base ?? '').replace(/\/$/, '')}/`,
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -64,6 +64,7 @@ function hasToken({ tokens }: Pick<StudioOptions, 'tokens'>): boolean {
   return Object.values(tokens ?? {}).flat().length > 0
 }
 
-function listenNames(host: string): string[] {
+/** The host, unless it is an IP address, which is always allowed. */
+function hostNames(host: string): string[] {
   return /^[a-z][\w.-]*$/i.test(host) ? [host] : []
 }

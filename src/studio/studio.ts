@@ -1,5 +1,5 @@
-// The studio: an HTTP API over a store and the loaded crews, and the page that uses it. It is a function from a Request
-// to a Response, for any server. Each request is checked in the same order: host and origin, caller and role, query and
+// The studio: an HTTP API over a store and the loaded crews, and the page that uses it. A function from Request to
+// Response, for any server. Each request is checked in the same order: host and origin, caller and role, query and
 // body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Crew } from '../crew/crew.ts'
@@ -27,8 +27,8 @@ export interface StudioOptions {
   /** The path that the studio is mounted at: `/studio`. Default: the root. */
   readonly base?: string
   /**
-   * Authorizes the caller of every API request, for a studio in your own server. Returns the role of the caller, with
-   * `by` also the name for the journal. Undefined refuses the request.
+   * Authorizes the caller of every API request, for a studio in your own server. Returns the caller's role, optionally
+   * with the name to record as `by`. Undefined refuses the request.
    */
   readonly authorize?: (request: Request) => Caller | Promise<Caller>
   /** Tokens by role. Can't be combined with `authorize`. */
@@ -40,7 +40,7 @@ export interface StudioOptions {
   readonly allowHosts?: readonly string[]
   /** Recorded as `by` if neither the caller nor the request provides a name. */
   readonly by?: string
-  /** The folder of another build of the page. */
+  /** Folder with another build of the page. */
   readonly page?: string
 }
 
@@ -51,13 +51,18 @@ export interface Studio extends AsyncDisposable {
   fetch(request: Request): Promise<Response>
   /** For node:http: `createServer(studio.listener)`. */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  /** Opens the store, otherwise opened by the first request. OPTION_INVALID, and the errors of opening a store. */
+  /**
+   * Opens the store now instead of with the first request. Rejects with OPTION_INVALID, or with the errors of opening a
+   * store.
+   */
   open(): Promise<void>
-  /** Suspends the runs that it executes, which can be resumed, and closes the store if it opened it. */
+  /**
+   * Suspends the runs that this studio executes, so that they can be resumed. Closes the store if the studio opened it.
+   */
   close(): Promise<void>
 }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. Opens nothing before the first request. */
+/** Creates a studio. Its first request opens the store. Throws OPTION_INVALID or OPTION_UNKNOWN. */
 export function studio(options: StudioOptions = {}): Studio {
   const { crews, base, authorize, allowHosts, by, page: folder } = readStudioOptions(options)
   const tokens = readTokens(options.tokens)
@@ -86,8 +91,8 @@ export function studio(options: StudioOptions = {}): Studio {
     }
     const query = readQuery(route, new URL(request.url).searchParams)
     const body = (await readBody(route, request)) as { readonly by?: string } | undefined
-    const signed = (typeof caller === 'object' ? caller.by : undefined) ?? body?.by ?? by
-    const call = { context: await open(), role, request, param, query, body, by: signed, mount }
+    const actor = (typeof caller === 'object' ? caller.by : undefined) ?? body?.by ?? by
+    const call = { context: await open(), role, request, param, query, body, by: actor, mount }
     const result = await route.handle(call as never)
     return result instanceof Response ? result : Response.json(result)
   }
@@ -110,18 +115,18 @@ export function studio(options: StudioOptions = {}): Studio {
 
   async function respond(request: Request): Promise<Response> {
     const url = new URL(request.url)
-    checkHost(url, { hosts: allowHosts })
-    // no id, name or file contains one, and some stores fail on it
+    checkHost(url, allowHosts)
+    // no valid id or file name contains one, and some stores fail on it
     if (`${url.pathname}${url.search}`.includes('%00'))
-      throw new RepriseError('OPTION_INVALID', 'the URL contains a zero byte; leave it out')
+      throw new RepriseError('OPTION_INVALID', 'the URL contains a null byte (%00); remove it')
     const path = pathBelow(base, url.pathname)
-    if (path === undefined) throw notFound(`the studio is at ${base}/`)
+    if (path === undefined) throw notFound(`the studio is mounted at ${base}/`)
     if (!/^\/api(\/|$)/.test(path)) {
       const { response, cached } = await page.serve(request, path)
       return withGuardHeaders(response, cached)
     }
     checkOrigin(request, url)
-    return withGuardHeaders(await api.fetch(within(request, path.slice('/api'.length))))
+    return withGuardHeaders(await api.fetch(withPath(request, path.slice('/api'.length))))
   }
 
   async function fetch(request: Request): Promise<Response> {
@@ -151,14 +156,14 @@ export function studio(options: StudioOptions = {}): Studio {
   }
 }
 
-/** The same request, for a path relative to the API. */
-function within(request: Request, path: string): Request {
+/** Copies the request with another path. */
+function withPath(request: Request, path: string): Request {
   const url = new URL(request.url)
   url.pathname = path === '' ? '/' : path
   return new Request(url, request)
 }
 
-/** Undefined if the path isn't below the base. */
+/** The path relative to the base. Undefined if it isn't below the base. */
 function pathBelow(base: string, path: string): string | undefined {
   if (base === '') return path
   if (path === base) return '/'
@@ -172,9 +177,9 @@ function patternOf(endpoint: Endpoint): { method: string; pattern: string } {
 
 interface StudioSettings extends Omit<StudioOptions, 'crews' | 'base' | 'allowHosts'> {
   readonly crews: readonly Crew[]
-  /** Without a slash at the end; empty for the root. */
+  /** Without a trailing slash; empty for the root. */
   readonly base: string
-  /** Undefined: any. */
+  /** Undefined accepts any host. */
   readonly allowHosts: readonly string[] | undefined
 }
 
@@ -196,7 +201,7 @@ function readStudioOptions(options: StudioOptions): StudioSettings {
   const { authorize, tokens } = options
   optional('authorize', authorize, func)
   if (authorize && tokens)
-    throw new RepriseError('OPTION_INVALID', 'authorize and tokens exclude each other; give only one of them')
+    throw new RepriseError('OPTION_INVALID', 'authorize and tokens exclude each other; pass only one of them')
   const allowHosts = optional('allowHosts', options.allowHosts, hostNames)
   optional('by', options.by, text)
   optional('page', options.page, text)
@@ -208,13 +213,13 @@ function readStudioOptions(options: StudioOptions): StudioSettings {
   }
 }
 
-// Serves the built files of the page, and index.html for every other path, so that links to runs work. Only names found
-// when the folder was read are served, so no path leads out of it.
+// The page: its built files, and index.html for every other path, so that links to runs work. Serves only files that
+// were found when the folder was read, so a path can't escape the folder.
 
 /** `dist/studio/web` of this package, whether this module runs from `src` or `dist`. */
-const built = fileURLToPath(new URL('../../dist/studio/web/', import.meta.url))
+const builtFolder = fileURLToPath(new URL('../../dist/studio/web/', import.meta.url))
 
-const types: { readonly [ending: string]: string } = {
+const contentTypes: { readonly [ending: string]: string } = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
   ico: 'image/x-icon',
@@ -228,22 +233,25 @@ const types: { readonly [ending: string]: string } = {
   woff2: 'font/woff2',
 }
 
-export interface Page {
-  /** `path` is relative to the base and starts with a slash. NOT_FOUND, METHOD_REFUSED. */
+interface Page {
+  /**
+   * `path` is relative to the base and starts with a slash. `cached`: the browser may cache the response forever.
+   * Throws NOT_FOUND for a missing file, METHOD_REFUSED unless the method is GET or HEAD.
+   */
   serve(request: Request, path: string): Promise<{ readonly response: Response; readonly cached: boolean }>
 }
 
-function openPage(base: string, folder: string = built): Page {
+function openPage(base: string, folder: string = builtFolder): Page {
   let reading: Promise<ReadonlySet<string>> | undefined
-  const names = (): Promise<ReadonlySet<string>> => (reading ??= namesIn(folder))
+  const names = (): Promise<ReadonlySet<string>> => (reading ??= fileNames(folder))
 
   async function index(): Promise<Response> {
-    // a page built after the start is picked up without a restart
+    // picks up a page that is built while the studio runs
     if (!(await names()).has('index.html')) reading = undefined
     if (!(await names()).has('index.html'))
-      return new Response(withBase(unbuilt, base), { headers: { 'content-type': types['html'] ?? '' } })
+      return new Response(withBase(unbuiltPage, base), { headers: { 'content-type': contentTypes['html'] ?? '' } })
     const html = await readFile(join(folder, 'index.html'), 'utf8')
-    return new Response(withBase(html, base), { headers: { 'content-type': types['html'] ?? '' } })
+    return new Response(withBase(html, base), { headers: { 'content-type': contentTypes['html'] ?? '' } })
   }
 
   return {
@@ -254,7 +262,7 @@ function openPage(base: string, folder: string = built): Page {
       const [, ending] = /\.(\w+)$/.exec(name) ?? []
       // run ids may contain dots
       if (!name.includes('.') || /^(runs|crews)\//.test(name)) return { response: await index(), cached: false }
-      const type = ending === undefined || name === 'index.html' ? undefined : types[ending]
+      const type = ending === undefined || name === 'index.html' ? undefined : contentTypes[ending]
       if (type === undefined || !(await names()).has(name)) throw notFound(`there is no file ${name}`)
       const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' }
       // only files with a hash in their name never change
@@ -264,8 +272,8 @@ function openPage(base: string, folder: string = built): Page {
   }
 }
 
-/** Relative paths with slashes. Empty if there is no such folder. */
-async function namesIn(folder: string): Promise<ReadonlySet<string>> {
+/** The files in a folder as relative paths with slashes. Empty if the folder doesn't exist. */
+async function fileNames(folder: string): Promise<ReadonlySet<string>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = found.filter((entry) => entry.isFile())
   return new Set(
@@ -273,13 +281,13 @@ async function namesIn(folder: string): Promise<ReadonlySet<string>> {
   )
 }
 
-/** All URLs in the page are relative to this, wherever it is mounted. */
+/** Sets the base that all URLs in the page are relative to. */
 function withBase(html: string, base: string): string {
   const tag = `<base href="${base.replaceAll('"', '%22')}/">`
   return /<base\b[^>]*>/i.test(html) ? html.replace(/<base\b[^>]*>/i, tag) : html.replace(/<head\b[^>]*>/i, `$&${tag}`)
 }
 
-const unbuilt = `<!doctype html>
+const unbuiltPage = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

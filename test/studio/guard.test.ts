@@ -133,6 +133,7 @@ describe('tokens', () => {
       await assert.rejects(serveStudio({ store, host, port: 0 }), { code: 'OPTION_INVALID', message: /no token/ }, host)
     await assert.rejects(serveStudio({ store, host: '0.0.0.0', tokens: { act: [] }, port: 0 }), /no token/)
     await assert.rejects(serveStudio({ store, tokens: { act: 'short' }, port: 0 }), /has 5 characters/)
+    await assert.rejects(serveStudio({ store, tokens: { act: 'twenty chars, spaces' }, port: 0 }), /contains a space/)
     await using open = await served({ store, host: '0.0.0.0', tokens })
     const { port } = new URL(open.url)
     assert.equal((await fetch(`http://127.0.0.1:${port}/api/studio`, { headers: bearer(tokens.look) })).status, 200)
@@ -246,14 +247,14 @@ test('errors name what is wrong, without credentials, and internal errors say no
     },
   })
   const unknown = await problemOf(await studio.send('/runs/r/timeline'))
-  assert.deepEqual(unknown, { status: 500, code: 'INTERNAL', message: 'the studio could not answer this; try again' })
+  assert.deepEqual(unknown, { status: 500, code: 'INTERNAL', message: 'the studio failed unexpectedly; try again' })
   await using other = await served({ crews: [claims()] })
   const missing = await problemOf(await other.send(`/runs/${encodeURIComponent(secret)}`))
   assert.deepEqual([missing.status, missing.code], [404, 'RUN_NOT_FOUND'])
   assert.ok(!missing.message.includes(secret), missing.message)
 })
 
-test('a zero byte in an address is refused by every route that looks, in the path and in the query', async () => {
+test('a null byte in an address is refused by every route that looks, in the path and in the query', async () => {
   const schema = (await without('postgres')) === false ? await freshSchema() : undefined
   await using _ = schema
   for (const store of [memoryStore(), ...(schema ? [schema.url] : [])]) {

@@ -347,7 +347,9 @@ function toCallRecord(
   known: { readonly key: string; readonly occurrence: number },
 ): CallRecord {
   const answered = call.outcome ? undefined : resultFromAnswer(state, call)
-  const given = answered !== undefined || (call.effect !== 'once' && call.source === 'answered')
+  // a call that was started may have happened, also if a person says with what result
+  const given =
+    (answered !== undefined && call.calledAt === undefined) || (call.effect !== 'once' && call.source === 'answered')
   return {
     task,
     tool: call.request.tool,

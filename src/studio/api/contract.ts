@@ -4,11 +4,11 @@
 // - Paths are relative to `<base>/api`, where base is the path that the studio is mounted at. The server writes it to
 //   `<base href="…">` in index.html, so the page finds the API at `new URL('api/', document.baseURI)`.
 // - A name in braces is one path segment, encoded with encodeURIComponent: run ids may contain `/` and `#`.
-// - Bodies are JSON (`content-type: application/json`). Requests with a body need the page's own `Origin`, as browsers
-//   send it, the header `x-reprise-studio: 1`, or a token.
+// - Bodies are JSON (`content-type: application/json`). Requests other than GET need the studio's own `Origin`, which
+//   browsers send, the header `x-reprise-studio: 1`, or a token.
 // - Fields that are `undefined` in a type are absent from the JSON. Times are ISO 8601; costs are in US dollars.
-// - Errors are a `Problem`: 400 invalid request, 401 no token, 403 role or foreign Origin or Host, 404, 405, 409 the
-//   state of the run doesn't allow it, 413, 415, 503 store unavailable.
+// - Errors are a `Problem`: 400 invalid request, 401 no token, 403 insufficient role, or foreign Origin or Host, 404,
+//   405, 409 not possible in the state of the run, 413, 415, 500, 503 store unavailable.
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RestStatus } from '../../read/follow.ts'
 import type { CaughtUpEvent, Delta } from '../../read/listeners.ts'
@@ -107,17 +107,17 @@ export interface Responses {
   /** Spends and writes nothing. NO_CODE (409) if the code of the crew isn't loaded. */
   'POST /runs/{run}/plan': PlanView
 
-  /** Responds as soon as the run is stored; its events report the progress. */
+  /** Responds as soon as the run is stored. The events of the run report its progress. */
   'POST /crews/{crew}/runs': StartedRun
-  /** Executed by the studio if the code of the crew is loaded, otherwise by a worker. */
+  /** The studio executes the run if the code of the crew is loaded; otherwise a worker does. */
   'POST /runs/{run}/resume': StartedRun
   'POST /runs/{run}/replay': StartedRun
   'POST /runs/{run}/fork': StartedRun
   'POST /runs/{run}/refresh': StartedRun
   'POST /crews/{crew}/backtests/plan': BacktestPlan
-  /** Executed by the studio. Responds at the start; the backtest's view reports the progress. NO_CODE (409). */
+  /** Responds as soon as the backtest has started; `GET /backtests/{backtest}` reports its progress. NO_CODE (409). */
   'POST /crews/{crew}/backtests': { readonly id: string; readonly total: number }
-  /** Stops a backtest that this studio executes, and keeps finished trials. 404 for any other backtest. */
+  /** Stops a backtest that this studio executes. Finished trials stay. 404 for any other backtest. */
   'POST /backtests/{backtest}/stop': { readonly id: string }
   /** Cancels the run for good, wherever it is executed. */
   'POST /runs/{run}/cancel': { readonly runId: string }
@@ -190,7 +190,8 @@ export interface Questions {
 }
 
 /**
- * An open question with what is needed to decide it. `asking` has the asking tasks, their inputs and earlier outputs.
+ * An open question with everything needed to decide it. `asking` lists the tasks that ask, outermost first, with their
+ * inputs and earlier outputs.
  */
 export type QuestionView = WaitingQuestion & {
   /** The required and optional fields of each decision. Every decision also accepts `note`. */
@@ -202,12 +203,12 @@ export type QuestionView = WaitingQuestion & {
 export interface AnswerResult {
   readonly runId: string
   readonly question: string
-  /** The open questions that the run has left. */
+  /** The questions of the run that are still open. */
   readonly questions: readonly OpenQuestion[]
   /**
-   * Who continues the run, or the run that it is a child of. `here`: this studio, since it executed the run last.
-   * `worker`: another process has it, or it is ready for a worker or a resume. Undefined: it needs more answers or a
-   * resume, or has ended.
+   * What continues the run, or its root run. `here`: this studio, which executed the run last. `worker`: another
+   * process holds the run, or the run is ready for a worker. Undefined: the run needs more answers or a resume, or has
+   * ended.
    */
   readonly continues: 'here' | 'worker' | undefined
 }
@@ -218,7 +219,7 @@ export interface StartedRun {
   readonly how: 'here' | 'queue'
 }
 
-/** A plan; `text` is the readable table. */
+/** A plan. `text` is the plan as a readable table. */
 export interface PlanView extends Omit<Plan, 'toString'> {
   readonly text: string
 }
@@ -240,7 +241,7 @@ export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 
   readonly seq: number
   /** Whether the code of the crew is loaded. Without it, `stale`, `context` and `schema` are unknown. */
   readonly code: boolean
-  /** Where the command line finds the crew, if a command loaded it here or made the run. */
+  /** The crew's module, for `reprise resume --file`. Known if a command loaded the crew or created the run. */
   readonly module: CrewModule | undefined
   /** Whether this studio executes the run, so that its events include model output as it streams. */
   readonly here: boolean
@@ -248,7 +249,7 @@ export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 
   readonly can: readonly RunAction[]
 }
 
-/** `resume`: executed by the studio. `requeue`: by a worker. Both are `POST …/resume`. */
+/** `resume`: the studio resumes the run. `requeue`: a worker does. Both are `POST …/resume`. */
 export type RunAction = 'answer' | 'resume' | 'requeue' | 'cancel' | 'replay' | 'fork' | 'refresh'
 
 export interface TaskDetail extends Omit<TaskView, 'messages'> {
@@ -261,15 +262,15 @@ export interface TaskDetail extends Omit<TaskView, 'messages'> {
 }
 
 /**
- * Server-sent events of a run. The name of an event is its `type`, its data the JSON. The id of an entry's event is its
- * sequence number; to continue after a disconnect, send it as `Last-Event-ID` or `after`. Deltas come in between, only
- * while this studio executes the run. `caught-up` comes once, after the history of a run in progress. When the run
- * rests, `end` is the last event; `changes` announces when to connect again. 204 if nothing follows `after`, now or
- * later.
+ * Server-sent events of a run. The name of an event is its `type`, its data is JSON. The id of an entry's event is the
+ * entry's sequence number; to continue after a disconnect, send it as `Last-Event-ID` or `after`. Deltas come between
+ * entries, but only while this studio executes the run. `caught-up` comes once, after the history of a run in progress.
+ * When the run rests, `end` is the last event; `GET /changes` announces when to connect again. The response is 204 if
+ * nothing will ever follow `after`.
  */
 export type RunStream = Entry | Delta | CaughtUpEvent | EndEvent | ({ readonly type: 'error' } & Failure)
 
-/** The data of `end`. */
+/** The data of the `end` event. */
 export interface EndEvent {
   readonly type: 'end'
   readonly status: RestStatus

@@ -1,4 +1,4 @@
-// Errors as responses: a code, a redacted message, and the next step.
+// Turns errors into responses: a code, a redacted message, and the next step.
 import { RepriseError, type ErrorCode } from '../../base/errors.ts'
 import { defined } from '../../base/options.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -6,7 +6,7 @@ import type { Problem } from './contract.ts'
 
 /** The studio's own error codes with their HTTP status, in addition to those of Reprise. */
 export const studioCodes = {
-  /** The body isn't JSON, or not an object. */
+  /** The body isn't a JSON object. */
   BODY_INVALID: 400,
   /** No token, or an unknown one. */
   TOKEN_MISSING: 401,
@@ -29,7 +29,7 @@ export const studioCodes = {
 
 export type StudioCode = keyof typeof studioCodes
 
-/** Becomes the response to a request. It never leaves the studio, whose codes are not those of the library. */
+/** An error with one of the studio's own codes. It becomes a response, and never reaches users of the library. */
 export class StudioProblem extends Error {
   readonly code: StudioCode
   readonly headers: { readonly [name: string]: string }
@@ -45,15 +45,12 @@ export function notFound(message: string): StudioProblem {
   return new StudioProblem('NOT_FOUND', message)
 }
 
-/** Foreign errors may contain URLs or queries, so only their occurrence is reported. */
+/** The response for an error. The message of an unexpected error is withheld: it may contain URLs or SQL. */
 export function problemResponse(error: unknown): Response {
   if (error instanceof StudioProblem)
     return problemJson({ code: error.code, message: redact(error.message) }, studioCodes[error.code], error.headers)
   if (!RepriseError.isInstance(error))
-    return problemJson(
-      { code: 'INTERNAL', message: 'the studio could not answer this; try again' },
-      studioCodes.INTERNAL,
-    )
+    return problemJson({ code: 'INTERNAL', message: 'the studio failed unexpectedly; try again' }, studioCodes.INTERNAL)
   const { code, facts, next } = error
   return problemJson({ code, message: redact(facts), ...defined({ next }) }, statusOf(code))
 }
@@ -66,7 +63,7 @@ export function statusOf(code: ErrorCode): number {
   if (code.endsWith('_NOT_FOUND')) return 404
   if (invalidCodes.has(code)) return 400
   if (conflictCodes.has(code)) return 409
-  if (awayCodes.has(code)) return 503
+  if (unavailableCodes.has(code)) return 503
   return 500
 }
 
@@ -98,4 +95,4 @@ const conflictCodes: ReadonlySet<ErrorCode> = new Set([
   'SEQ_CONFLICT',
   'TASKS_CHANGED',
 ])
-const awayCodes: ReadonlySet<ErrorCode> = new Set(['DISPATCHER_FAILED', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE'])
+const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['DISPATCHER_FAILED', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE'])

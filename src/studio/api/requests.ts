@@ -1,5 +1,4 @@
-// The fields of every query and body that the API takes. Their types, their checks and their part of the OpenAPI
-// description are made from these declarations.
+// The fields of every query and body of the API. Types, checks and the OpenAPI description are derived from them.
 import type { FieldValues } from './schema.ts'
 
 export const crewFilter = {
@@ -11,9 +10,12 @@ export const runFilter = {
   status: { type: 'string', description: 'Only runs with these statuses, separated by commas.' },
   since: { type: 'string', description: 'Only runs created at this time or later.' },
   until: { type: 'string', description: 'Only runs created before this time.' },
-  search: { type: 'string', description: 'Text in the inputs (case-insensitive), or the start of a run id.' },
+  search: {
+    type: 'string',
+    description: 'Only runs whose inputs contain this text (case-insensitive), or whose id starts with it.',
+  },
   parent: { type: 'string', description: 'Only runs forked from this run.' },
-  backtests: { type: 'string', enum: ['true'], description: 'The trials of backtests instead of the other runs.' },
+  backtests: { type: 'string', enum: ['true'], description: 'List the trials of backtests instead of other runs.' },
   children: { type: 'string', enum: ['true'], description: 'Include child runs.' },
   limit: { type: 'integer', minimum: 1, maximum: 200, description: 'Page size. Default: 50.' },
   cursor: { type: 'string', description: '`next` of the previous page.' },
@@ -48,7 +50,7 @@ export const answerFields = {
   result: { description: 'The result of the call, for `use` and `happened`.' },
   to: { description: 'The new limit, for `raise`.' },
   note: { type: 'string', description: 'Stored with the answer.' },
-  by: { type: 'string', description: 'Who answers.' },
+  by: { type: 'string', description: 'Name of the person who answers.' },
 } as const
 export type AnswerBody = FieldValues<typeof answerFields>
 
@@ -70,7 +72,7 @@ export const startFields = {
   how: {
     type: 'string',
     enum: ['here', 'queue'],
-    description: '`here`: this process executes the run. `queue`: a worker does, and `through` is not accepted.',
+    description: '`here`: the studio executes the run. `queue`: a worker executes it; `through` is not allowed then.',
     isRequired: true,
   },
   priority: { type: 'string', enum: ['low', 'normal', 'high'], description: 'For queued runs.' },
@@ -82,12 +84,12 @@ export const decisionFields = {
   renamed: {
     type: 'object',
     additionalProperties: { type: 'string' },
-    description: 'For tasks with recorded work that the crew no longer has: their new names, by their old names.',
+    description: 'Renamed tasks: new names by old names, for recorded work of tasks that the crew no longer has.',
   },
   removed: {
     type: 'array',
     items: { type: 'string' },
-    description: 'Tasks that the crew no longer has, whose recorded work is dropped.',
+    description: 'Removed tasks: their recorded work is dropped.',
   },
 } as const
 
@@ -95,7 +97,8 @@ export const resumeFields = {
   how: {
     type: 'string',
     enum: ['here', 'queue'],
-    description: 'Executed by this process or by a worker. Default: `here` if the code of the crew is loaded.',
+    description:
+      '`here`: the studio executes the run. `queue`: a worker does. Default: `here` if the code of the crew is loaded.',
   },
   changed: {
     type: 'string',
@@ -108,7 +111,7 @@ export const resumeFields = {
     properties: { tokens: { type: 'number' }, cost: { type: 'number' }, seconds: { type: 'number' } },
     description: 'Replaces a budget that is used up.',
   },
-  by: { type: 'string', description: 'Who resumes the run.' },
+  by: { type: 'string', description: 'Name of the person who resumes the run.' },
 } as const
 export type ResumeBody = FieldValues<typeof resumeFields & typeof decisionFields>
 
@@ -118,18 +121,18 @@ export const newRunFields = {
   effects: {
     type: 'string',
     enum: ['reuse', 'again', 'ask'],
-    description: 'What to do about `once` calls that the run already made. Default: `reuse`.',
+    description: 'What to do with `once` calls that the run already made. Default: `reuse`.',
   },
   through: { type: 'string', description: 'Stop after this task.' },
 } as const
 export type NewRunBody = FieldValues<typeof newRunFields & typeof decisionFields>
 
 export const scopeFields = {
-  only: { type: 'string', enum: ['descendants'], description: 'Execute only what depends on the task.' },
+  only: { type: 'string', enum: ['descendants'], description: 'Execute only the tasks that depend on the first one.' },
   stale: {
     type: 'string',
     enum: ['keep', 'rerun', 'refuse'],
-    description: 'What to do with outdated outputs that would be inherited.',
+    description: 'What to do with stale outputs that would be inherited.',
   },
 } as const
 
@@ -149,13 +152,13 @@ export const forkFields = {
     type: 'object',
     additionalProperties: {},
     description:
-      'Values that replace the outputs of tasks, by task name, before the transforms of their schemas. Tasks that depend on them are executed.',
+      'New outputs by task name, as they are before the transforms of their schemas. Tasks that depend on them are executed.',
   },
-  by: { type: 'string', description: 'Who provides the outputs.' },
+  by: { type: 'string', description: 'Name of the person who provides the outputs.' },
 } as const
 export type ForkBody = NewRunBody & FieldValues<typeof scopeFields & typeof forkFields>
 
-/** The request to plan, and which one it is. */
+/** The request to plan; `of` names its kind. */
 export type PlanBody =
   | ({ readonly of: 'resume' } & ResumeBody)
   | ({ readonly of: 'replay' } & ReplayBody)
@@ -163,7 +166,7 @@ export type PlanBody =
   | ({ readonly of: 'refresh' } & NewRunBody)
 
 export const cancelFields = {
-  by: { type: 'string', description: 'Who cancels the run.' },
+  by: { type: 'string', description: 'Name of the person who cancels the run.' },
 } as const
 export type CancelBody = FieldValues<typeof cancelFields>
 
@@ -174,8 +177,8 @@ export const backtestFields = {
       { type: 'integer', minimum: 1, maximum: 200 },
       { type: 'array', items: { type: 'string' }, maxItems: 200 },
     ],
-    description: 'How many of the latest runs that have what the task needs, or the ids of runs. Default: 20.',
+    description: 'Ids of runs, or how many of the latest suitable runs to use. Default: 20.',
   },
-  id: { type: 'string', description: 'Continues this backtest. Trials that are done are not repeated.' },
+  id: { type: 'string', description: 'Continue the backtest with this id. Finished trials are not repeated.' },
 } as const
 export type BacktestBody = FieldValues<typeof backtestFields>

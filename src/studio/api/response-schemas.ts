@@ -1,5 +1,5 @@
 // JSON Schemas of the API's responses, generated from the types in contract.ts. That takes seconds, so this module is
-// imported on demand, and the build replaces it with its values (scripts/embed-values.ts).
+// imported on demand, and the build replaces it with the generated values (scripts/embed-values.ts).
 import type { Json } from '../../journal/json.ts'
 import type { Endpoint } from './contract.ts'
 
@@ -12,7 +12,7 @@ export interface ResponseSchemas {
 interface Generator {
   readonly generateSchemas: () => ResponseSchemas
 }
-/** A variable, because compilers and bundlers would look for a file that isn't in the package. */
+/** A variable, so that compilers and bundlers don't look for the file, which isn't in the package. */
 const generator = '../../../scripts/response-schemas.ts'
 
 export const responseSchemas: ResponseSchemas = ((await import(generator)) as Generator).generateSchemas()

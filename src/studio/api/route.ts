@@ -1,5 +1,5 @@
-// A route: one row of the table that requests are handled by and the OpenAPI description is made from. Reads and checks
-// the query and the JSON body of a request by its fields.
+// The type of a route: one row of the table that handles requests and that the OpenAPI description is generated from.
+// Also reads the query and JSON body of a request, checked against the fields of its route.
 import type { TokenTable } from '../guard.ts'
 import type { StudioContext } from '../context.ts'
 import type { Endpoint, Endpoints, Role } from './contract.ts'
@@ -10,21 +10,21 @@ import { StudioProblem } from './problem.ts'
 
 export interface Call<E extends Endpoint> {
   readonly context: StudioContext
-  /** Undefined only for routes without a role. */
+  /** Undefined at runtime if the route needs no role. */
   readonly role: Role
   readonly request: Request
-  /** A decoded parameter of the path. */
+  /** Returns a decoded path parameter. */
   readonly param: (name: string) => string
   readonly query: QueryOf<E>
   readonly body: BodyOf<E>
-  /** Who acts, for the journal: from `authorize`, else from the body, else from the options of the studio. */
+  /** The name to record in the journal: from `authorize`, else from the body, else from the options of the studio. */
   readonly by: string | undefined
   readonly mount: Mount
 }
 
 /** How the studio is served. */
 export interface Mount {
-  /** The path that it is mounted at, without a slash at the end. */
+  /** The path that the studio is mounted at, without a trailing slash. */
   readonly base: string
   readonly version: string
   readonly tokens: TokenTable | undefined
@@ -35,20 +35,20 @@ type BodyOf<E extends Endpoint> = Endpoints[E] extends { readonly body: infer Bo
 
 export interface Route<E extends Endpoint> {
   readonly summary: string
-  /** Undefined: needs no role. */
+  /** Undefined if the route needs no role. */
   readonly role: Role | undefined
-  /** Parameters of the query. Others are refused. */
+  /** Query parameters. Unknown ones are refused. */
   readonly query?: Fields
-  /** Members of the JSON body. Others are refused. */
+  /** Fields of the JSON body. Unknown ones are refused. */
   readonly body?: Fields
-  /** Whether it responds with server-sent events. */
+  /** Whether the response is a stream of server-sent events. */
   readonly streams?: true
   handle(call: Call<E>): Promise<Endpoints[E]['response'] | Response>
 }
 
 export type Routes<E extends Endpoint> = { readonly [K in E]: Route<K> }
 
-/** The method and path of an endpoint, and the names of its parameters. */
+/** Splits an endpoint into method, path and the names of its path parameters. */
 export function partsOf(endpoint: Endpoint): { method: string; path: string; names: readonly string[] } {
   const [method = '', path = ''] = endpoint.split(' ')
   return { method, path, names: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name) }
@@ -59,18 +59,21 @@ export type AnyRoute = Omit<Route<Endpoint>, 'handle'> & { handle(call: Call<nev
 /** Enough for the edited outputs of a fork, too little to fill a disk. */
 export const bodyLimit: number = 4 * 1024 * 1024
 
-/** OPTION_INVALID, OPTION_UNKNOWN. */
+/** Reads the query. Throws OPTION_UNKNOWN for an unknown parameter, OPTION_INVALID for a missing or invalid one. */
 export function readQuery({ query = {} }: AnyRoute, parameters: URLSearchParams): object {
-  const given = Object.fromEntries(parameters)
-  checkKeys('the query', given, Object.keys(query))
-  const missing = Object.keys(query).find((name) => query[name]?.isRequired && given[name] === undefined)
-  if (missing !== undefined) throw new RepriseError('OPTION_INVALID', `the query has no ${missing}; give it`)
+  const values = Object.fromEntries(parameters)
+  checkKeys('the query', values, Object.keys(query))
+  const missing = Object.keys(query).find((name) => query[name]?.isRequired && values[name] === undefined)
+  if (missing !== undefined) throw new RepriseError('OPTION_INVALID', `the query has no ${missing}; add it`)
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, readParameter(name, value, query[name] ?? {})]),
+    Object.entries(values).map(([name, value]) => [name, readParameter(name, value, query[name] ?? {})]),
   )
 }
 
-/** TYPE_REFUSED, BODY_TOO_LARGE, BODY_INVALID, OPTION_UNKNOWN, OPTION_INVALID. Undefined for routes without a body. */
+/**
+ * Reads the body. Undefined for routes without a body. Throws TYPE_REFUSED, BODY_TOO_LARGE, or BODY_INVALID if it isn't
+ * a JSON object; OPTION_UNKNOWN and OPTION_INVALID for its fields.
+ */
 export async function readBody({ body: fields }: AnyRoute, request: Request): Promise<unknown> {
   if (!fields) return undefined
   const type = request.headers.get('content-type') ?? ''
@@ -83,10 +86,10 @@ export async function readBody({ body: fields }: AnyRoute, request: Request): Pr
   return body
 }
 
-/** Stops reading at the limit, whatever the content-length. */
+/** Throws BODY_TOO_LARGE at the limit, whatever the content-length says. */
 async function readBodyText(request: Request): Promise<string> {
   const tooLarge = new StudioProblem('BODY_TOO_LARGE', `the body has more than ${bodyLimit} bytes`, {
-    // the rest of it is not read
+    // the rest of the body stays unread
     connection: 'close',
   })
   if (Number(request.headers.get('content-length') ?? 0) > bodyLimit) throw tooLarge

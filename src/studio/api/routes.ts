@@ -1,5 +1,5 @@
-// The table of all endpoints, and its OpenAPI 3.1 description: requests from the table, responses from the types of the
-// contract.
+// The table of all endpoints, and the OpenAPI 3.1 description of the API: its requests come from the table, its
+// responses from the types of the contract.
 import { actionRoutes } from '../routes/actions.ts'
 import { backtestRoutes } from '../routes/backtests.ts'
 import { crewRoutes } from '../routes/crews.ts'
@@ -53,7 +53,7 @@ function openApi({ base, version, tokens }: Mount, { responses, schemas }: Respo
 function operation(endpoint: Endpoint, route: AnyRoute, response: Json): Json {
   const { method, names } = partsOf(endpoint)
   const { summary, role, query = {}, body, streams } = route
-  // the comment on an endpoint of the contract is about the operation
+  // the JSDoc of an endpoint in the contract describes the operation, not the response
   const { description, ...schema } = response as { readonly description?: string }
   const content = { [streams ? 'text/event-stream' : 'application/json']: { schema } }
   const needs = role === undefined ? 'Needs no token.' : `Needs at least the role \`${role}\`.`
@@ -92,7 +92,7 @@ function queryParameters(query: Fields): Json[] {
 const originParameter: Json = {
   name: ownHeader,
   in: 'header',
-  description: 'Required without an `Origin` and a token. Any value.',
+  description: 'Any value. Required if the request has neither an `Origin` nor a token.',
   schema: { type: 'string' },
 }
 

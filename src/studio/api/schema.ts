@@ -1,5 +1,5 @@
-// JSON Schema as far as requests need it. One schema of a body or query is its type (`FieldValues`), its check and its
-// part of the OpenAPI description.
+// The part of JSON Schema that requests need. The type of a body or query (`FieldValues`), its check and its OpenAPI
+// description are derived from one schema.
 import { RepriseError } from '../../base/errors.ts'
 import { checkKeys, isRecord } from '../../base/options.ts'
 import type { Json } from '../../journal/json.ts'
@@ -18,7 +18,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** A member of a body, or a parameter of a query. */
+/** A field of a body, or a query parameter. */
 export interface Field extends Schema {
   readonly isRequired?: true
 }
@@ -55,10 +55,10 @@ type RequiredName<F> = {
   [Name in keyof F]: F[Name] extends { readonly isRequired: true } ? Name : never
 }[keyof F]
 
-/** The type of the values that fields declare. */
+/** The type of an object with these fields. */
 export type FieldValues<F> = MemberValues<F, RequiredName<F>>
 
-/** The fields as JSON Schema. */
+/** Converts fields to JSON Schema. */
 export function toObjectSchema(fields: Fields): Schema {
   const required = Object.keys(fields).filter((name) => fields[name]?.isRequired)
   return { type: 'object', properties: optionalFields(fields), required, additionalProperties: false }
@@ -68,13 +68,15 @@ export function optionalFields(fields: Fields): { readonly [name: string]: Schem
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, toSchema(field)]))
 }
 
-/** The field as JSON Schema. */
+/** Converts a field to JSON Schema. */
 export function toSchema(field: Field): Schema {
   const { isRequired: _, ...schema } = field
   return schema
 }
 
-/** OPTION_UNKNOWN, OPTION_INVALID with the name of the field. */
+/**
+ * Throws OPTION_UNKNOWN for an unknown field, OPTION_INVALID for a missing or invalid one. The message names the field.
+ */
 export function checkFields(fields: Fields, body: unknown): void {
   checkKeys('the body', body, Object.keys(fields))
   checkValue('the body', toObjectSchema(fields), body)
@@ -103,10 +105,10 @@ function checkValue(what: string, schema: Schema, value: unknown): void {
 function checkMembers(what: string, schema: Schema, value: { readonly [name: string]: unknown }): void {
   const { properties = {}, required = [], additionalProperties: others = true } = schema
   const missing = required.find((name) => value[name] === undefined)
-  if (missing !== undefined) throw invalid(`${what} has no ${missing}; give it`)
+  if (missing !== undefined) throw invalid(`${what} has no ${missing}; add it`)
   for (const [name, member] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : others
-    if (own === false) throw invalid(`${what} has no member ${name}; leave it out`)
+    if (own === false) throw invalid(`${what} has an unknown field ${name}; remove it`)
     if (typeof own === 'object' && member !== undefined) checkValue(`${name} of ${what}`, own, member)
   }
 }
@@ -129,7 +131,7 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** The value of a query parameter. OPTION_INVALID. */
+/** Parses the value of a query parameter. Throws OPTION_INVALID. */
 export function readParameter(name: string, value: string, schema: Schema): string | number {
   const wrong = (expected: string): RepriseError =>
     invalid(`${name} is ${JSON.stringify(value.slice(0, 80))}; give ${expected}`)

@@ -1,4 +1,4 @@
-// What the API shows of steps, spending, backtests, crews, schedules and the queue.
+// Responses of the API about steps, spending, backtests, crews, schedules and the queue.
 import type {
   Answer,
   ChatMessage,
@@ -81,7 +81,7 @@ export interface ToolStep {
 export interface SpendingView {
   readonly tasks: readonly { readonly task: string; readonly usage: Usage; readonly cost: number | undefined }[]
   readonly models: readonly { readonly model: string; readonly usage: Usage; readonly cost: number | undefined }[]
-  /** Model calls by time of completion. Calls of a nested crew have the name of its task. */
+  /** Model calls by time of completion. Calls of a child run count as calls of the task that it executes. */
   readonly calls: readonly {
     readonly at: string
     readonly task: string
@@ -97,12 +97,12 @@ export interface BacktestPlan {
   readonly cases: readonly {
     readonly runId: string
     readonly inputs: { readonly [name: string]: Json }
-    /** What changed since that run: `description changed`. */
+    /** What changed since that run, such as `description changed`. */
     readonly changes: readonly string[]
     /** The trial is done and won't be paid for again. */
     readonly done: boolean
   }[]
-  /** Runs that lack what the task needs, and why. */
+  /** Skipped runs, each with the reason. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
   /** How many times the task would be executed. */
   readonly execute: number
@@ -138,7 +138,7 @@ export interface BacktestCaseView {
   readonly trial: string
   readonly status: RunViewStatus
   readonly inputs: { readonly [name: string]: Json }
-  /** Undefined if the earlier run is gone. */
+  /** Undefined if the earlier run was deleted. */
   readonly old: BacktestSide | undefined
   /** Undefined if the trial has no output. */
   readonly new: BacktestSide | undefined
@@ -154,7 +154,7 @@ export interface BacktestCaseView {
 
 export interface BacktestSide {
   readonly raw: string
-  /** Provided by a person. */
+  /** Whether a person provided the output. */
   readonly edited: boolean
   readonly usage: Usage
   readonly cost: number | undefined
@@ -164,14 +164,14 @@ export interface CrewView {
   readonly name: string
   readonly version: string
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
-  /** Names of the inputs that its texts use. */
+  /** Names of the inputs that the crew uses. */
   readonly inputs: readonly string[]
   /** JSON Schema of the inputs, if the crew declares one. */
   readonly inputSchema?: Json | undefined
   readonly tasks: readonly CrewTask[]
   readonly agents: readonly CrewAgent[]
   readonly budget: Limit | undefined
-  /** Crews that this crew is only a task of. If there are any, runs of it can't be started directly. */
+  /** The crews that contain this crew as a task. If there are any, runs of this crew can't be started directly. */
   readonly within: readonly string[]
 }
 
@@ -197,7 +197,7 @@ export interface CrewTask {
   readonly guardrails: readonly string[]
   readonly humanInput: boolean
   readonly async: boolean
-  /** Whether it has a condition, and so may be skipped. */
+  /** Whether the task has a condition and may be skipped. */
   readonly conditional: boolean
   /** Name of the nested crew. */
   readonly crew: string | undefined

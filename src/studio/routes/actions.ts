@@ -1,5 +1,5 @@
-// Starting, resuming, cancelling, replaying and forking runs, and their plans. If the code of the crew is loaded, the
-// studio executes or queues them. Without it, a run can be cancelled or requeued for a worker.
+// Plans, starts, resumes, cancels, replays and forks runs. If the code of the crew is loaded, the studio executes or
+// queues the run. Without the code, a run can only be cancelled or requeued for a worker.
 import type { Crew } from '../../crew/crew.ts'
 import type { Plan } from '../../crew/result/plan.ts'
 import type { RunPromise } from '../../crew/run.ts'
@@ -71,18 +71,18 @@ export const actionRoutes: Routes<
       const row = await readRow(context, param('run'))
       const { crew: name } = row
       const move = moveOf(readSummary(row))
-      // it continues in the other store, so it must not be queued in this one
+      // the run continues in the other store, so it must not be queued in this one
       if (move) throw runMoved(row.run, move)
       const { how, by: _, ...options } = body
-      const known = context.crews.get(name)
-      if (how !== 'queue' && known) {
-        const { crew } = known
+      const loaded = context.crews.get(name)
+      if (how !== 'queue' && loaded) {
+        const { crew } = loaded
         return startHere(context, crew, crew.run(param('run')).resume({ ...options, signal: context.signal }))
       }
       if (how === 'here') findCrew(context, name)
       refuseOptions(options)
       const runId = await requeue(context.engine, param('run'), defined({ by }))
-      if (known) await wakeRun(known.open, runId)
+      if (loaded) await wakeRun(loaded.open, runId)
       return { runId, how: 'queue' }
     },
   },
@@ -121,32 +121,38 @@ export const actionRoutes: Routes<
     body: fields.cancelFields,
     async handle({ context, param, by }) {
       const row = await readRow(context, param('run'))
-      const known = context.crews.get(row.crew)
-      if (known) await known.crew.run(row.run).cancel(defined({ by }))
+      const loaded = context.crews.get(row.crew)
+      if (loaded) await loaded.crew.run(row.run).cancel(defined({ by }))
       else await sendMessage(context.engine, row.run, { type: 'cancel', ...defined({ by }) })
       return { runId: row.run }
     },
   },
 }
 
-/** A worker resumes the run with what its journal has, so a request for one takes no options. */
+/** Throws NO_CODE if there are options: a worker resumes the run as recorded. */
 function refuseOptions(options: object): void {
   const [first] = Object.keys(options)
   if (first === undefined) return
-  throw new StudioProblem('NO_CODE', `a worker resumes the run as recorded; ${first} is only for a resume here`)
+  throw new StudioProblem(
+    'NO_CODE',
+    `a worker resumes the run as recorded; ${first} is only for runs that the studio resumes; leave it out`,
+  )
 }
 
-/** Returns when the run is stored. */
+/** Resolves as soon as the run is stored. */
 async function startHere({ own }: StudioContext, crew: Crew, started: RunPromise): Promise<StartedRun> {
-  return { runId: await own.begin(crew, started), how: 'here' }
+  return { runId: await own.track(crew, started), how: 'here' }
 }
 
 /** The library plans replays and refreshes as forks. */
 function planRequest(body: PlanBody): object {
   const { of, ...options } = body
-  const kept = Object.entries(options).filter(([name]) => !ignoredByPlan.has(name))
-  if (of === 'resume') return { of, ...Object.fromEntries(kept) }
-  return { of: 'fork', ...Object.fromEntries(kept.map(([name, value]) => [name === 'task' ? 'from' : name, value])) }
+  const relevant = Object.entries(options).filter(([name]) => !ignoredByPlan.has(name))
+  if (of === 'resume') return { of, ...Object.fromEntries(relevant) }
+  return {
+    of: 'fork',
+    ...Object.fromEntries(relevant.map(([name, value]) => [name === 'task' ? 'from' : name, value])),
+  }
 }
 /** Options that don't change which tasks are executed. */
 const ignoredByPlan: ReadonlySet<string> = new Set(['id', 'by', 'how', 'budget'])

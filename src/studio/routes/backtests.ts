@@ -1,6 +1,6 @@
-// Backtests, stored and in progress. Each trial is a run of its own under the crew's name
-// with `/backtest`, forked from the run that it is compared with. So trials survive a kill, and the same id continues
-// the rest.
+// Backtests, stored and in progress. Each trial is a run of its own, forked from the run that it is compared with and
+// stored under the crew's name followed by `/backtest`. So trials survive a kill, and a backtest with the same id
+// executes only the missing ones.
 import { checkModels } from '../../crew/open-crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { sameOutput, trialEstimate, withheldCalls } from '../../crew/verbs/backtest.ts'
@@ -59,12 +59,12 @@ export const backtestRoutes: Routes<
     role: 'act',
     body: backtestFields,
     async handle({ context, param, body }) {
-      const known = findCrew(context, param('crew'))
+      const loaded = findCrew(context, param('crew'))
       const id = body.id === undefined ? context.engine.world.newRunId() : checkNewRunId(body.id)
-      const plan = await backtestPlan(context, known, body)
+      const plan = await backtestPlan(context, loaded, body)
       if (context.backtests.has(id)) throw new RepriseError('RUN_HELD', `backtest ${id} is in progress; stop it first`)
-      checkModels([findTask(known.definition.tasks, plan.task, `crew ${known.definition.name}`)])
-      begin(context, known, id, plan)
+      checkModels([findTask(loaded.definition.tasks, plan.task, `crew ${loaded.definition.name}`)])
+      startBacktest(context, loaded, id, plan)
       return { id, total: plan.cases.length }
     },
   },
@@ -74,7 +74,7 @@ export const backtestRoutes: Routes<
     body: {},
     async handle({ context, param }) {
       const running = context.backtests.get(param('backtest'))
-      if (!running) throw notFound(`this studio executes no backtest ${param('backtest')}`)
+      if (!running) throw notFound(`this studio isn't executing a backtest ${param('backtest')}`)
       running.stop()
       await running.end
       return { id: param('backtest') }
@@ -82,8 +82,8 @@ export const backtestRoutes: Routes<
   },
 }
 
-/** RUN_NOT_FOUND if there is no run to try the task on. */
-function begin(
+/** Throws RUN_NOT_FOUND if there is no run to test the task on. */
+function startBacktest(
   context: StudioContext,
   { crew, definition }: LoadedCrew,
   id: string,
@@ -91,13 +91,13 @@ function begin(
 ): void {
   if (cases.length === 0) {
     const [first] = passed
-    const why = first ? `; ${first.runId}: ${first.reason}` : ''
-    throw new RepriseError('RUN_NOT_FOUND', `crew ${definition.name} has no run to try ${task} on${why}`)
+    const reason = first ? `; ${first.runId}: ${first.reason}` : ''
+    throw new RepriseError('RUN_NOT_FOUND', `crew ${definition.name} has no run to test ${task} on${reason}`)
   }
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, context.signal])
   const ended = crew.backtest(task, { runs: cases.map(({ runId }) => runId), id, signal })
-  // a failed case is visible in its trial, and what is left can be continued
+  // errors need no report: a failed case is visible in its trial, and the backtest can be continued
   const remove = (): void => void context.backtests.delete(id)
   context.backtests.set(id, {
     crew: definition.name,
@@ -111,7 +111,10 @@ function begin(
 
 const defaultCount = 20
 
-/** TASK_NOT_FOUND; RUN_NOT_FOUND for a requested run. A plan without cases isn't an error: `passed` has the reasons. */
+/**
+ * Rejects with TASK_NOT_FOUND, or RUN_NOT_FOUND for a requested run. A plan without cases isn't an error: `passed` has
+ * the reasons.
+ */
 async function backtestPlan(
   { store, engine }: StudioContext,
   { crew, definition }: LoadedCrew,
@@ -123,10 +126,10 @@ async function backtestPlan(
   const found = await storedCases(engine, definition, task, runs)
   const cases: BacktestPlan['cases'][number][] = []
   for (const runId of new Set([...tried.keys(), ...found.runs])) {
-    // a run that was tried may have been deleted since
-    const known = await readEarlierRun(store, runId, definition, task).catch(() => 'deleted')
-    if (typeof known === 'string') continue
-    const { state, changes } = known
+    // an earlier run may have been deleted since its trial
+    const earlier = await readEarlierRun(store, runId, definition, task).catch(() => 'deleted')
+    if (typeof earlier === 'string') continue
+    const { state, changes } = earlier
     const trial = tried.get(runId)
     const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
     cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })
@@ -157,12 +160,12 @@ async function listBacktests(store: Store, crew: string | undefined): Promise<Ba
   return [...found.values()]
 }
 
-/** NOT_FOUND. */
+/** Rejects with NOT_FOUND. */
 async function backtestView(context: StudioContext, id: string): Promise<BacktestView> {
   const rows = await readTrials(context.store, id)
   const running = context.backtests.get(id)
   const first = rows.at(-1)
-  // its first trial may not have started yet
+  // a backtest in progress may have no trial yet
   const summary = first ? summaryFrom(first) : running && { id, ...running }
   if (!summary) throw notFound(`there is no backtest ${id}`)
   const cases: BacktestCaseView[] = []
@@ -175,7 +178,7 @@ async function backtestView(context: StudioContext, id: string): Promise<Backtes
     task,
     createdAt,
     trials: rows.length,
-    // the newest trial is right: the backtest may have been continued on more runs
+    // the newest trial has the latest total: the backtest may have been continued with more runs
     total: running?.total ?? rows.map((row) => readSummary(row).trials).find((total) => total !== undefined),
     here: running !== undefined,
     code: context.crews.has(crew),
@@ -191,15 +194,15 @@ async function readTrials(store: Store, id: string): Promise<RunRow[]> {
 }
 
 async function* trials(store: Store, crew: string | undefined): AsyncGenerator<RunRow> {
-  let looked = 0
+  let read = 0
   const filter = { roots: true as const, ...(crew === undefined ? {} : { crew: backtestName(crew) }) }
   for await (const row of allRows(store, filter)) {
-    if (looked++ === rowsLimit) return
+    if (read++ === rowsLimit) return
     if (isBacktest(row.crew)) yield row
   }
 }
 
-/** The id of a trial is that of its backtest, followed by that of the earlier run or its digest. */
+/** Reads the id of the backtest from that of the trial: `<backtest>:<earlier run, or its digest>`. */
 function summaryFrom(row: RunRow): BacktestSummary {
   const { run, forkedFrom: parent = '', crew, createdAt } = row
   const id = run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
@@ -221,26 +224,27 @@ async function readCase({ store, crews }: StudioContext, row: RunRow): Promise<B
       cost: tried.source === 'executed' ? await costOfTask(state, task, prices) : undefined,
     }
   }
-  const [before, now] = [
+  const [oldState, newState] = [
     row.forkedFrom === undefined
       ? undefined
       : await readSourceRun(store, row.forkedFrom, readSummary(row).parentIncarnation),
     await readUndamaged(store, row.run),
   ]
-  const [then, today] = [before?.tasks.get(task), now?.tasks.get(task)]
-  const equal = then?.output !== undefined && today?.output !== undefined && sameOutput(then.output, today.output)
+  const [oldTask, newTask] = [oldState?.tasks.get(task), newState?.tasks.get(task)]
+  const equal =
+    oldTask?.output !== undefined && newTask?.output !== undefined && sameOutput(oldTask.output, newTask.output)
   return {
     runId: row.forkedFrom ?? '',
     trial: row.run,
     status: await rowStatus(store, row),
-    inputs: plainInputs(now?.inputs ?? {}),
-    old: await sideOf(before),
-    new: await sideOf(now),
+    inputs: plainInputs(newState?.inputs ?? {}),
+    old: await sideOf(oldState),
+    new: await sideOf(newState),
     equal,
-    difference: equal || !then?.output || !today?.output ? undefined : diffOutputs(then, today),
-    error: trialFailure(now),
-    changes: now?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
-    withheld: now ? await withheldCalls(store, now) : [],
+    difference: equal || !oldTask?.output || !newTask?.output ? undefined : diffOutputs(oldTask, newTask),
+    error: trialFailure(newState),
+    changes: newState?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
+    withheld: newState ? await withheldCalls(store, newState) : [],
   }
 }
 
@@ -249,7 +253,7 @@ async function readSourceRun(store: Store, run: string, incarnation?: string): P
   return state?.incarnation === incarnation ? state : undefined
 }
 
-/** Undefined for a damaged run, whose side of the case stays empty. */
+/** Undefined also for a damaged run: its side of the case stays empty. */
 async function readUndamaged(store: Store, run: string): Promise<RunState | undefined> {
   return readStateIfExists(store, run).catch(() => undefined)
 }

@@ -56,7 +56,7 @@ function crewView({ crew, definition, within }: ShownCrew): CrewView {
   }
 }
 
-/** With the models that runs use, which `crew.with` may replace. */
+/** The agents of a crew, each with the model that runs use: `crew.with` may have replaced the agent's own. */
 function crewAgents(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
   const used = new Map(
     tasks
@@ -97,14 +97,15 @@ function toCrewTask(task: TaskDefinition): CrewTask {
   }
 }
 
-/** Counting more rows would take longer than a second. */
+/** Counting this many rows takes about a second. */
 const rowsLimit = 5_000
 
+type Processes = Map<string, Holder & { runs: string[] }>
 type Counts = { -readonly [K in keyof QueueView['crews'][number]]: QueueView['crews'][number][K] }
 
 async function queueView(store: Store): Promise<QueueView> {
   const crews = new Map<string, Counts>()
-  const workers = new Map<string, Holder & { runs: string[] }>()
+  const processes: Processes = new Map()
   const now = await store.now()
   let counted = 0
   let cut = false
@@ -114,20 +115,20 @@ async function queueView(store: Store): Promise<QueueView> {
       cut = true
       break
     }
-    const counts = crews.get(row.crew) ?? noCounts(row.crew)
+    const counts = crews.get(row.crew) ?? zeroCounts(row.crew)
     crews.set(row.crew, counts)
-    await count(store, row, { counts, workers, now })
+    await count(store, row, { counts, processes, now })
   }
-  return { crews: [...crews.values()].toSorted(byCrew), workers: [...workers.values()], cut }
+  return { crews: [...crews.values()].toSorted(byCrew), workers: [...processes.values()], cut }
 }
 
 interface Counting {
   readonly counts: Counts
-  readonly workers: Map<string, Holder & { runs: string[] }>
+  readonly processes: Processes
   readonly now: number
 }
 
-async function count(store: Store, row: RunRow, { counts, workers, now }: Counting): Promise<void> {
+async function count(store: Store, row: RunRow, { counts, processes, now }: Counting): Promise<void> {
   switch (row.status) {
     case 'queued': {
       counts.queued++
@@ -140,9 +141,9 @@ async function count(store: Store, row: RunRow, { counts, workers, now }: Counti
       counts[held ? 'running' : 'abandoned']++
       if (!holder) return
       const key = JSON.stringify([holder.name, holder.host, holder.pid])
-      const known = workers.get(key) ?? { ...holder, runs: [] }
-      workers.set(key, known)
-      known.runs.push(row.run)
+      const active = processes.get(key) ?? { ...holder, runs: [] }
+      processes.set(key, active)
+      active.runs.push(row.run)
       return
     }
     case 'suspended':
@@ -160,7 +161,7 @@ async function count(store: Store, row: RunRow, { counts, workers, now }: Counti
   }
 }
 
-function noCounts(crew: string): Counts {
+function zeroCounts(crew: string): Counts {
   return { crew, queued: 0, due: 0, running: 0, abandoned: 0, suspended: 0, failed: 0 }
 }
 
@@ -169,8 +170,8 @@ function byCrew(a: Counts, b: Counts): number {
 }
 
 async function scheduleList(context: StudioContext, crew: string | undefined): Promise<ScheduleView[]> {
-  const known = [...context.crews.values()].filter(({ definition: { name } }) => crew === undefined || name === crew)
-  const views = await Promise.all(known.map((one) => schedulesOf(context, one)))
+  const crews = [...context.crews.values()].filter(({ definition: { name } }) => crew === undefined || name === crew)
+  const views = await Promise.all(crews.map((one) => schedulesOf(context, one)))
   return views.flat().toSorted((a, b) => ((a.next ?? '~') < (b.next ?? '~') ? -1 : 1))
 }
 

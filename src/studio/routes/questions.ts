@@ -30,7 +30,7 @@ export const questionRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questio
       // the library checks the fields of the decision
       await postAnswer(context, runId, question, { ...body, ...(by === undefined ? {} : { by }) } as Answer)
       const { questions } = await readRunTree(context.store, runId)
-      // if another process executes the run, that process records the answer later
+      // if another process executes the run, it records the answer later, and the question still looks open
       const open = questions.filter(({ id }) => id !== question)
       const continues = await findContinuation(context, rootRunId(runId))
       return { runId, question, questions: open, continues }
@@ -58,8 +58,8 @@ function askingRun({ asking, runId }: WaitingQuestion): string {
 }
 
 /**
- * The schema of the value that a person may provide: a task's output, from the code, or a call's input, from the
- * journal.
+ * The schema of the value that a person may provide: of a task's output (from the code), or of a call's input (from the
+ * journal).
  */
 function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
   if (!state) return undefined
@@ -69,11 +69,11 @@ function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: R
       return shown.get(state.crew)?.definition.tasks.find(({ name }) => name === task)?.schema?.json
     }
     case 'call': {
-      // the id of a child run's question is not its path in the child
-      const asked = [...state.unanswered].find(
+      // the root run and a child run have different ids for a question, but the same key
+      const found = [...state.unanswered].find(
         (one) => one.question.kind === 'call' && one.question.key === question.key,
       )
-      const attempt = state.attempts.get(attemptsOnPath(asked?.question.path ?? '').at(-1) ?? '')
+      const attempt = state.attempts.get(attemptsOnPath(found?.question.path ?? '').at(-1) ?? '')
       return attempt?.request.tools.find(({ name }) => name === question.tool)?.schema
     }
     case 'doubt':
@@ -82,17 +82,17 @@ function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: R
   }
 }
 
-/** With the code of the crew, an answer also reaches the crew's dispatcher. */
-async function postAnswer(context: StudioContext, runId: string, question: string, given: Answer): Promise<void> {
+/** Posts an answer. With the code of the crew, this also wakes the run by the crew's dispatcher. */
+async function postAnswer(context: StudioContext, runId: string, question: string, answer: Answer): Promise<void> {
   const row = await readRow(context, runId)
-  const known = context.crews.get(row.crew)
-  if (!known) return answerQuestion(context.engine, runId, question, given)
-  const { by, ...decision } = given
-  return known.crew.run(runId).answer(question, decision, by === undefined ? {} : { by })
+  const loaded = context.crews.get(row.crew)
+  if (!loaded) return answerQuestion(context.engine, runId, question, answer)
+  const { by, ...decision } = answer
+  return loaded.crew.run(runId).answer(question, decision, by === undefined ? {} : { by })
 }
 
 async function findContinuation(context: StudioContext, root: string): Promise<AnswerResult['continues']> {
-  if ((await context.own.answered(root)) || isHere(context, root)) return 'here'
+  if ((await context.own.resumeIfAnswered(root)) || isHere(context, root)) return 'here'
   const state = await readStateIfExists(context.store, root)
   return state && dueAt(state) !== undefined ? 'worker' : undefined
 }

@@ -1,4 +1,4 @@
-// A page of runs: the store applies its filter, then the search and the displayed status narrow it down.
+// A page of runs: the store filters rows, then the search and the view status narrow them down.
 import { backtestName, isBacktest } from '../../read/backtest-name.ts'
 import { time, defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
@@ -10,22 +10,22 @@ import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
 import type { RunPage, RunsQuery } from '../api/contract.ts'
 import { runPrices, type StudioContext } from '../context.ts'
 
-/** Rows that a search reads for one page. The next page continues from there. */
+/** How many rows a search reads for one page. The next page continues after them. */
 const rowsLimit = 2_000
 const rowsAtOnce = 200
 
-/** OPTION_INVALID. */
+/** Rejects with OPTION_INVALID for an invalid filter or cursor. */
 export async function runPage(context: StudioContext, query: RunsQuery): Promise<RunPage> {
   const { store } = context
   const { limit = 50 } = query
   const statuses = readStatuses(query.status)
   const filter = readFilter(query, statuses)
-  const search = readSearch(query)
-  const isChild = await onlyMadeFrom(store, query.parent)
+  const matchesSearch = readSearch(query)
+  const isFork = await onlyMadeFrom(store, query.parent)
   const runs: RunSummary[] = []
-  let cursor: Cursor | undefined = query.cursor === undefined ? undefined : checkedCursor(query.cursor)
+  let cursor: Cursor | undefined = query.cursor === undefined ? undefined : checkCursor(query.cursor)
   for (let read = 0; read < rowsLimit;) {
-    // one more than requested, to know whether this is the last page
+    // one row more than requested, to know whether this is the last page
     const size: number = isNarrow(query) ? rowsAtOnce : Math.min(rowsAtOnce, limit - runs.length + 1)
     const page: { rows: RunRow[]; next?: Cursor } = await store.list(filter, {
       limit: size,
@@ -35,7 +35,7 @@ export async function runPage(context: StudioContext, query: RunsQuery): Promise
       if (runs.length === limit) return { runs, ...defined({ next: cursor }) }
       cursor = encodeCursor(row)
       read++
-      if (!isChild(row) || !search(row)) continue
+      if (!isFork(row) || !matchesSearch(row)) continue
       const summary = await summarize(store, row, { prices: await runPrices(context, row.run, row.crew) })
       if (!statuses || statuses.includes(summary.status)) runs.push(summary)
     }
@@ -44,18 +44,18 @@ export async function runPage(context: StudioContext, query: RunsQuery): Promise
   return { runs, ...defined({ next: cursor }) }
 }
 
-/** Whether only a few of the store's rows may match. */
+/** Whether only a few of the rows from the store may match. */
 function isNarrow({ search, status }: RunsQuery): boolean {
   return search !== undefined || status !== undefined
 }
 
-function readStatuses(given: string | undefined): readonly RunViewStatus[] | undefined {
-  if (given === undefined || given === '') return undefined
+function readStatuses(list: string | undefined): readonly RunViewStatus[] | undefined {
+  if (list === undefined || list === '') return undefined
   const known = Object.keys(runViewStatuses)
-  const asked = given.split(',')
-  const unknown = asked.find((status) => !known.includes(status))
-  if (unknown === undefined) return asked as RunViewStatus[]
-  throw new RepriseError('OPTION_INVALID', `status has ${JSON.stringify(unknown)}; give some of ${known.join(', ')}`)
+  const statuses = list.split(',')
+  const unknown = statuses.find((status) => !known.includes(status))
+  if (unknown === undefined) return statuses as RunViewStatus[]
+  throw new RepriseError('OPTION_INVALID', `status has ${JSON.stringify(unknown)}; choose from ${known.join(', ')}`)
 }
 
 function readFilter(query: RunsQuery, statuses: readonly RunViewStatus[] | undefined): RunFilter {
@@ -82,7 +82,7 @@ function readSearch({ search, backtests, crew }: RunsQuery): (row: RunRow) => bo
   }
 }
 
-/** JSON as people search for it: with quotation marks and line breaks unescaped. */
+/** Unescapes quotation marks, line breaks and backslashes in JSON, so that it contains what people search for. */
 function unescaped(json: string): string {
   return json
     .replaceAll(String.raw`\"`, '"')
@@ -90,7 +90,7 @@ function unescaped(json: string): string {
     .replaceAll('\\\\', '\\')
 }
 
-function checkedCursor(cursor: string): Cursor {
+function checkCursor(cursor: string): Cursor {
   decodeCursor(cursor)
   return cursor
 }

@@ -1,4 +1,4 @@
-// Reading runs. A run is shown without messages, with the actions that the caller may take.
+// Reads runs. The detail of a run leaves out messages, and lists the actions that the caller may take.
 import { allRows } from '../../read/all-rows.ts'
 import { costOfRun, costOfTask } from '../../read/costs.ts'
 import { readEntries, readRun } from '../../read/read-run.ts'
@@ -145,7 +145,7 @@ async function runDetail(context: StudioContext, runId: string, role: Role): Pro
   const { state } = tree
   const definition = await runDefinition(context, runId, state.crew)
   const prices = await runPrices(context, runId, state.crew)
-  // outputs stay plain JSON: a schema may transform them into anything
+  // without the definition, so outputs stay plain JSON: a schema's transforms may return anything
   const view = await buildRunView(tree)
   const orphaned = await orphanedWork(tree, definition)
   return {
@@ -179,24 +179,24 @@ async function taskDetail(
   }
 }
 
-/** The actions that would not be refused. */
+/** The actions that the studio would accept from the caller. */
 function availableActions(
   { status, caller, crew, orphaned }: RunView,
   { state, questions }: RunTree,
   role: Role,
-  code: boolean,
+  hasCode: boolean,
 ): RunAction[] {
   const actions: RunAction[] = []
   if (questions.length > 0 && allows(role, 'answer')) actions.push('answer')
-  // a child run is resumed, cancelled and forked with its root
+  // a child run is resumed, cancelled and forked with its root run
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return actions
-  // a moved run is resumed and cancelled in its new store
+  // a run that moved is resumed and cancelled in its new store
   const ended = isEnded(state.status) || moveOf(state) !== undefined
   // a resume would only wait again, unless it decides about orphaned tasks
   const waits = status === 'waiting' && canWake(state) && !isReady(state) && orphaned.length === 0
-  if (code && !ended && status !== 'running' && !waits) actions.push('resume')
+  if (hasCode && !ended && status !== 'running' && !waits) actions.push('resume')
   if (!ended && status !== 'waiting' && isParked(state) && !isReady(state)) actions.push('requeue')
   if (!ended) actions.push('cancel')
-  if (code) actions.push('replay', 'fork', 'refresh')
+  if (hasCode) actions.push('replay', 'fork', 'refresh')
   return actions
 }

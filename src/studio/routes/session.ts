@@ -1,8 +1,8 @@
-// The session of a browser, and the studio itself.
+// The session of a browser (a cookie in exchange for a token), and the facts about this studio.
 import { StudioProblem } from '../api/problem.ts'
 import { sessionFields } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
-import { noCookie } from '../guard.ts'
+import { expiredCookie } from '../guard.ts'
 
 export const sessionRoutes: Routes<'POST /session' | 'DELETE /session' | 'GET /studio'> = {
   'POST /session': {
@@ -21,7 +21,7 @@ export const sessionRoutes: Routes<'POST /session' | 'DELETE /session' | 'GET /s
   'DELETE /session': {
     summary: 'Remove the cookie',
     role: undefined,
-    handle: async ({ mount }) => Response.json({}, { headers: { 'set-cookie': noCookie(`${mount.base}/`) } }),
+    handle: async ({ mount }) => Response.json({}, { headers: { 'set-cookie': expiredCookie(`${mount.base}/`) } }),
   },
   'GET /studio': {
     summary: 'Get the studio and the role of the caller',

@@ -1,4 +1,4 @@
-// What a run has spent, child runs included: by task, by model, and by call. Each of the three adds up to the total.
+// What a run and its child runs have spent: by task, by model, and by call. Each breakdown adds up to the total.
 import { costOfCalls, costOfTask } from '../../read/costs.ts'
 import { readEntries } from '../../read/read-run.ts'
 import type { Usage } from '../../journal/entries.ts'
@@ -13,12 +13,12 @@ import type { Store } from '../../stores/store.ts'
 import type { SpendingView } from '../api/contract.ts'
 import { runPrices, type StudioContext } from '../context.ts'
 
-/** RUN_NOT_FOUND. */
+/** Rejects with RUN_NOT_FOUND. */
 export async function spendingView(context: StudioContext, runId: string): Promise<SpendingView> {
   const { state } = await readRunTree(context.store, runId)
   const prices = await runPrices(context, runId, state.crew)
   const calls = await modelCallsOfTree(context.store, runId)
-  const parts = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
+  const spendingByModel = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
   return {
     tasks: await Promise.all(
       [...state.tasks.values()].map(async (task) => ({
@@ -31,7 +31,7 @@ export async function spendingView(context: StudioContext, runId: string): Promi
       Object.entries(spentByModel(state)).map(async ([model, usage]) => ({
         model,
         usage,
-        cost: await costOfSpending(parts.get(model) ?? [], prices),
+        cost: await costOfSpending(spendingByModel.get(model) ?? [], prices),
       })),
     ),
     calls: await Promise.all(
@@ -47,7 +47,7 @@ interface SpentCall {
   readonly usage: Usage
 }
 
-/** By time of completion. Calls of a child run have the name of its task. */
+/** The model calls by time of completion. Calls of a child run count as calls of the task that it executes. */
 async function modelCallsOfTree(store: Store, runId: string): Promise<SpentCall[]> {
   const state = emptyState(runId)
   const calls: SpentCall[] = []

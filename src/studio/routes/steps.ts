@@ -1,5 +1,5 @@
-// A step of a run: the request of a model call with its reply or error, or a tool call with its result. The journal is
-// folded only up to the step, so that its messages are what the model saw, summaries included.
+// A step of a run: a model call with its request and its reply or error, or a tool call with its result. For a model
+// call, the journal is folded only up to the step, so that the messages are what the model saw, summaries included.
 import { costOfCalls } from '../../read/costs.ts'
 import { readEntries } from '../../read/read-run.ts'
 import { conversation } from '../../read/conversation.ts'
@@ -15,7 +15,7 @@ import { runPrices, type StudioContext } from '../context.ts'
 
 type ModelEntry = EntryOf<'model.replied' | 'model.failed'>
 
-/** NOT_FOUND if the run has no such step. */
+/** Rejects with NOT_FOUND if the run has no such step. */
 export async function stepView(context: StudioContext, runId: string, path: string): Promise<StepView> {
   const isCall = parentPath(path) !== (attemptsOnPath(path).at(-1) ?? '')
   const found = isCall ? await toolStep(context, runId, path) : await modelStep(context, runId, path)
@@ -23,7 +23,7 @@ export async function stepView(context: StudioContext, runId: string, path: stri
   return found
 }
 
-/** A model call that failed and was repeated after a resume is one step, with the tries of all its calls. */
+/** A model call that failed and was repeated after a resume is one step, with the tries of all calls. */
 async function modelStep(context: StudioContext, runId: string, path: string): Promise<ModelStep | undefined> {
   const state = emptyState(runId)
   const tries: FailedTry[] = []

@@ -1,4 +1,4 @@
-// Server-sent events: the events of a run, and hints that runs have changed.
+// Server-sent events: the events of a run, and hints that runs may have changed.
 import { eventBody, eventFrame, eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
 import { createNotifier } from '../../base/notifier.ts'
 import { follow } from '../../read/follow.ts'
@@ -7,7 +7,7 @@ import { streamStart } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
 import { readRow, type StudioContext } from '../context.ts'
 
-/** Minimum time between hints: the page reloads its lists for each. */
+/** Minimum time between hints, because the page reloads its lists with each. */
 const quietMs = 250
 
 export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
@@ -18,9 +18,9 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
     streams: true,
     async handle({ context, param, query, request }) {
       const { run, crew } = await readRow(context, param('run'))
-      const known = context.crews.get(crew)
+      const loaded = context.crews.get(crew)
       // if the crew executes the run in this process, the stream includes model output
-      if (known) return known.crew.run(run).toResponse(request, query)
+      if (loaded) return loaded.crew.run(run).toResponse(request, query)
       const source = {
         id: run,
         world: context.engine.world,
@@ -43,7 +43,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
         opening: 'changes',
         text: () => eventFrame({ event: 'change', data: '{}' }),
         endText: () => '',
-        // clients reconnect, which reads the store again
+        // the stream ends without an event: clients reconnect and read the store again
         errorText: () => '',
         sleep: (ms, signal) => world.sleep(ms, signal),
       })
@@ -52,6 +52,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
   },
 }
 
+/** Whether the run has ended without entries after `after`. */
 async function isOver({ store }: StudioContext, run: string, after: number): Promise<boolean> {
   const row = await store.row(run)
   if (row && !isEnded(row.status)) return false
@@ -59,18 +60,18 @@ async function isOver({ store }: StudioContext, run: string, after: number): Pro
   return true
 }
 
-/** One hint at once, then one for all changes within `quietMs`. Closing the iterator ends the wait. */
+/** Yields a hint at once, then one for all changes within `quietMs`. Closing the iterator ends a wait. */
 function changes({ store, signal, engine: { world } }: StudioContext): AsyncIterator<true, undefined> {
   const stop = new AbortController()
   const watched = AbortSignal.any([stop.signal, signal])
   const changed = createNotifier()
-  let over = false
+  let hasEnded = false
   let first = true
   const watch = async (): Promise<void> => {
     for await (const _ of store.watch(undefined, watched)) changed.notify()
   }
   const end = (): void => {
-    over = true
+    hasEnded = true
     changed.notify()
   }
   watch().then(end, end)
@@ -82,9 +83,9 @@ function changes({ store, signal, engine: { world } }: StudioContext): AsyncIter
       }
       await changed.wait()
       changed.consume()
-      if (over) return { done: true, value: undefined }
+      if (hasEnded) return { done: true, value: undefined }
       await world.sleep(quietMs, watched).catch(() => {})
-      return over ? { done: true, value: undefined } : { done: false, value: true }
+      return hasEnded ? { done: true, value: undefined } : { done: false, value: true }
     },
     async return() {
       stop.abort()

@@ -1,5 +1,5 @@
-// The entry point of the page: the frame around every view, and the view of each address. The first views that people
-// open are part of the page; the others are loaded on demand.
+// The entry point of the page: the frame around every view, and the view for each address. Waiting and Runs are part of
+// the first load; the other views are loaded on demand.
 import { type ComponentType, type JSX, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './api/client.ts'
@@ -46,14 +46,14 @@ function App(): JSX.Element {
 
 function Shell(): JSX.Element {
   const [help, setHelp] = useState(false)
-  const asked = useResource('questions', (signal) => call('GET /questions', { signal }))
-  useEffect(() => settleAnswers(asked.value?.questions ?? []), [asked.value])
-  const questions = { ...asked, value: asked.value && withoutHeld(asked.value) }
+  const open = useResource('questions', (signal) => call('GET /questions', { signal }))
+  useEffect(() => settleAnswers(open.value?.questions ?? []), [open.value])
+  const questions = { ...open, value: open.value && withoutHeld(open.value) }
   const { parts } = currentLocation.value
   const view = parts.join('/')
   const main = useRef<HTMLElement>(null)
-  const first = useRef(true)
-  // only with a session: a refused stream isn't retried
+  const isFirst = useRef(true)
+  // here, and not in App: a refused stream isn't retried, and before the session it would be refused
   useEffect(followChanges, [])
 
   useShortcuts('Everywhere', [
@@ -66,7 +66,7 @@ function Shell(): JSX.Element {
   ])
   useEffect(() => {
     // a new view starts at its top, also for screen readers and the Tab key
-    if (first.current) first.current = false
+    if (isFirst.current) isFirst.current = false
     else main.current?.focus({ preventScroll: true })
     document.title = pageTitle(parts)
   }, [view])
@@ -133,20 +133,20 @@ function Lazy({ page }: { readonly page: LazyPage }): JSX.Element {
       loadedPages.set(page, await lazyPages[page]())
       setLoaded(page)
     }
-    load().catch(() => void explain(new Error('couldn’t load this view; reload the page')))
+    load().catch(() => void diagnose(new Error('couldn’t load this view; reload the page')))
   }, [page])
-  // the browser only reports a missing file; usually the server is gone or was updated
-  const explain = async (otherwise?: Error): Promise<void> => {
+  // the browser reports only that the file is missing; usually the server has stopped or was updated
+  const diagnose = async (fallback?: Error): Promise<void> => {
     try {
       await call('GET /studio')
     } catch (problem) {
       return setError(problem)
     }
-    if (otherwise) setError(otherwise)
+    if (fallback) setError(fallback)
     else location.reload()
   }
   if (Page) return <Page />
-  if (error !== undefined) return <Failed error={error} again={() => void explain()} />
+  if (error !== undefined) return <Failed error={error} again={() => void diagnose()} />
   return <Loading what="this view" />
 }
 

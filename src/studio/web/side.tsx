@@ -49,7 +49,7 @@ export function Side({ waiting, showHelp }: { readonly waiting: number | undefin
           <IconButton label="Toggle theme" title="Toggle theme (t)" icon="sun" onClick={toggleTheme} />
           <IconButton label="Shortcuts" title="Shortcuts (?)" icon="help" class="for-keys" onClick={showHelp} />
           {typeof studio === 'object' && studio.tokens && (
-            <IconButton label="Log out" title="Log out" icon="leave" onClick={leave} />
+            <IconButton label="Log out" title="Log out" icon="leave" onClick={sendAnswersAndLogOut} />
           )}
         </div>
         <p class={`connection ${connected.value === false ? 'is-lost' : connected.value ? '' : 'is-waiting'}`}>
@@ -81,7 +81,7 @@ export function toggleTheme(): void {
   }
 }
 
-function leave(): void {
+function sendAnswersAndLogOut(): void {
   sendHeld()
   logOut().catch((error: unknown) => notify(errorText(error), { bad: true }))
 }

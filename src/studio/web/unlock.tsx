@@ -1,4 +1,4 @@
-// Asks for a token, at first and when it is no longer valid.
+// The form that asks for a token: at the start, and again when the token is no longer valid.
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api/client.ts'
@@ -47,8 +47,8 @@ export function Unlock(): JSX.Element {
         <div class="field">
           <label for="token">Token</label>
           <p id="token-hint" class="hint">
-            Set by <code>--token</code> or <code>REPRISE_STUDIO_TOKEN</code> when the studio was started. Each token has
-            a role: look, answer or act.
+            Tokens are set with <code>--token</code> or <code>REPRISE_STUDIO_TOKEN</code> when the studio is started.
+            Each token has a role: look, answer or act.
           </p>
           <input
             ref={field}
@@ -72,7 +72,7 @@ export function Unlock(): JSX.Element {
         <button type="submit" class="primary" disabled={token.trim() === '' || busy}>
           {busy ? 'Opening …' : 'Open'}
         </button>
-        <p class="hint">You stay signed in until you close the browser or log out.</p>
+        <p class="hint">You stay logged in until you close the browser or log out.</p>
       </form>
     </main>
   )
@@ -80,6 +80,6 @@ export function Unlock(): JSX.Element {
 
 function describeProblem(error: unknown): string {
   if (error instanceof ApiError && error.status === 401)
-    return 'Unknown token. Check that you copied all of it, without the `role=` prefix.'
+    return 'Unknown token. Check that you copied the whole token, without the `role=` prefix.'
   return errorText(error)
 }

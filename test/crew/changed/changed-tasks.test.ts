@@ -331,6 +331,20 @@ describe('a tool changed between two lives:', () => {
     assert.equal(stage.posted.length, 1)
   })
 
+  test('relabelled `read` in a new task, it asks about the call that a person said had happened', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.called')
+    const before = stage.posted.length
+    const [doubt] = (await stage.code().resume('r')).questions
+    await stage
+      .code()
+      .run('r')
+      .answer(doubt?.id ?? '', { decision: 'happened', result: 'posted by hand' })
+    const result = await stage.code({ ...renamed, effect: 'read' }).resume('r', { removed: ['book'] })
+    assert.match(result.questions[0]?.text ?? '', /May post.* post\({"amount":5}\) of task book/)
+    assert.equal(stage.posted.length, before)
+  })
+
   for (const effect of ['read', 'idempotent'] as const)
     for (const changed of ['continue', 'restart'] as const)
       test(`relabelled ${effect}, a call in doubt asks (${changed})`, async () => {

@@ -195,7 +195,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     while (!(await page.locator('.answer-form').isVisible())) await pass(50)
     await pass(guardMs)
     await approve(page, pass)
-    await window.until('.asks-bar', /All questions are answered\. Sending in a moment/)
+    await window.until('.asks-bar', /All questions are answered\. The answers will be sent in a moment/)
     await page.getByRole('button', { name: 'Undo' }).click()
     await window.until('.asks-bar', /1 question is waiting for a person/)
   })

@@ -1,5 +1,5 @@
-// Starts or continues a backtest: a task of the current code, executed on the inputs of earlier runs. The plan with the
-// runs and the cost comes first.
+// Starts or continues a backtest: a task of the current code, executed on the inputs of earlier runs. Before the start,
+// the dialog shows a plan with the runs and the cost.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { amount, dollars, plural } from '../../../text/words.ts'
@@ -16,25 +16,33 @@ import { inputWords } from '../runs/run-row.tsx'
 interface BacktestProps {
   readonly crew: string
   readonly tasks: readonly string[]
-  /** Selected at first. */
+  /** The task that is selected at first. */
   readonly task: string
   /** The run whose page opened the dialog. */
   readonly run: string | undefined
   /** The backtest to continue. */
   readonly id: string | undefined
-  /** Number of runs at first. */
+  /** The initial number of runs. */
   readonly count: number | undefined
   onClose(): void
 }
 
 const defaultCount = 20
 
-export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClose }: BacktestProps): JSX.Element {
-  const [task, setTask] = useState(first)
+export function BacktestDialog({
+  crew,
+  tasks,
+  task: initialTask,
+  run,
+  id,
+  count,
+  onClose,
+}: BacktestProps): JSX.Element {
+  const [task, setTask] = useState(initialTask)
   const [last, setLast] = useState(count ?? defaultCount)
-  const [alone, setAlone] = useState(run !== undefined)
+  const [isOnlyRun, setOnlyRun] = useState(run !== undefined)
   const { busy: starting, problem: failure, attempt } = useAction()
-  const runs = alone && run !== undefined ? [run] : last
+  const runs = isOnlyRun && run !== undefined ? [run] : last
   const body: BacktestBody = { task, runs, ...(id === undefined ? {} : { id }) }
   const {
     value: plan,
@@ -46,13 +54,12 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
   const start = (): Promise<void> =>
     attempt(async () => {
       const planned = plan?.cases.map(({ runId }) => runId) ?? []
-      const own = id === undefined ? {} : { id }
-      const begun = await call('POST /crews/{crew}/backtests', {
+      const backtest = await call('POST /crews/{crew}/backtests', {
         params: { crew },
-        body: { task, runs: planned, ...own },
+        body: { ...body, runs: planned },
       })
       changes.value++
-      navigate(`/compare?backtest=${encodeURIComponent(begun.id)}`)
+      navigate(`/compare?backtest=${encodeURIComponent(backtest.id)}`)
     })
   return (
     <Dialog title={id === undefined ? 'Backtest a task' : 'Continue a backtest'} onClose={onClose} wide>
@@ -72,15 +79,15 @@ export function BacktestDialog({ crew, tasks, task: first, run, id, count, onClo
           {run !== undefined && (
             <SelectField
               label="Run it on"
-              value={alone ? 'run' : 'last'}
+              value={isOnlyRun ? 'run' : 'last'}
               options={[
                 ['run', `only run ${shortId(run)}`],
                 ['last', 'the latest runs'],
               ]}
-              onChange={(on) => setAlone(on === 'run')}
+              onChange={(choice) => setOnlyRun(choice === 'run')}
             />
           )}
-          {!alone && (
+          {!isOnlyRun && (
             <div class="field">
               <label for="backtest-last">Number of runs</label>
               <input
@@ -135,12 +142,14 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
             <strong>
               {execute === 0 ? 'Nothing to execute.' : `${task} will be executed ${plural(execute, 'time')}.`}
             </strong>{' '}
-            {execute > 0 && sumWords(plan)}
+            {execute > 0 && estimateWords(plan)}
           </p>
         </>
       )}
       {cases.length > 0 && !changed && (
-        <p class="note">{task} hasn’t changed since these runs: any difference is due to the model’s randomness.</p>
+        <p class="note">
+          {task} hasn’t changed since these runs: any difference is due to the randomness of the model.
+        </p>
       )}
       {withheld.length > 0 && execute > 0 && (
         <p class="hint">
@@ -163,9 +172,10 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
   )
 }
 
-function sumWords({ estimate, execute }: BacktestPlan): string {
-  if (!estimate) return 'The cost is unknown: the task never completed, or started runs that are not counted.'
-  if (estimate.usage.calls === 0) return 'Made no model calls before.'
+function estimateWords({ estimate, execute }: BacktestPlan): string {
+  if (!estimate)
+    return 'The cost is unknown: the task has never completed, or it started runs whose cost isn’t counted.'
+  if (estimate.usage.calls === 0) return 'Earlier executions made no model calls.'
   const tokens = amount((estimate.usage.input + estimate.usage.output) * execute)
   const cost = estimate.cost === undefined ? 'at an unknown price' : dollars(estimate.cost * execute)
   return `Expected: about ${tokens} tokens, ${cost}.`

@@ -1,4 +1,4 @@
-// Edits the inputs and outputs for a new run, in forms made from their schemas. Only changed values are sent.
+// Edits the inputs and outputs for a new run, in forms generated from their schemas. Only changed values are sent.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -17,9 +17,9 @@ export interface RunEdits {
 interface EditsProps {
   readonly detail: RunDetail
   readonly edited: RunEdits
-  /** Whether outputs can be edited, too. */
+  /** Whether outputs can be edited as well. */
   readonly outputs: boolean
-  /** The task whose output is open at first. */
+  /** The task whose output is opened for editing at first. */
   readonly first: string | undefined
   onChange(edited: RunEdits): void
 }

@@ -1,5 +1,5 @@
-// Decides about recorded work that the crew has no task for. Nothing is preselected: a wrong choice may drop paid work
-// or repeat a call.
+// The form to decide about recorded work that the crew has no task for. Nothing is preselected: a wrong choice may drop
+// paid work or repeat a call.
 import type { JSX } from 'preact'
 import type { OrphanedTask } from '../../../journal/entries.ts'
 import { holdsWords } from '../../../journal/describe.ts'
@@ -10,7 +10,7 @@ import { useResource } from '../api/resource.ts'
 /** For each orphaned task, the task that continues its work, or `null` to drop the work. */
 export type Decisions = { readonly [task: string]: string | null }
 
-/** The decisions as fields of a resume. */
+/** Converts the decisions to the fields of a resume. */
 export function decisionFields(decisions: Decisions): Pick<ResumeBody, 'renamed' | 'removed'> {
   const renamed = Object.entries(decisions).filter((each): each is [string, string] => isName(each[1]))
   const removed = Object.keys(decisions).filter((task) => decisions[task] === null)
@@ -37,7 +37,7 @@ export function OrphanDecisions({ detail, orphaned, decisions, onChange }: Orpha
   const choose = (task: string, choice: string): void => {
     const { [task]: _, ...others } = decisions
     if (choice === '') onChange(others)
-    else onChange({ ...others, [task]: choice === dropped ? null : choice.slice(continued.length) })
+    else onChange({ ...others, [task]: choice === dropValue ? null : choice.slice(continuePrefix.length) })
   }
   return (
     <div class="form" role="group" aria-label="Orphaned tasks">
@@ -51,16 +51,16 @@ export function OrphanDecisions({ detail, orphaned, decisions, onChange }: Orpha
             <p class="hint">{holdsWords(orphan)}</p>
             <select
               id={id}
-              value={choice === undefined ? '' : choice === null ? dropped : `${continued}${choice}`}
+              value={choice === undefined ? '' : choice === null ? dropValue : `${continuePrefix}${choice}`}
               onChange={(event) => choose(task, event.currentTarget.value)}
             >
               <option value="">Choose …</option>
               {[...new Set([orphan.nearest, ...(tasks?.[task] ?? []), choice])].filter(isName).map((name) => (
-                <option key={name} value={`${continued}${name}`}>
+                <option key={name} value={`${continuePrefix}${name}`}>
                   Continue as {name}
                 </option>
               ))}
-              <option value={dropped}>Drop it</option>
+              <option value={dropValue}>Drop it</option>
             </select>
           </div>
         )
@@ -69,14 +69,15 @@ export function OrphanDecisions({ detail, orphaned, decisions, onChange }: Orpha
   )
 }
 
-const dropped = 'dropped'
-const continued = 'to '
+/** Values of the options; a task could have any name. */
+const dropValue = 'dropped'
+const continuePrefix = 'to '
 
 function isName(name: string | null | undefined): name is string {
   return typeof name === 'string'
 }
 
-/** The tasks that may continue the work: those of its crew, possibly nested, that have no work of their own. */
+/** The tasks that may continue the work: tasks of the same (perhaps nested) crew without recorded work. */
 async function tasksFor(
   { crew, tasks }: RunDetail,
   orphan: string,

@@ -1,4 +1,4 @@
-// A plan: what happens to each task, why, and the estimated cost.
+// A plan as a table: what happens to each task, why, and the estimated cost.
 import type { JSX } from 'preact'
 import type { PlannedTask } from '../../../journal/entries.ts'
 import { describeTaskChanges, describeOrphan } from '../../../journal/describe.ts'
@@ -36,7 +36,7 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
             ? 'Nothing to execute.'
             : `${execute.length} of ${plural(tasks.length, 'task')} will be executed.`}
         </strong>{' '}
-        {execute.length > 0 && sumWords(estimate)}
+        {execute.length > 0 && totalWords(estimate)}
       </p>
       {changes && <p class="note">Tasks changed: {describeTaskChanges(changes)}.</p>}
       {orphaned.map((orphan) => (
@@ -61,7 +61,7 @@ function estimateWords({ estimate }: PlannedTask): string {
   return `~${amount(estimate.usage.input + estimate.usage.output)} tokens${estimate.cost === undefined ? '' : `, ${dollars(estimate.cost)}`}`
 }
 
-function sumWords({ usage, cost, unknown }: PlanView['estimate']): string {
+function totalWords({ usage, cost, unknown }: PlanView['estimate']): string {
   if (!usage) return `The cost of ${unknown.join(', ')} is unknown.`
   if (usage.calls === 0) return 'No model calls expected.'
   const money = cost === undefined ? 'at an unknown price' : dollars(cost)

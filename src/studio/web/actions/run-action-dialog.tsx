@@ -32,9 +32,10 @@ const titles: { readonly [action in DialogAction]: string } = {
   fork: 'Fork with changes',
   refresh: 'Refresh stale tasks',
 }
-const means: { readonly [action in DialogAction]: string } = {
+const descriptions: { readonly [action in DialogAction]: string } = {
   resume: 'Continues this run after its last recorded step.',
-  replay: 'Starts a new run that inherits the outputs before a task, and executes that task and all after it.',
+  replay:
+    'Starts a new run that executes the chosen task and all later ones, and inherits the outputs of the tasks before.',
   fork: 'Starts a new run with your changes, and executes only what depends on them.',
   refresh: 'Starts a new run that executes only the tasks whose code or inputs have changed.',
 }
@@ -52,14 +53,14 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
   } = useFormResult(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
     call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
   )
-  // a plan leaves out the tasks that are decided
+  // a plan leaves out tasks that are already decided
   const orphaned = useRef(new Map<string, OrphanedTask>())
   for (const orphan of [...detail.orphaned, ...(plan?.orphaned ?? [])]) orphaned.current.set(orphan.task, orphan)
   const decides = action === 'resume' && orphaned.current.size > 0
   const { busy: starting, problem: failure, attempt } = useAction()
-  const first = query.get('edit')
+  const editedTask = query.get('edit') ?? undefined
   const names = detail.tasks.map(({ name }) => [name] as const)
-  const nothing =
+  const isUnchanged =
     action === 'fork' && Object.keys(edited.inputs).length === 0 && Object.keys(edited.outputs).length === 0
 
   const start = (): Promise<void> =>
@@ -73,7 +74,7 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
     })
   return (
     <Dialog title={titles[action]} onClose={onClose} wide>
-      <p class="soft">{means[action]}</p>
+      <p class="soft">{descriptions[action]}</p>
       <div class={action === 'resume' && !decides ? 'action-form is-plain' : 'action-form'}>
         {decides && (
           <OrphanDecisions
@@ -91,13 +92,13 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
               edited={edited}
               onChange={setEdited}
               outputs={action === 'fork'}
-              first={first ?? undefined}
+              first={editedTask}
             />
           </div>
         )}
         <section class="plan" aria-label="Plan" aria-busy={busy}>
           <h3>What will happen</h3>
-          {nothing ? (
+          {isUnchanged ? (
             <p class="soft">Change an input or an output to see the plan.</p>
           ) : problem === undefined ? (
             plan ? (
@@ -120,7 +121,7 @@ export function RunActionDialog({ action, detail, onClose, refresh }: RunActionP
             !plan ||
             busy ||
             starting ||
-            nothing ||
+            isUnchanged ||
             problem !== undefined ||
             (action === 'resume' && plan.orphaned.length > 0)
           }

@@ -13,16 +13,16 @@ export class ApiError extends Error {
   }
 }
 
-let locked = (): void => {}
+let handleLocked = (): void => {}
 
 /** Sets the function to call when the server requires a token that this browser doesn't have. */
 export function onLocked(callback: () => void): void {
-  locked = callback
+  handleLocked = callback
 }
 
-/** Call it with every response except those to a new token. */
+/** Call it with every response, except when the user submits a token. */
 export function checkLocked({ status }: Response): void {
-  if (status === 401) locked()
+  if (status === 401) handleLocked()
 }
 
 type Part<E extends Endpoint, K extends string> = Endpoints[E] extends { readonly [P in K]: infer Value }
@@ -35,7 +35,7 @@ interface Call<E extends Endpoint> {
   readonly query?: Part<E, 'query'>
   readonly body?: Part<E, 'body'>
   readonly signal?: AbortSignal
-  /** The request outlives the page. Limited to 64 KiB. */
+  /** Lets the request outlive the page. Its body is limited to 64 KiB then. */
   readonly keepalive?: boolean
 }
 

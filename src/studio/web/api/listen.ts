@@ -1,5 +1,5 @@
 // Server-sent events over `fetch`, which unlike EventSource reports events of any name and the status of a refusal.
-// After a disconnect it reconnects with the last event id, so no event is lost.
+// After a disconnect, `listen` reconnects with the last event id, so no event is lost.
 import { apiUrl, ApiError, checkLocked } from './client.ts'
 import { signal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -13,9 +13,9 @@ export interface ServerEvent {
 interface Subscription {
   readonly path: string
   readonly params?: { readonly [name: string]: string }
-  /** The last known event. */
+  /** The id of the last known event. */
   readonly after?: number
-  /** Return `stop` for the last event, to not reconnect. */
+  /** Returns `stop` for the last event, so that there is no reconnect. */
   onEvent(event: ServerEvent): 'stop' | void
   onConnection?(isOpen: boolean): void
   /** The server refused the stream; there is no reconnect. */
@@ -43,7 +43,10 @@ async function follow(subscription: Subscription, abort: AbortSignal): Promise<v
       checkLocked(response)
       if (response.status >= 400 && response.status < 500) {
         onRefused?.(
-          new ApiError(response.status, { code: 'REFUSED', message: `the server refused (${response.status})` }),
+          new ApiError(response.status, {
+            code: 'REFUSED',
+            message: `the server refused the event stream with status ${response.status}`,
+          }),
         )
         return
       }
@@ -113,10 +116,10 @@ function waitFor(ms: number, abort: AbortSignal): Promise<void> {
   })
 }
 
-/** Moves when runs may have changed: resources on the page reload. */
+/** Increases when runs may have changed. Resources on the page reload then. */
 export const changes = signal(0)
 
-/** Calls the function with every change after the first rendering. It may return a cleanup. */
+/** Calls the function with every change after the first rendering. The function may return a cleanup. */
 export function useChanges(onChange: () => void | (() => void)): void {
   const seen = useRef(changes.peek())
   useSignalEffect(() => {

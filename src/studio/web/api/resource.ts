@@ -10,9 +10,9 @@ export interface Resource<T> {
 }
 
 /** Minimum time between reloads while runs keep changing. */
-const apartMs = 400
+const minIntervalMs = 400
 
-/** A new `key` drops the old value. `live`: reloads with every change in the store. */
+/** Loads a value. A new `key` drops the old value. `live`: reloads with every change in the store. */
 export function useResource<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
@@ -39,11 +39,11 @@ export function useResource<T>(
       if (under.signal.aborted) return
       state.under = undefined
       set((before) => {
-        // an old value is better than none
-        const kept = before.of === loading ? before.value : undefined
-        return { of: loading, value: problem === undefined ? read : kept, error: problem }
+        // after an error, the old value is better than none
+        const old = before.of === loading ? before.value : undefined
+        return { of: loading, value: problem === undefined ? read : old, error: problem }
       })
-      if (state.due) setTimeout(() => state.due && again(), apartMs)
+      if (state.due) setTimeout(() => state.due && again(), minIntervalMs)
     }
     state.load(under.signal).then((read) => settle(undefined, read), settle)
   }, [])
@@ -58,7 +58,7 @@ export function useResource<T>(
     // a slow read isn't restarted: with frequent changes it would never end
     newest.current.due = true
     if (newest.current.under) return
-    const wait = Math.max(0, apartMs - (performance.now() - newest.current.readAt))
+    const wait = Math.max(0, minIntervalMs - (performance.now() - newest.current.readAt))
     const timer = setTimeout(again, wait)
     return () => clearTimeout(timer)
   })
@@ -68,12 +68,12 @@ export function useResource<T>(
 
 interface Action {
   readonly busy: boolean
-  /** Why the last attempt failed; empty if it didn't. */
+  /** Why the last attempt failed. Empty if it didn't fail. */
   readonly problem: string
   attempt(act: () => Promise<void>): Promise<void>
 }
 
-/** Something that the user starts with a button. */
+/** Tracks an action that the user starts with a button. */
 export function useAction(): Action {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState('')
@@ -99,16 +99,16 @@ interface FormResult<T> {
   readonly busy: boolean
 }
 
-/** What the server returns for a form: asked at once, then shortly after each change, which is a new `key`. */
-export function useFormResult<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): FormResult<T> {
+/** Requests a result for a form: at once, and shortly after each change, which is a new `key`. */
+export function useFormResult<T>(key: string, request: (signal: AbortSignal) => Promise<T>): FormResult<T> {
   const [state, setState] = useState<{ of: string | undefined; value: T | undefined; problem: unknown }>({
     of: undefined,
     value: undefined,
     problem: undefined,
   })
   const started = useRef(false)
-  const newest = useRef(ask)
-  newest.current = ask
+  const newest = useRef(request)
+  newest.current = request
   useEffect(() => {
     const stop = new AbortController()
     const timer = setTimeout(

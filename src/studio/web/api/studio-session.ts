@@ -1,4 +1,4 @@
-// The session: the studio, and the role and name of the user.
+// The session: facts about the studio, and the role and name of the user.
 import { signal } from '@preact/signals'
 import type { Studio } from '../../api/contract.ts'
 import { ApiError, call, onLocked } from './client.ts'
@@ -7,7 +7,7 @@ import { ApiError, call, onLocked } from './client.ts'
 export const session = signal<Studio | 'locked' | undefined>(undefined)
 export const sessionError = signal<unknown>(undefined)
 
-/** The token was valid until now: the studio restarted with other tokens, or the user logged out in another tab. */
+/** Whether the session has ended: the studio restarted with other tokens, or the user logged out in another tab. */
 export const lockedOut = signal(false)
 
 onLocked(() => {
@@ -21,7 +21,7 @@ const nameKey = 'reprise.by'
 /** The name recorded with answers and actions. */
 export const signature = signal('')
 
-/** The `by` of a request. */
+/** The `by` field of a request. */
 export function signed(): { readonly by?: string } {
   const by = signature.peek().trim()
   return by === '' ? {} : { by }

@@ -15,7 +15,7 @@ import { Status } from '../parts/status.tsx'
 import { inputWords } from '../runs/run-row.tsx'
 import { JsonChanges, TextChanges } from './changes.tsx'
 
-/** The end of a backtest isn't recorded in the store, so the page polls for it. */
+/** The end of a backtest isn't recorded in the store, so the page polls the studio for it. */
 const pollMs = 1_500
 
 export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
@@ -44,7 +44,7 @@ export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
         </div>
       </div>
       <Progress view={value} />
-      <Sums view={value} />
+      <Totals view={value} />
       <ul class="cases">
         {value.cases.map((each) => (
           <li key={each.trial}>
@@ -63,7 +63,7 @@ function Actions({ view, again }: { readonly view: BacktestView; again(): void }
     setStopping(true)
     try {
       await call('POST /backtests/{backtest}/stop', { params: { backtest: view.id }, body: {} })
-      notify('Backtest stopped. Finished trials are kept.')
+      notify('Backtest stopped. Finished trials are stored.')
     } catch (error) {
       notify(errorText(error), { bad: true })
     }
@@ -91,20 +91,21 @@ function Actions({ view, again }: { readonly view: BacktestView; again(): void }
 function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null {
   const { cases, here, code, id, task } = view
   const total = Math.max(view.total ?? 0, cases.length)
-  const over = cases.filter(({ status, new: made }) => made !== undefined || status === 'failed').length
+  const finished = cases.filter(({ status, new: current }) => current !== undefined || status === 'failed').length
   if (here)
     return (
       <div class="backtest-progress" role="status">
-        <progress max={total} value={over} aria-label="Finished trials" />
+        <progress max={total} value={finished} aria-label="Finished trials" />
         <span>
-          {over} of {total} done
+          {finished} of {total} done
         </span>
       </div>
     )
-  const left = total - over
+  const left = total - finished
   if (left === 0) return null
   const waiting = cases.filter(({ status }) => status === 'waiting').length
-  if (cases.some(({ status }) => status === 'running')) return <p class="soft">Another process is executing it.</p>
+  if (cases.some(({ status }) => status === 'running'))
+    return <p class="soft">Another process is executing this backtest.</p>
   return (
     <p class="note">
       {waiting > 0 &&
@@ -115,20 +116,20 @@ function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null
         'Continue it here.'
       ) : (
         <>
-          Continue it with: <code>{`npx reprise backtest -t ${task} --id ${id} --runs ${total}`}</code>
+          To continue it: <code>{`npx reprise backtest -t ${task} --id ${id} --runs ${total}`}</code>
         </>
       )}
     </p>
   )
 }
 
-function Sums({ view: { cases } }: { readonly view: BacktestView }): JSX.Element | null {
+function Totals({ view: { cases } }: { readonly view: BacktestView }): JSX.Element | null {
   const done = cases.filter((each) => each.new !== undefined)
   if (cases.length === 0) return null
   const equal = done.filter((each) => each.equal).length
-  const gone = done.filter((each) => each.old === undefined).length
-  const failed = cases.filter(({ status, new: made }) => made === undefined && status === 'failed').length
-  // costs compare only in pairs, and outputs provided by a person have none
+  const unmatched = done.filter((each) => each.old === undefined).length
+  const failed = cases.filter(({ status, new: current }) => current === undefined && status === 'failed').length
+  // costs are comparable only in pairs, and an output that a person provided has no cost
   const pairs = done.filter((each) => each.old !== undefined && !each.old.edited)
   const tokens = (side: 'old' | 'new'): number =>
     pairs.reduce((sum, each) => sum + (each[side]?.usage.input ?? 0) + (each[side]?.usage.output ?? 0), 0)
@@ -139,14 +140,14 @@ function Sums({ view: { cases } }: { readonly view: BacktestView }): JSX.Element
     }, 0)
   return (
     <dl class="sums">
-      <Sum name="Same" value={String(equal)} />
-      <Sum name="Different" value={String(done.length - equal - gone)} tone="tone-asks" />
-      {failed > 0 && <Sum name="Failed" value={String(failed)} tone="tone-bad" />}
-      {gone > 0 && <Sum name="Nothing to compare with" value={String(gone)} />}
+      <Total name="Same" value={String(equal)} />
+      <Total name="Different" value={String(done.length - equal - unmatched)} tone="tone-asks" />
+      {failed > 0 && <Total name="Failed" value={String(failed)} tone="tone-bad" />}
+      {unmatched > 0 && <Total name="Nothing to compare with" value={String(unmatched)} />}
       {pairs.length > 0 && (
         <>
-          <Sum name="Tokens before → now" value={`${amount(tokens('old'))} → ${amount(tokens('new'))}`} />
-          <Sum
+          <Total name="Tokens before → now" value={`${amount(tokens('old'))} → ${amount(tokens('new'))}`} />
+          <Total
             name="Cost before → now"
             value={
               cost('old') === undefined && cost('new') === undefined
@@ -160,13 +161,13 @@ function Sums({ view: { cases } }: { readonly view: BacktestView }): JSX.Element
   )
 }
 
-interface SumProps {
+interface TotalProps {
   readonly name: string
   readonly value: string
   readonly tone?: string
 }
 
-function Sum({ name, value, tone = '' }: SumProps): JSX.Element {
+function Total({ name, value, tone = '' }: TotalProps): JSX.Element {
   return (
     <div class={`sum ${value === '0' ? '' : tone}`}>
       <dt>{name}</dt>
@@ -176,7 +177,7 @@ function Sum({ name, value, tone = '' }: SumProps): JSX.Element {
 }
 
 export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; readonly task: string }): JSX.Element {
-  const { runId, trial, old, new: made, equal, difference, error, changes, withheld } = one
+  const { runId, trial, old, new: current, equal, difference, error, changes, withheld } = one
   return (
     <details class="panel case" open={difference !== undefined || error !== undefined}>
       <summary>
@@ -187,11 +188,11 @@ export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; re
           <span class="soft clip">{inputWords(one.inputs)}</span>
         </span>
         <span class="case-cost faint number">
-          {describeSide(old)} → {describeSide(made)}
+          {describeSide(old)} → {describeSide(current)}
         </span>
       </summary>
       {error && <p class="problem">{error.message}</p>}
-      {difference && old && made && (
+      {difference && old && current && (
         <>
           <div class="case-sides" aria-hidden="true">
             <h3>{old.edited ? 'Before (edited)' : 'Before'}</h3>
@@ -204,10 +205,10 @@ export function BacktestCase({ one, task }: { readonly one: BacktestCaseView; re
           )}
         </>
       )}
-      {!difference && (made ?? old) && (
+      {!difference && (current ?? old) && (
         <section>
-          <h3>{equal ? 'Before and now' : made ? 'Now' : 'Before'}</h3>
-          <OutputView raw={(made ?? old)?.raw ?? ''} />
+          <h3>{equal ? 'Before and now' : current ? 'Now' : 'Before'}</h3>
+          <OutputView raw={(current ?? old)?.raw ?? ''} />
         </section>
       )}
       {changes.length > 0 && <p class="soft">Changed since: {changes.join('; ')}.</p>}

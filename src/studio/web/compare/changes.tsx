@@ -1,4 +1,4 @@
-// Differences between two runs: JSON values by path, texts line by line, prompts and steps.
+// Differences between two runs: JSON values by path, text line by line, prompts and steps.
 import type { JSX } from 'preact'
 import type { Json } from '../../../journal/json.ts'
 import type { JsonChange } from '../../../runs/diff/json-changes.ts'
@@ -9,19 +9,19 @@ import type { TextDiff, TextPart } from '../../../runs/diff/text-diff.ts'
 import type { PromptDiff } from '../../../runs/diff/prompt-diff.ts'
 import type { Step, StepsDiff } from '../../../runs/diff/steps-diff.ts'
 
-const most = 100
+const maxShown = 100
 
 export function JsonChanges({ changes }: { readonly changes: readonly JsonChange[] }): JSX.Element {
   return (
     <ul class="changes">
-      {changes.slice(0, most).map((change) => (
+      {changes.slice(0, maxShown).map((change) => (
         <li key={`${change.kind} ${change.path}`}>
           <code class="change-path">{change.path}</code>
           <Cell side="removed" value={change.kind === 'added' ? undefined : change.a} />
           <Cell side="added" value={change.kind === 'removed' ? undefined : change.b} />
         </li>
       ))}
-      {changes.length > most && <li class="faint">{plural(changes.length - most, 'more change')}</li>}
+      {changes.length > maxShown && <li class="faint">{plural(changes.length - maxShown, 'more change')}</li>}
     </ul>
   )
 }

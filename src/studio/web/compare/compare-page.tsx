@@ -61,8 +61,8 @@ function Backtests(): JSX.Element {
   if (value.backtests.length === 0)
     return (
       <Empty title="Choose two runs">
-        Select two in <Link to="/runs">Runs</Link> with the checkboxes or <kbd>x</kbd>, or start from the lineage of a
-        run. Backtests are listed here, too. Start one from a task of a crew, or with <code>npx reprise backtest</code>.
+        Select them in <Link to="/runs">Runs</Link> with the checkboxes or <kbd>x</kbd>, or start from the lineage of a
+        run. Backtests are also listed here. Start one from a task of a crew, or with <code>npx reprise backtest</code>.
       </Empty>
     )
   return (

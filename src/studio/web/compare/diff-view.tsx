@@ -1,4 +1,4 @@
-// The differences between two runs: their numbers, their inputs, and the prompts, steps and outputs of each task.
+// The differences between two runs: facts, inputs, and the prompts, steps and outputs of each task.
 import type { JSX } from 'preact'
 import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
 import type { TaskStatus } from '../../../journal/state/state.ts'
@@ -127,7 +127,7 @@ function describeSide(side: TaskDiff['a'], run: RunSide): string {
     : words
 }
 
-/** A started task as the page of its run shows it. */
+/** The view status of a task, as the page of its run shows it. */
 function taskStatus(status: TaskStatus, run: RunSide): TaskViewStatus {
   if (status === 'completed') return 'executed'
   if (status !== 'running') return status

@@ -32,7 +32,7 @@ export function CrewPage(): JSX.Element {
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
   const { query } = currentLocation.value
   const nested = crew.within.length > 0
-  const testing = nested ? undefined : (query.get('backtest') ?? undefined)
+  const backtested = nested ? undefined : (query.get('backtest') ?? undefined)
   const chosen = query.get('task') ?? crew.tasks[0]?.name
   const task = crew.tasks.find(({ name }) => name === chosen)
   const schedules = useSchedules(crew.name)
@@ -73,12 +73,12 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
           )
         }}
       </Graph>
-      {mayAct() && testing !== undefined && (
+      {mayAct() && backtested !== undefined && (
         <BacktestDialog
-          key={testing}
+          key={backtested}
           crew={crew.name}
           tasks={crew.tasks.map(({ name }) => name)}
-          task={testing}
+          task={backtested}
           run={query.get('run') ?? undefined}
           id={query.get('id') ?? undefined}
           count={Number(query.get('last')) || undefined}
@@ -99,7 +99,8 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
                 <Links names={crew.within} to={crewPath} />
               </p>
               <p class="hint">
-                Runs as a task there. To start it on its own, start the studio with a module that exports it.
+                This crew runs as a task there. To start its runs on their own, start the studio with a module that
+                exports the crew.
               </p>
             </section>
           ) : (

@@ -31,7 +31,7 @@ export function CrewsPage(): JSX.Element {
       )}
       <h2 class="section-title">Queue and workers</h2>
       <Loaded from={queue} what="the queue">
-        {(counts) => <Queue queue={counts} />}
+        {(value) => <Queue queue={value} />}
       </Loaded>
     </div>
   )
@@ -41,8 +41,8 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
   if (crews.length === 0)
     return (
       <Empty title="No crews loaded">
-        You can view, answer and cancel runs, and workers continue them. To start, replay and fork runs, start the
-        studio with the modules of your crews: <code>npx reprise studio crew.ts</code>
+        You can view and cancel runs and answer their questions; workers continue the runs. To start, replay and fork
+        runs, start the studio with the modules of your crews: <code>npx reprise studio crew.ts</code>
       </Empty>
     )
   return (
@@ -65,7 +65,7 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
 }
 
 function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
-  const { crews, workers, cut } = queue
+  const { crews, workers, cut: isIncomplete } = queue
   const columns = ['queued', 'running', 'suspended', 'failed', 'abandoned'] as const
   return (
     <div class="queue">
@@ -106,7 +106,7 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
           </table>
         </div>
       )}
-      {cut && <p class="hint">Counts only the latest 5,000 runs.</p>}
+      {isIncomplete && <p class="hint">Only the latest 5,000 runs are counted.</p>}
       <h3>Active processes</h3>
       {workers.length === 0 ? (
         <p class="soft">

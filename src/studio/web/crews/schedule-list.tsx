@@ -1,4 +1,4 @@
-// Schedules with their next runs, and whether a worker has queued those.
+// Schedules with their next runs, and a note if no worker has queued the next run.
 import type { JSX } from 'preact'
 import { longTime } from '../../../text/words.ts'
 import type { ScheduleView } from '../../api/contract.ts'

@@ -1,4 +1,4 @@
-// Starts a run of a crew, here or by a worker, now or later, with an optional plan first.
+// The form to start a run of a crew: here or by a worker, now or later. It can show the plan first.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -15,7 +15,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
   const [inputs, setInputs] = useState<{ readonly [name: string]: Json }>({})
   const [id, setId] = useState('')
   const [how, setHow] = useState<'here' | 'queue'>('here')
-  const [later, setLater] = useState('')
+  const [notBefore, setNotBefore] = useState('')
   const [plan, setPlan] = useState<PlanView>()
   const { busy, problem, attempt } = useAction()
   const params = { crew: crew.name }
@@ -24,7 +24,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
     attempt(async () => setPlan(await call('POST /crews/{crew}/plan', { params, body: { inputs } })))
   const start = (): Promise<void> =>
     attempt(async () => {
-      const delay = later === '' ? 0 : Math.max(0, Math.round((Date.parse(later) - Date.now()) / 1_000))
+      const delay = notBefore === '' ? 0 : Math.max(0, Math.round((Date.parse(notBefore) - Date.now()) / 1_000))
       const body: StartBody = {
         inputs,
         how,
@@ -72,7 +72,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
       <ValueField
         shape={{ type: 'text', long: false }}
         label="Run id"
-        description="Generated if empty. An existing id continues that run."
+        description="Generated if empty. With the id of an existing run, that run continues."
         value={id}
         onChange={(value) => setId(typeof value === 'string' ? value : '')}
       />
@@ -84,8 +84,8 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
           <input
             id="later"
             type="datetime-local"
-            value={later}
-            onInput={(event) => setLater(event.currentTarget.value)}
+            value={notBefore}
+            onInput={(event) => setNotBefore(event.currentTarget.value)}
           />
         </div>
       )}
@@ -107,7 +107,7 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
   )
 }
 
-/** Fields by the crew's input schema. Placeholders without a schema are text fields. */
+/** The form fields for the inputs, by the crew's input schema. Inputs without a schema are text fields. */
 function inputFields({ inputs, inputSchema }: CrewView): Field[] {
   const declared = schemaFields(inputSchema)
   const shape = { type: 'text', long: true } as const

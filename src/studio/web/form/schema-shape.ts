@@ -24,7 +24,7 @@ interface Schema {
 
 const maxDepth = 3
 
-/** The value decides what the schema leaves open: a text with line breaks gets a text area. */
+/** The value decides what the schema leaves open: a string with line breaks gets a text area. */
 export function schemaShape(schema: Json | undefined, value?: Json, depth = 0): Shape {
   if (!isObject(schema)) return valueShape(value)
   const options = schema['enum'] ?? (schema['const'] === undefined ? undefined : [schema['const']])

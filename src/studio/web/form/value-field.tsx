@@ -1,4 +1,5 @@
-// A form field for a value of a given shape. Reports every change, with undefined for input that can't be parsed.
+// A form field for a value of a given shape. Calls `onChange` with every change. Empty JSON, and a number that can't be
+// parsed, become undefined.
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -61,7 +62,7 @@ export function TextField({ label, hint, onInput, ...rest }: TextFieldProps): JS
 interface SelectFieldProps<Value extends string> {
   readonly label: string
   readonly value: Value
-  /** Each value with its words, if they differ. */
+  /** Each value with its label, if that differs from the value. */
   readonly options: readonly (readonly [value: Value, words?: string])[]
   readonly disabled?: boolean
   onChange(value: Value): void

@@ -5,10 +5,10 @@ import { useEffect, useRef } from 'preact/hooks'
 
 export interface Shortcut {
   readonly keys: string
-  /** Description in the help. */
+  /** What the shortcut does, for the help. */
   readonly does: string
   run(event: KeyboardEvent): void
-  /** Also active while typing. */
+  /** Whether it is also active while typing. */
   readonly whileTyping?: boolean
 }
 
@@ -52,7 +52,7 @@ export function listenToKeys(): void {
     const typing = isTyping(event.target)
     const modified = event.metaKey || event.ctrlKey || event.altKey
     const name = `${event.metaKey || event.ctrlKey ? 'Ctrl+' : ''}${event.key}`
-    if (actsItself(event)) return
+    if (activatesTarget(event)) return
     const found = matching(name, { typing, modified, now: event.timeStamp })
     if (!found) return
     event.preventDefault()
@@ -81,8 +81,8 @@ function matching(
   return undefined
 }
 
-/** Enter and Space keep their meaning on buttons and links, except with Ctrl. */
-function actsItself({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
+/** Whether the browser activates the focused button or link: with Enter or Space, but not with Ctrl. */
+function activatesTarget({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   const pressed = (key === 'Enter' || key === ' ') && !ctrlKey && !metaKey
   return pressed && target instanceof Element && target.closest('a, button, summary, [role=button]') !== null
 }

@@ -1,4 +1,4 @@
-// A modal dialog, based on the browser's own, which traps the focus, closes on Escape and restores the focus.
+// A modal dialog. The browser's own <dialog> traps the focus, and Escape closes it. Afterwards, the focus is restored.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { IconButton } from './icons.tsx'
@@ -18,7 +18,7 @@ export function Dialog({ title, children, wide = false, onClose }: DialogProps):
     const element = dialog.current
     const before = document.activeElement
     element?.showModal()
-    // the first field, otherwise the dialog: the close button would be a poor first stop
+    // focuses the first field, otherwise the dialog itself: the close button would be a poor start
     const fields = element?.querySelectorAll<HTMLElement>('input, select, textarea') ?? []
     const field = [...fields].find((each) => each.checkVisibility())
     ;(field ?? element)?.focus()
@@ -53,7 +53,7 @@ export function Dialog({ title, children, wide = false, onClose }: DialogProps):
 }
 
 interface DialogEndProps {
-  /** Why the action failed; empty if it hasn't. */
+  /** Why the action failed. Empty if it hasn't failed. */
   readonly problem: string
   /** The label of the button that closes the dialog. */
   readonly close?: string

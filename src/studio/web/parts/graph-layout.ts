@@ -1,5 +1,5 @@
-// Lays out the tasks of a crew as a graph: in columns by dependency, without edges that others imply. An edge that
-// passes a column takes up a row there, so that it runs beside the boxes. Pure.
+// Lays out the tasks of a crew as a graph: in columns by dependency, without edges that other edges imply. An edge that
+// passes a column takes up a row there, so that it doesn't cross the boxes. Pure functions.
 
 export interface GraphTask {
   readonly name: string
@@ -7,7 +7,7 @@ export interface GraphTask {
   readonly context: readonly string[]
 }
 
-/** The place of a box, or of a passing edge. */
+/** The place of a box, or of an edge that passes the column. */
 export interface Spot {
   readonly column: number
   readonly row: number
@@ -15,9 +15,9 @@ export interface Spot {
 
 export interface GraphLayout {
   readonly nodes: ReadonlyMap<string, Spot>
-  /** Each edge from spot to spot; the first and last are boxes. */
+  /** Each edge with the spots that it connects. The first and last spot are boxes. */
   readonly edges: readonly (Edge & { readonly spots: readonly Spot[] })[]
-  /** Direct dependencies that a path over other tasks implies; not among the edges. */
+  /** Direct dependencies that a path over other tasks implies. They aren't among `edges`. */
   readonly implied: readonly Edge[]
   readonly columns: number
   readonly rows: number
@@ -80,8 +80,8 @@ function findEdges(tasks: readonly GraphTask[]): { readonly needed: Edge[]; read
     const direct = context.filter((from) => reach.has(from))
     reach.set(name, new Set(direct.flatMap((from) => [from, ...(reach.get(from) ?? [])])))
     for (const from of direct) {
-      const another = direct.some((other) => other !== from && reach.get(other)?.has(from))
-      ;(another ? implied : needed).push({ from, to: name })
+      const isImplied = direct.some((other) => other !== from && reach.get(other)?.has(from))
+      ;(isImplied ? implied : needed).push({ from, to: name })
     }
   }
   return { needed, implied }

@@ -24,7 +24,7 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
   const size = { width: columns * (width + gapX) - gapX, height: rows * (height + gapY) - gapY }
   const scroll = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // the details beside the graph leave less room for it
+    // the details, which open beside the graph, may cover the current task
     scroll.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [current])
   return (
@@ -70,7 +70,7 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
   )
 }
 
-/** A curve below the boxes in between. */
+/** A curve that passes below the boxes in between. */
 function impliedPath(from: Spot | undefined, to: Spot | undefined): string {
   if (!from || !to) return ''
   const [x, y] = [spotLeft(from) + width, spotTop(from) + height / 2]
@@ -88,7 +88,7 @@ function Edge({ spots }: { readonly spots: readonly Spot[] }): JSX.Element {
     else {
       const end = spotLeft(spot) - (index === last ? 5 : 0)
       path += `C${x + gapX / 2} ${y} ${end - gapX / 2} ${middle} ${end} ${middle}`
-      // past a column without its box
+      // straight through a column where the edge has no box
       if (index < last) path += `H${spotLeft(spot) + width}`
       ;[x, y] = [index < last ? spotLeft(spot) + width : end, middle]
     }

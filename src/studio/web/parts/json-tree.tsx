@@ -1,16 +1,16 @@
-// JSON as a collapsible tree. Long lists and texts are shown in parts, so that large values stay cheap.
+// JSON as a collapsible tree. Long lists and strings are shown in parts, so that large values are cheap to render.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
 import { plural } from '../../../text/words.ts'
 
 const pageSize = 50
-/** Characters of a text that are shown at first. */
+/** How many characters of a string are shown at first. */
 const textLimit = 600
 
 interface TreeProps {
   readonly value: Json
-  /** Levels that are open at first. */
+  /** How many levels are open at first. */
   readonly open?: number
 }
 
@@ -77,11 +77,11 @@ function sizeWords(value: Json): string {
 
 function Text({ text }: { readonly text: string }): JSX.Element {
   const [whole, setWhole] = useState(false)
-  const cut = !whole && text.length > textLimit
+  const isCut = !whole && text.length > textLimit
   return (
     <span class="json-text">
-      {cut ? `${text.slice(0, textLimit)}…` : text === '' ? '""' : text}
-      {cut && (
+      {isCut ? `${text.slice(0, textLimit)}…` : text === '' ? '""' : text}
+      {isCut && (
         <button type="button" class="quiet" onClick={() => setWhole(true)}>
           {text.length - textLimit} more characters
         </button>

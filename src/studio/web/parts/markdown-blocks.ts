@@ -1,5 +1,5 @@
 // Parses Markdown into blocks and spans: headings, paragraphs, lists, quotes, code, tables, rules; strong, emphasis,
-// code, links. Anything else stays text, HTML above all. One pass, line by line, so every text takes linear time.
+// code, links. Anything else stays text, above all HTML. One pass, line by line, so parsing takes linear time.
 
 export type Block =
   | { readonly type: 'heading'; readonly level: number; readonly text: string }
@@ -134,7 +134,7 @@ export function parseSpans(text: string, depth = 0): Span[] {
   return found
 }
 
-/** For a title, which isn't rendered: without the marks of headings and spans. */
+/** Removes the marks of headings and spans, for titles, which aren't rendered as Markdown. */
 export function plainText(text: string): string {
   const words = (spans: readonly Span[]): string =>
     spans.map((each) => (each.type === 'break' ? ' ' : 'spans' in each ? words(each.spans) : each.text)).join('')
@@ -151,7 +151,7 @@ function toSpan(match: RegExpMatchArray, depth: number): Span {
   }
   if (lineEnd !== undefined) return { type: 'break' }
   const url = address ?? target ?? ''
-  // shown as written: javascript:, data:, remote images
+  // javascript: and data: URLs and remote images stay text
   if (!/^https?:\/\//i.test(url) || whole.startsWith('!')) return { type: 'text', text: whole }
   return { type: 'link', text: label ?? url, url }
 }

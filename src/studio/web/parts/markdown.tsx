@@ -1,21 +1,21 @@
-// Renders model output as Markdown: parsed into our own elements, never HTML, so that nothing in it can run, load or
-// pose as the page. Links show their target and use only http(s); images stay text.
+// Renders model output as Markdown. It is parsed into our own elements and never used as HTML, so that nothing in it
+// can run, load anything or imitate the page. Links show their target and use only http(s); images stay text.
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { parseBlocks, parseSpans, type Block, type Span } from './markdown-blocks.ts'
 
-/** Characters that are rendered at first. */
-const limit = 20_000
+/** How many characters are rendered at first. */
+const renderLimit = 20_000
 
 export function Markdown({ text }: { readonly text: string }): JSX.Element {
   const [whole, setWhole] = useState(false)
-  const cut = !whole && text.length > limit
+  const isCut = !whole && text.length > renderLimit
   return (
     <div class="markdown">
-      {parseBlocks(cut ? text.slice(0, limit) : text).map(blockElement)}
-      {cut && (
+      {parseBlocks(isCut ? text.slice(0, renderLimit) : text).map(blockElement)}
+      {isCut && (
         <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show {text.length - limit} more characters
+          Show {text.length - renderLimit} more characters
         </button>
       )}
     </div>
@@ -25,7 +25,7 @@ export function Markdown({ text }: { readonly text: string }): JSX.Element {
 function blockElement(block: Block, index: number): JSX.Element {
   switch (block.type) {
     case 'heading':
-      // not a real heading: those belong to the page
+      // not a heading element: the outline belongs to the page
       return (
         <p key={index} class={`heading level-${Math.min(block.level, 4)}`}>
           {spans(block.text)}

@@ -1,4 +1,4 @@
-// An output, or other text of a model: JSON as a tree, text as Markdown, and either of them raw.
+// An output or other text from a model: JSON as a tree, other text as Markdown. Both can be shown raw.
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Json } from '../../../journal/json.ts'
@@ -28,12 +28,12 @@ export function OutputView({ raw }: { readonly raw: string }): JSX.Element {
   )
 }
 
-/** Whether rendering may change the text. */
+/** Whether the rendered text may differ from the raw text. */
 function hasMarkup(raw: string): boolean {
   return /[\n*_`#[\]{}|<>~]|:\/\//.test(raw)
 }
 
-/** The JSON object or list in a text. Numbers and quoted strings stay text. */
+/** Parses text that is a JSON object or array. Undefined for other text, even a number or quoted string. */
 export function structureIn(raw: string): Json | undefined {
   if (!/^\s*[{[]/.test(raw)) return undefined
   try {
@@ -43,7 +43,7 @@ export function structureIn(raw: string): Json | undefined {
   }
 }
 
-/** A value of a tool or a person, which may be a text. */
+/** A value from a tool or a person. A string is shown as an output. */
 export function ValueView({ value }: { readonly value: Json }): JSX.Element {
   if (typeof value === 'string') return <OutputView raw={value} />
   return <JsonTree value={value} />

@@ -1,9 +1,9 @@
-// Views without data (loading, empty, failed), problems, and parts that can be folded.
+// Views without data (loading, empty, failed), error messages, and collapsible parts.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Resource } from '../api/resource.ts'
 
-/** Appears after a moment, since most responses are faster than it could be read. */
+/** Appears after a moment, because most responses arrive faster than anyone could read it. */
 export function Loading({ what }: { readonly what: string }): JSX.Element {
   const [late, setLate] = useState(false)
   useEffect(() => {
@@ -19,7 +19,7 @@ export function Loading({ what }: { readonly what: string }): JSX.Element {
 
 interface EmptyProps {
   readonly title: string
-  /** Whether it is the whole page, so that its title is the heading. */
+  /** Whether the view is the whole page, so that its title is the page's heading. */
   readonly whole?: boolean
   readonly children?: ComponentChildren
 }
@@ -53,13 +53,13 @@ interface LoadedProps<T> {
   children(value: T): JSX.Element
 }
 
-/** What is loaded, with its states before. */
+/** Renders a resource once it is loaded. Until then, shows that it is loading or has failed. */
 export function Loaded<T>({ from: { value, error, again }, what, children }: LoadedProps<T>): JSX.Element {
   if (value !== undefined) return children(value)
   return error === undefined ? <Loading what={what} /> : <Failed error={error} again={again} />
 }
 
-/** Why something can't be done; nothing without a reason. */
+/** An error message. Renders nothing if the text is empty. */
 export function Problem({ text }: { readonly text: string }): JSX.Element | null {
   if (text === '') return null
   return (

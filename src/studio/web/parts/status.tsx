@@ -1,4 +1,4 @@
-// The status of a run or task: a word with a mark, never colour alone. And named values in a list of facts.
+// The status of a run or task: a word with a mark, never colour alone. Also the named values in lists of facts.
 import type { JSX, ComponentChildren } from 'preact'
 import { runViewStatuses, taskViewStatuses, type RunViewStatus, type TaskViewStatus } from '../../../runs/status.ts'
 

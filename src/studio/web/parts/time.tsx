@@ -1,4 +1,4 @@
-// Relative times such as `3 min ago`, with the exact time as a tooltip. One clock updates all of them.
+// Relative times such as `3 min ago`, with the exact time as a tooltip, and durations. One clock updates all of them.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
@@ -47,7 +47,7 @@ export function agoWords(ms: number): string {
   return days === 1 ? 'yesterday' : days < 60 ? `${days} days ago` : `${Math.floor(days / 30)} months ago`
 }
 
-/** Without tenths, which would only flicker in a running clock. */
+/** A duration without tenths of seconds, which would only flicker in a running clock. */
 function wholeSeconds(ms: number): string {
   return ms < 60_000 ? `${Math.floor(ms / 1_000)}s` : duration(ms)
 }

@@ -1,4 +1,4 @@
-// A virtual list: rows of equal height, with only the visible rows in the document. The page itself scrolls, so
+// A virtual list: rows of equal height, of which only the visible ones are in the document. The page itself scrolls, so
 // that browser bars on phones and scroll keys work as usual.
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState, useEffect } from 'preact/hooks'
@@ -11,10 +11,10 @@ interface WindowListProps<Row> {
   readonly rowHeight: number
   readonly keyOf: (row: Row) => string
   readonly render: (row: Row, index: number) => JSX.Element
-  /** The current row, kept visible when it changes. */
+  /** The index of the current row. When it changes, the list scrolls to the row. */
   readonly current?: number | undefined
   readonly label: string
-  /** Called when the end becomes visible. */
+  /** Called when the last row becomes visible. */
   readonly onEnd?: (() => void) | undefined
 }
 
@@ -67,16 +67,16 @@ export function WindowList<Row>(props: WindowListProps<Row>): JSX.Element {
   )
 }
 
-const narrow = '(max-width: 820px)'
+const narrowQuery = '(max-width: 820px)'
 
-/** Whether the window is as narrow as a phone's, where rows need several lines. */
+/** Whether the window is as narrow as on a phone, where rows need several lines. */
 export function useNarrow(): boolean {
-  const [is, setIs] = useState(() => matchMedia(narrow).matches)
+  const [isNarrow, setNarrow] = useState(() => matchMedia(narrowQuery).matches)
   useEffect(() => {
-    const query = matchMedia(narrow)
-    const read = (): void => setIs(query.matches)
+    const query = matchMedia(narrowQuery)
+    const read = (): void => setNarrow(query.matches)
     query.addEventListener('change', read)
     return () => query.removeEventListener('change', read)
   }, [])
-  return is
+  return isNarrow
 }

@@ -1,8 +1,8 @@
-// Before anything is painted: the theme that was chosen here, if one was. A file of its own since the page's policy
-// refuses inline scripts, and not a module since those run after the first paint.
+// Applies the theme that the user chose, before the first paint. A separate file, because the page's content security
+// policy forbids inline scripts. Not a module, because modules run after the first paint.
 try {
   const theme = localStorage.getItem('reprise.theme')
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 } catch {
-  // storage may be refused: then the system's theme is used
+  // without storage, the page uses the theme of the system
 }

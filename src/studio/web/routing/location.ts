@@ -1,4 +1,4 @@
-// Parses addresses of the page. Pure.
+// Parses addresses of the page. Pure functions.
 
 export interface Location {
   /** Decoded parts of the path: `/runs/a%2Fb` is `['runs', 'a/b']`. */

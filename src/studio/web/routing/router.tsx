@@ -17,7 +17,7 @@ export function startRouter(): void {
     address.value = location.pathname.slice(base().length) + location.search
   }
   read()
-  keepScroll()
+  trackScroll()
   restoreScroll()
   addEventListener('popstate', () => {
     read()
@@ -25,7 +25,7 @@ export function startRouter(): void {
   })
 }
 
-/** The href of a path. */
+/** Converts a path to a href. */
 export function href(path: string): string {
   return `${base()}${path}`
 }
@@ -37,11 +37,11 @@ export function navigate(path: string, { replace = false }: { readonly replace?:
   if (replace) history.replaceState(history.state, '', href(path))
   else history.pushState(null, '', href(path))
   address.value = path
-  // a new view starts at its top; another step of the same run keeps the position
+  // a new view starts at its top; another selection in the same view keeps the position
   if (before.parts.join('/') !== parseLocation(path).parts.join('/')) scrollTo(0, 0)
 }
 
-/** The current path with changed parameters; undefined removes one. */
+/** The current path with changed query parameters. Undefined removes a parameter. */
 export function withQuery(changes: { readonly [name: string]: string | undefined }): string {
   const url = toUrl(address.peek())
   for (const [name, value] of Object.entries(changes)) {
@@ -51,7 +51,7 @@ export function withQuery(changes: { readonly [name: string]: string | undefined
   return url.pathname + url.search
 }
 
-/** The page of a run, with `at` selected in it, or in its child run `of`. */
+/** The path of a run's page, with `at` selected: in the run itself, or in its child run `of`. */
 export function runPath(runId: string, at?: string, of: string = runId): string {
   // ids of child runs contain slashes and hashes
   const path = `/runs/${encodeURIComponent(runId)}`
@@ -68,7 +68,6 @@ export function comparePath(a: string, b: string): string {
   return `/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`
 }
 
-/** A link within the page. A real one, so that it can be copied, or opened in a new tab. */
 interface LinkProps {
   readonly class?: string
   readonly style?: { readonly [property: string]: string }
@@ -78,6 +77,7 @@ interface LinkProps {
   readonly children?: ComponentChildren
 }
 
+/** A link within the page. It is a real link, so that it can be copied or opened in a new tab. */
 export function Link({ to, replace = false, children, ...rest }: LinkProps): JSX.Element {
   const follow = (event: MouseEvent): void => {
     if (event.defaultPrevented || event.button !== 0) return
@@ -97,7 +97,7 @@ interface LinksProps extends Pick<LinkProps, 'replace'> {
   to(name: string): string
 }
 
-/** Names as links, separated by commas. */
+/** Links by name, separated by commas. */
 export function Links({ names, to, replace = false }: LinksProps): JSX.Element {
   const links = names.flatMap((name) => [
     ', ',
@@ -108,7 +108,7 @@ export function Links({ names, to, replace = false }: LinksProps): JSX.Element {
   return <>{links.slice(1)}</>
 }
 
-/** What is selected on a run's page. In the address, `in` is the child run, relative to the run of the page. */
+/** The selection on a run's page. In the address, `in` is the child run, relative to the run of the page. */
 export interface Selection {
   /** The run of the page, or a child run. */
   readonly run: string
@@ -122,7 +122,7 @@ export function readSelection(runId: string, query: URLSearchParams): Selection 
   return { run: within === null ? runId : `${runId}/${within}`, at }
 }
 
-/** The current page with a selection, or without one. */
+/** The path of the current page with another selection, or with none. */
 export function selectionPath(chosen: Selection | undefined): string {
   const runId = currentLocation.peek().parts[1] ?? ''
   const within = chosen && chosen.run !== runId ? chosen.run.slice(runId.length + 1) : undefined
@@ -139,24 +139,23 @@ export function questionPath(question: QuestionId): string {
   return `/?question=${encodeURIComponent(questionKey(question))}`
 }
 
-/** The start of a generated id, which is enough to tell it apart; other ids in full. */
+/** Shortens a generated id to its start, which is distinctive enough. Other ids stay whole. */
 export function shortId(runId: string): string {
   return runId.length > 14 && /^[0-9a-f]{8}-/.test(runId) ? `${runId.slice(0, 13)}…${runId.slice(36)}` : runId
 }
 
+// Scroll positions: stored in the history entry, and restored on Back and Forward. The browser would restore them too
+// early, before the list is loaded.
+
 const pauseMs = 150
-/** How long a list may take to load before restoring is given up. */
+/** How long a list may take to load before the position is given up. */
 const patienceMs = 3_000
 const inputs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
 
 let saving: ReturnType<typeof setTimeout> | undefined
 let restoring = false
 
-/**
- * Restores the scroll position on Back and Forward, from the history entry. The browser would do so too early, before
- * the list is loaded.
- */
-function keepScroll(): void {
+function trackScroll(): void {
   history.scrollRestoration = 'manual'
   addEventListener('scroll', () => {
     if (restoring) return
@@ -171,7 +170,7 @@ function saveScroll(): void {
   history.replaceState({ scroll: scrollY }, '')
 }
 
-/** Scrolls to the stored position of the current history entry as soon as the page is high enough. */
+/** Scrolls to the stored position as soon as the page is long enough, unless the user acts first. */
 function restoreScroll(): void {
   clearTimeout(saving)
   const { scroll = 0 } = (history.state as { readonly scroll?: number } | null) ?? {}

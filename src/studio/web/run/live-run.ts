@@ -1,6 +1,6 @@
-// A run as it happens: its detail and timeline as loaded, then every new entry, with model output as it streams. The
-// stream starts after the last entry of the timeline and resumes there after a disconnect. It ends when the run rests
-// and starts again when the run continues. Child runs inside a run's page have no stream, because browsers limit
+// A run as it happens: its loaded detail and timeline, then every new entry, and model output as it streams. The event
+// stream starts after the last entry of the timeline and continues there after a disconnect. It ends when the run rests
+// and starts again when the run continues. Child runs on a run's page have no stream, because browsers limit
 // connections to six per server: their new entries are read with each refresh.
 import { signal, type Signal, type ReadonlySignal } from '@preact/signals'
 import type { Entry } from '../../../journal/entries.ts'
@@ -17,10 +17,10 @@ export interface StreamedText {
 
 export interface LiveRun {
   readonly detail: Signal<RunDetail | undefined>
-  /** Grows in place; `version` moves when it does. */
+  /** Grows in place; `version` increases each time. */
   readonly timeline: Signal<Timeline | undefined>
   readonly version: Signal<number>
-  /** Streamed model output by step path, until the reply is recorded. */
+  /** Streamed model output by step path. Removed when the reply is recorded. */
   readonly streamed: Signal<ReadonlyMap<string, StreamedText>>
   readonly error: Signal<unknown>
   /** Reloads the run, because it may have changed. */
@@ -28,7 +28,8 @@ export interface LiveRun {
   stop(): void
 }
 
-const apartMs = 300
+/** Minimum time between reloads while the run keeps changing. */
+const minIntervalMs = 300
 
 export function followRun(runId: string, { stream = true }: { readonly stream?: boolean } = {}): LiveRun {
   const detail = signal<RunDetail | undefined>(undefined)
@@ -55,16 +56,16 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     queue = []
     version.value++
   }
-  const take = (entry: Entry): void => {
+  const enqueue = (entry: Entry): void => {
     queue.push(entry)
-    // renders many entries of a busy run at once
+    // a busy run's entries are added together, once per frame
     if (painting) return
     painting = true
-    if (document.hidden) setTimeout(paint, apartMs)
+    if (document.hidden) setTimeout(paint, minIntervalMs)
     else requestAnimationFrame(paint)
   }
   const add = (entry: Entry): void => {
-    take(entry)
+    enqueue(entry)
     if (entry.type === 'model.replied' && entry.path !== undefined) forget(entry.path)
     if (!isQuietEntry(entry)) refresh()
   }
@@ -75,7 +76,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     streamed.value = next
   }
   const onEvent = ({ name, data }: ServerEvent): 'stop' | void => {
-    // the data of some events has no type, but their name is the type
+    // the data of some events has no `type`, but their name is the type
     const event = { ...(JSON.parse(data) as object), type: name } as RunStream
     switch (event.type) {
       case 'text.delta':
@@ -100,14 +101,14 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
         error.value = new Error(event.message)
         return
       default:
-        // ignores unknown events, which aren't entries
+        // only entries have a seq; unknown events are ignored
         if ('seq' in event) add(event)
     }
   }
   const lastSeq = (): number => Math.max(timeline.peek()?.seq ?? 0, queue.at(-1)?.seq ?? 0)
   const isActive = (status: RunDetail['status']): boolean =>
     status === 'running' || (status === 'queued' && restsAt < lastSeq())
-  const begin = (here: boolean): void => {
+  const startStream = (here: boolean): void => {
     if (ended.signal.aborted || !timeline.value) return
     const isEnough = hasOutput || !here
     hasOutput = here
@@ -128,7 +129,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     for (let more = true; more && lastSeq() < seq;) {
       const options = { params: { run: runId }, query: { after: lastSeq() }, signal: ended.signal }
       const page = await call('GET /runs/{run}/entries', options)
-      for (const entry of page.entries) take(entry)
+      for (const entry of page.entries) enqueue(entry)
       more = page.more
     }
   }
@@ -137,19 +138,20 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
     reading = true
     due = false
     try {
-      const [known, spans] = await Promise.all([
+      const [nextDetail, loadedTimeline] = await Promise.all([
         call('GET /runs/{run}', { params: { run: runId }, signal: ended.signal }),
         timeline.value ?? call('GET /runs/{run}/timeline', { params: { run: runId }, signal: ended.signal }),
       ])
       if (ended.signal.aborted) return
-      timeline.value ??= spans
-      detail.value = known
+      timeline.value ??= loadedTimeline
+      detail.value = nextDetail
       error.value = undefined
       // drops streamed output of a process that is gone, unless this detail is older than the output
-      if (known.status !== 'running' && known.seq >= lastSeq() && streamed.peek().size > 0) streamed.value = new Map()
-      if (!stream) await catchUp(known.seq)
+      const isCurrent = nextDetail.seq >= lastSeq()
+      if (nextDetail.status !== 'running' && isCurrent && streamed.peek().size > 0) streamed.value = new Map()
+      if (!stream) await catchUp(nextDetail.seq)
       // the run is active, or has continued since its stream ended
-      else if (known.seq > spans.seq || isActive(known.status)) begin(known.here)
+      else if (nextDetail.seq > loadedTimeline.seq || isActive(nextDetail.status)) startStream(nextDetail.here)
       else hasOutput = false
     } catch (problem) {
       if (!ended.signal.aborted) error.value = problem
@@ -157,7 +159,7 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
       setTimeout(() => {
         reading = false
         if (due && !ended.signal.aborted) void read()
-      }, apartMs)
+      }, minIntervalMs)
     }
   }
   function refresh(): void {
@@ -180,12 +182,12 @@ export function followRun(runId: string, { stream = true }: { readonly stream?: 
   }
 }
 
-/** Entries that change only the timeline, so the detail isn't reloaded. */
+/** Whether the entry changes only the timeline, so that the detail isn't reloaded. */
 function isQuietEntry({ type }: Entry): boolean {
   return type === 'tool.called' || type === 'callback.returned' || type === 'task.offered'
 }
 
-/** The child runs that are open on the page of a run. Each is loaded when opened, and dropped when closed. */
+/** The child runs that are open on a run's page. Each is loaded when it is opened, and dropped when it is closed. */
 export interface ChildRuns {
   /** By id. */
   readonly followed: ReadonlySignal<ReadonlyMap<string, LiveRun>>
@@ -206,12 +208,12 @@ export function childRuns(): ChildRuns {
       followed.value = new Map([...followed.peek(), ...added])
     },
     drop(id) {
-      const kept = [...followed.peek()].filter(([each, run]) => {
+      const remaining = [...followed.peek()].filter(([each, run]) => {
         const stays = !isInTreeOf(each, id)
         if (!stays) run.stop()
         return stays
       })
-      followed.value = new Map(kept)
+      followed.value = new Map(remaining)
     },
     refresh() {
       for (const run of followed.peek().values()) if (!isOver(run)) run.refresh()

@@ -7,13 +7,13 @@ import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView, ValueView } from '../parts/output-view.tsx'
 import { Foldable } from '../parts/states.tsx'
 
-/** Latest messages of a long conversation that are shown at first. */
-const shownFirst = 30
+/** How many of the latest messages of a long conversation are shown, besides the first message. */
+const shownLatest = 30
 
 export function Messages({ messages }: { readonly messages: readonly ChatMessage[] }): JSX.Element {
   const first = messages.slice(0, 1)
   const rest = messages.slice(1)
-  const hidden = Math.max(0, rest.length - shownFirst)
+  const hidden = Math.max(0, rest.length - shownLatest)
   return (
     <ol class="messages">
       {first.map((message) => (

@@ -1,5 +1,6 @@
-// The head of a run's page: its id, status, errors, numbers and actions. And bars for what needs a decision: a run
-// whose process is gone, and orphaned tasks. Each says why, where, and how to continue, as a button and as a command.
+// The head of a run's page: id, status, errors, facts and actions. Also the bars of runs that need a decision, because
+// their process is gone or tasks are orphaned. Each bar explains what happened and how to continue: with a
+// button or a command.
 import type { JSX } from 'preact'
 import { parentRunId, attemptsOnPath } from '../../../journal/paths.ts'
 import { amount, dollars, longTime, shellWord } from '../../../text/words.ts'
@@ -98,7 +99,7 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
 interface GoneProps {
   readonly detail: RunDetail
   readonly timeline: Timeline
-  /** Its child runs that are loaded. */
+  /** The timelines of its loaded child runs. */
   readonly inner: readonly Timeline[]
 }
 
@@ -107,7 +108,7 @@ export function GoneBar({ detail, timeline, inner }: GoneProps): JSX.Element {
   const last = lastRecorded([timeline, ...inner])
   const life = timeline.lives.at(-1)
   const host = life?.holder === undefined ? '' : ` on ${life.holder.host}`
-  const who = `${(life && processWords(life)) ?? 'the process'}${host}`
+  const process = `${(life && processWords(life)) ?? 'the process'}${host}`
   const where = last?.path !== undefined && (
     <>
       {' '}
@@ -120,11 +121,11 @@ export function GoneBar({ detail, timeline, inner }: GoneProps): JSX.Element {
       <p>
         {isGivenUpReason(detail) ? (
           <>
-            The last process, {who}, ended{where}. Find out why before you resume the run.{' '}
+            The last process, {process}, ended{where}. Find out why before you resume the run.{' '}
           </>
         ) : (
           <>
-            {sentence(who)} is gone.{' '}
+            {sentence(process)} is gone.{' '}
             {last && (
               <>
                 The last entry was recorded {longTime(last.at)}
@@ -134,7 +135,7 @@ export function GoneBar({ detail, timeline, inner }: GoneProps): JSX.Element {
           </>
         )}
         {open.length > 0 && `Interrupted: ${open.join(', ')}; the outcome isn’t recorded. `}
-        {detail.caller === undefined && <Continues detail={detail} />}
+        {detail.caller === undefined && <HowToContinue detail={detail} />}
       </p>
       {can.includes('resume') && (
         <button type="button" onClick={() => navigate(withQuery({ action: 'resume' }))}>
@@ -151,17 +152,17 @@ export function isGone(detail: RunDetail): boolean {
   return detail.status === 'abandoned' || isGivenUpReason(detail)
 }
 
-function Continues({ detail }: { readonly detail: RunDetail }): JSX.Element {
+function HowToContinue({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const { can } = detail
   if (can.includes('requeue') && !can.includes('resume'))
-    return <Command lead="To continue it by a worker: " words={['requeue', detail.runId]} />
+    return <Command lead="To hand it to a worker: " words={['requeue', detail.runId]} />
   const resume = (
-    <Command lead={can.includes('resume') ? 'To resume it in a shell: ' : ', or: '} words={resumeWords(detail)} />
+    <Command lead={can.includes('resume') ? 'To resume it from a terminal: ' : ', or: '} words={resumeWords(detail)} />
   )
   return can.includes('resume') || isGivenUpReason(detail) ? resume : <>A worker of the crew will continue it{resume}</>
 }
 
-/** `task plan`, `step plan#1/2`, after the path of a child run. */
+/** `task plan` or `step plan#1/2`; with the path of the child run, `step settle / plan#1/2`. */
 function placeWords(root: string, run: string, path: string): string {
   const within = run === root ? '' : `${run.slice(root.length + 1)} / `
   return `${attemptsOnPath(path).at(-1) === path ? 'task' : 'step'} ${within}${path}`
@@ -208,7 +209,7 @@ interface CommandProps {
   readonly words: readonly string[]
 }
 
-/** A command for the studio's store. Nothing for a store in memory, which other processes can't open. */
+/** A command for the studio's store. Renders nothing for a store in memory, which other processes can't open. */
 function Command({ lead, words }: CommandProps): JSX.Element | null {
   const studio = session.value
   const url = typeof studio === 'object' ? studio.store.url : ''

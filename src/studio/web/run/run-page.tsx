@@ -1,4 +1,4 @@
-// The page of a run: its head, open questions, and tabs, with the selected task or step beside them.
+// The page of a run: its head, open questions and tabs. Timeline and graph show the selected task or step beside them.
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { taskInPath, attemptsOnPath } from '../../../journal/paths.ts'
@@ -143,7 +143,7 @@ interface GraphProps {
 function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
   const { runId: run, tasks } = detail
   const byName = new Map(tasks.map((task) => [task.name, task]))
-  // without code, only the order is known
+  // without the code of the crew, only the order of the tasks is known
   const nodes = tasks.map((task, index) => ({
     name: task.name,
     context: task.context ?? (index === 0 ? [] : [tasks[index - 1]?.name ?? '']),
@@ -182,13 +182,13 @@ function readTab(name: string | null): Tab {
 
 function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.Element {
   const [open, setOpen] = useState(false)
-  const given = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
-  const count = Math.max(0, detail.questions.length - given)
+  const answered = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
+  const count = Math.max(0, detail.questions.length - answered)
   const words = count === 1 ? '1 question is waiting for a person.' : `${count} questions are waiting for a person.`
   if (count === 0)
     return (
       <section class="run-questions" aria-label="Open questions">
-        <div class="asks-bar">All questions are answered. Sending in a moment.</div>
+        <div class="asks-bar">All questions are answered. The answers will be sent in a moment.</div>
       </section>
     )
   return (

@@ -1,5 +1,5 @@
-// The details of a step: the request of a model call and its reply or error, or the arguments and result of a tool
-// call.
+// The details of a step: a model call with its request and its reply or error, or a tool call with its arguments and
+// result.
 import type { JSX } from 'preact'
 import { attemptsOnPath, taskInPath } from '../../../journal/paths.ts'
 import { dollars, preciseDuration, longTime } from '../../../text/words.ts'
@@ -132,8 +132,8 @@ function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
 }
 
 function ToolParts({ step, running }: { readonly step: ToolStep; readonly running: boolean }): JSX.Element {
-  const { input, asked, outcome, abandoned, questions, effect, times, source, idempotencyKey, stack } = step
-  const changed = JSON.stringify(input) !== JSON.stringify(asked)
+  const { input, asked: requested, outcome, abandoned, questions, effect, times, source, idempotencyKey, stack } = step
+  const changed = JSON.stringify(input) !== JSON.stringify(requested)
   return (
     <>
       <section>
@@ -141,7 +141,7 @@ function ToolParts({ step, running }: { readonly step: ToolStep; readonly runnin
         <ValueView value={input} />
         {changed && (
           <Foldable title="Changed by a person. Arguments from the model">
-            <ValueView value={asked} />
+            <ValueView value={requested} />
           </Foldable>
         )}
       </section>

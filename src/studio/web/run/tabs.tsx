@@ -1,5 +1,5 @@
-// Tabs of a run's page: its spending (tokens and cost by task, by model, and over its model calls), and its lineage as
-// a tree.
+// Two tabs of a run's page: its spending (tokens and cost by task, by model, and call by call), and its lineage as a
+// tree.
 import type { JSX } from 'preact'
 import type { Usage } from '../../../journal/entries.ts'
 import { amount, dollars } from '../../../text/words.ts'
@@ -110,7 +110,7 @@ export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
   const { value, error, again } = useResource(`lineage of ${runId}`, (signal) =>
     call('GET /runs/{run}/lineage', { params: { run: runId }, signal }),
   )
-  if (!value) return error === undefined ? <Loading what="its lineage" /> : <Failed error={error} again={again} />
+  if (!value) return error === undefined ? <Loading what="the lineage" /> : <Failed error={error} again={again} />
   return (
     <div class="lineage-tree">
       <Ancestors ancestors={value.ancestors} run={value.run} here={runId} />
@@ -165,11 +165,11 @@ function Node({ run, here }: NodeProps): JSX.Element {
 
 function Relative({ run, here }: { readonly run: RelatedRun | DeletedRun; readonly here: string }): JSX.Element {
   if (run.deleted) return <p class="relative faint">{run.runId} (deleted)</p>
-  const own = run.runId === here
+  const isHere = run.runId === here
   return (
-    <p class={`relative ${own ? 'is-here' : ''}`}>
+    <p class={`relative ${isHere ? 'is-here' : ''}`}>
       <Status status={run.status} />
-      {own ? (
+      {isHere ? (
         <strong class="mono">{shortId(run.runId)}</strong>
       ) : (
         <Link to={runPath(run.runId)} class="mono">
@@ -179,7 +179,7 @@ function Relative({ run, here }: { readonly run: RelatedRun | DeletedRun; readon
       <span class="faint">
         <Ago at={run.createdAt} />
       </span>
-      {!own && <Link to={comparePath(run.runId, here)}>Compare</Link>}
+      {!isHere && <Link to={comparePath(run.runId, here)}>Compare</Link>}
     </p>
   )
 }

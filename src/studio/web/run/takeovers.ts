@@ -1,9 +1,9 @@
-// Marks on the timeline where another process continued the run, or where the last process died.
+// Marks on the timeline: where another process continued the run, and where the last process died.
 import type { Life, StepSpan, Timeline } from '../../../runs/timeline.ts'
 
 export interface Takeover {
   readonly at: number
-  /** Whether the process before it died, rather than suspended the run. */
+  /** Whether a process died: the one before the takeover, or the last one. */
   readonly gone: boolean
   readonly words: string
 }
@@ -11,30 +11,33 @@ export interface Takeover {
 /** More marks would be unreadable. */
 const takeoverLimit = 40
 
-/** Leaves out slices, after which a process yields. `died`: the time of the last entry of an abandoned run. */
-export function findTakeovers(lives: readonly Life[], died?: string): readonly Takeover[] {
+/**
+ * Leaves out the ends of slices, where a process yields the run. `diedAt`: when the last process died, as far as the
+ * journal tells.
+ */
+export function findTakeovers(lives: readonly Life[], diedAt?: string): readonly Takeover[] {
   const found = lives.flatMap((life, index): Takeover[] => {
     const before = lives[index - 1]
     if (!before || before.end === 'yielded') return []
     const gone = before.end === 'gone'
-    const who = processWords(life) ?? 'a process'
-    return [{ at: Date.parse(life.from), gone, words: `${who} continued: ${reasonWords(before)}` }]
+    const process = processWords(life) ?? 'a process'
+    return [{ at: Date.parse(life.from), gone, words: `${process} continued: ${reasonWords(before)}` }]
   })
   const last = lives.at(-1)
-  if (died !== undefined && last)
+  if (diedAt !== undefined && last)
     found.push({
-      at: Date.parse(died),
+      at: Date.parse(diedAt),
       gone: true,
       words: `${processWords(last) ?? 'the process'} recorded nothing after this`,
     })
   return found.slice(-takeoverLimit)
 }
 
-/** Where a run was when its process died: the last entry in it or a child run. */
+/** Where a run was when its process died: at the last entry of the run or a child run. */
 export interface LastRecorded {
   readonly run: string
   readonly at: string
-  /** A step, or an attempt without steps. Undefined before the first task. */
+  /** The path of a step, or of an attempt without steps. Undefined before the first task. */
   readonly path: string | undefined
   /** Interrupted calls, which may have had their effect. */
   readonly open: readonly StepSpan[]
@@ -55,7 +58,6 @@ export function processWords({ holder }: Pick<Life, 'holder'>): string | undefin
 }
 
 function reasonWords({ end, holder }: Life): string {
-  const who = holder ? `process ${holder.pid}` : 'the process before'
-  if (end === 'gone') return `${who} was gone`
+  if (end === 'gone') return `${holder ? `process ${holder.pid}` : 'the previous process'} was gone`
   return end === 'failed' ? 'the run had failed' : 'the run was suspended'
 }

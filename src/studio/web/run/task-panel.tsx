@@ -159,7 +159,7 @@ export function ErrorBox({ message, stack }: ErrorBoxProps): JSX.Element {
   )
 }
 
-/** The backtest of the task, on this run at first. */
+/** The path of the backtest dialog for the task, with this run selected. */
 function backtestPath({ crew, runId }: RunDetail, task: string): string {
   return `${crewPath(crew)}?${new URLSearchParams({ task, backtest: task, run: runId })}`
 }

@@ -1,5 +1,5 @@
-// Maps times to positions between 0 and 1. A run may wait for days and work for seconds, so long gaps are shortened and
-// marked.
+// Maps times to positions between 0 and 1. A run may wait for days and work for seconds, so long idle gaps are
+// shortened and marked.
 
 export interface Stretch {
   readonly from: number
@@ -15,12 +15,12 @@ export interface TimeScale {
   readonly to: number
 }
 
-/** The share of the width for a gap. */
+/** The share of the width that one gap takes. */
 const gapShare = 0.035
-/** The maximum share for all gaps. */
+/** The share of the width that all gaps take at most. */
 const gapsShare = 0.3
 
-/** `busy`: the stretches with activity, in any order. */
+/** Builds the scale. `busy`: the stretches with activity, in any order. */
 export function timeScale(busy: readonly Stretch[], from: number, to: number): TimeScale {
   const end = Math.max(to, from + 1)
   const active = joined(busy, from, end)
@@ -28,7 +28,7 @@ export function timeScale(busy: readonly Stretch[], from: number, to: number): T
     1,
     active.reduce((sum, stretch) => sum + (stretch.to - stretch.from), 0),
   )
-  // short pauses are informative; much longer ones would squeeze the work
+  // short pauses are informative, but long ones would squeeze the work
   const limit = Math.max(2_000, worked * 0.25)
   const gaps = between(active, from, end).filter((gap) => gap.to - gap.from > limit)
   if (gaps.length === 0) return linear(from, end)
@@ -45,7 +45,7 @@ export function timeScale(busy: readonly Stretch[], from: number, to: number): T
   return { from, to: end, gaps, at: (time) => placeAt(points, time) }
 }
 
-/** A mark at the end would be cut in half. */
+/** The CSS position of a mark. A mark at the very end would be cut in half. */
 export function markPlace(scale: TimeScale, at: number): string {
   return `min(${scale.at(at) * 100}%, 100% - 2px)`
 }

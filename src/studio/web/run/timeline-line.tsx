@@ -12,7 +12,7 @@ import { markPlace, type TimeScale } from './time-scale.ts'
 import { triesWords, type Bar, type Fold, type TimelineRow } from './timeline-rows.ts'
 
 /** Deeper levels aren't indented further, to leave room for the bars. */
-const mostLevels = 6
+const maxIndent = 6
 
 interface LineProps {
   readonly row: TimelineRow
@@ -27,7 +27,7 @@ export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: Lin
   const { fold } = row
   return (
     <div class={`line is-${row.type} ${chosen ? 'is-chosen' : ''}`}>
-      <div class={`line-label depth-${Math.min(row.depth, 6)}`} style={{ '--level': Math.min(row.level, mostLevels) }}>
+      <div class={`line-label depth-${Math.min(row.depth, 6)}`} style={{ '--level': Math.min(row.level, maxIndent) }}>
         {fold ? (
           <button
             type="button"
@@ -71,8 +71,8 @@ interface LabelProps {
 function Label({ row, run }: LabelProps): JSX.Element {
   switch (row.type) {
     case 'task': {
-      const { task, given, steps } = row
-      const from = given?.as === 'inherited' && given.from !== undefined ? ` from ${given.from}` : ''
+      const { task, unexecuted, steps } = row
+      const from = unexecuted?.as === 'inherited' && unexecuted.from !== undefined ? ` from ${unexecuted.from}` : ''
       return (
         <>
           <strong class="clip">{task.name}</strong>
@@ -152,7 +152,7 @@ function StepState({ status, run }: { readonly status: StepSpan['status']; reado
   return <span class={`step-state is-${status}`}>{status === 'open' ? 'in progress' : status}</span>
 }
 
-/** At least three pixels wide, also at the end. */
+/** A bar. At the very end, it still has room for its minimum width of three pixels. */
 function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale }): JSX.Element {
   const left = scale.at(Date.parse(bar.from))
   const right = bar.to === undefined ? 1 : scale.at(Date.parse(bar.to))
@@ -162,7 +162,7 @@ function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale 
       style={{
         left: `min(${left * 100}%, 100% - 3px)`,
         width: `${Math.max(0, right - left) * 100}%`,
-        // stripes, by its class
+        // the class of `asks` draws stripes
         'background-color': bar.tone === 'asks' ? undefined : `var(--bar-${bar.tone})`,
       }}
     />

@@ -1,12 +1,12 @@
-// The rows of a timeline: a row for each task, below it its attempts if there are several, its steps, delegations
-// within them, and questions. Below a nested crew come the rows of its child run, at any depth. A child run that is
-// active, waiting or failed is open by default, and so is one with a selection. Pure, and fast enough to run for every
-// rendering of a run with thousands of steps. The child runs that are still to be loaded are part of the result.
+// The rows of a timeline: a row for each task, and below it rows for its attempts (if there are several), steps,
+// delegations within steps, and questions. Below a nested crew are the rows of its child run, at any depth. A child run
+// is open by default if it is active, waiting or failed, or contains the selection. The result also names the child
+// runs that must be loaded. Pure, and fast enough for every rendering of a run with thousands of steps.
 import { isInTreeOf } from '../../../journal/paths.ts'
 import type { RunDetail, TaskDetail } from '../../api/contract.ts'
 import type { AttemptSpan, Timeline, UnexecutedTask, QuestionSpan, StepSpan } from '../../../runs/timeline.ts'
 
-/** What is loaded of a child run. */
+/** The loaded parts of a child run. */
 export interface ChildRun {
   readonly detail: RunDetail | undefined
   readonly timeline: Timeline | undefined
@@ -17,7 +17,7 @@ interface TreeRowsRequest {
   readonly root: { readonly detail: RunDetail; readonly timeline: Timeline; readonly streaming: Iterable<string> }
   /** Followed child runs by id. */
   readonly children: ReadonlyMap<string, ChildRun>
-  /** What the user opened (true) or closed (false), by fold key. */
+  /** The folds that the user opened (true) or closed (false), by key. */
   readonly folds: ReadonlyMap<string, boolean>
   /** The run with the selection. */
   readonly chosen: string
@@ -29,20 +29,20 @@ interface TreeRows {
   readonly wanted: readonly string[]
 }
 
-/** Limit of child runs that open by default, since each reloads with every change. */
-const openByDefault = 5
+/** How many child runs open by default at most, because each reloads with every change. */
+const maxOpenByDefault = 5
 
 export function treeRows({ root, children, folds, chosen }: TreeRowsRequest): TreeRows {
   const wanted: string[] = []
-  let unasked = 0
+  let openByDefault = 0
   const isOpen = ({ child = '', status }: AttemptSpan): boolean => {
     const byHand = folds.get(child)
     if (byHand !== undefined) return byHand
     const unsettled = status === 'open' || status === 'failed'
-    // a child run that was shown stays open when it is done
+    // a child run that is shown stays open when it is done
     const shown = children.has(child) || isInTreeOf(chosen, child)
-    if (!shown && (!unsettled || unasked >= openByDefault)) return false
-    if (unsettled) unasked++
+    if (!shown && (!unsettled || openByDefault >= maxOpenByDefault)) return false
+    if (unsettled) openByDefault++
     return true
   }
   const within = (attempt: AttemptSpan, level: number): readonly TimelineRow[] | undefined => {
@@ -82,21 +82,21 @@ export interface Bar {
 
 /** The rows below a row, which can be shown or hidden. */
 export interface Fold {
-  /** The id of the child run, otherwise the run and task. */
+  /** The id of the child run, or the ids of the run and task. */
   readonly key: string
   readonly label: string
   readonly open: boolean
 }
 
 interface RowBase {
-  /** The run that it belongs to. */
+  /** The run that the row belongs to. */
   readonly run: string
   readonly key: string
-  /** Indentation within its run. */
+  /** Indentation within the run. */
   readonly depth: number
-  /** Nesting of its run; 0 for the run of the page. */
+  /** Nesting depth of the run: 0 for the run of the page. */
   readonly level: number
-  /** Its name in the address: a task's name, or the path of an attempt or step. */
+  /** The row's name in the address: the name of a task, or the path of an attempt or step. */
   readonly at: string
   readonly bars: readonly Bar[]
   readonly fold?: Fold | undefined
@@ -107,14 +107,15 @@ export type TimelineRow = RowBase &
     | {
         readonly type: 'task'
         readonly task: TaskDetail
-        readonly given: UnexecutedTask | undefined
+        /** Set if the task was inherited, edited or skipped instead of executed. */
+        readonly unexecuted: UnexecutedTask | undefined
         readonly steps: number
       }
     | { readonly type: 'attempt'; readonly attempt: AttemptSpan; readonly number: number }
     | { readonly type: 'step'; readonly step: StepSpan }
     | { readonly type: 'question'; readonly question: QuestionSpan }
     | { readonly type: 'streaming'; readonly path: string }
-    /** Stands for a child run that isn't loaded, or can't be. */
+    /** A placeholder for a child run that isn't loaded yet, or can't be loaded. */
     | { readonly type: 'missing'; readonly words: string }
   )
 
@@ -122,7 +123,7 @@ export interface TimelineRowsRequest {
   readonly tasks: readonly TaskDetail[]
   readonly timeline: Timeline
   readonly level: number
-  /** Whether a process executes the run: otherwise open attempts aren't in progress. */
+  /** Whether a process executes the run. If not, open attempts aren't in progress. */
   readonly isRunning: boolean
   /** Paths of model calls that are streaming. */
   readonly streaming: Iterable<string>
@@ -143,11 +144,11 @@ export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
     if (list) list.push(attempt)
     else map.set(key, [attempt])
   }
-  const asked = Map.groupBy(timeline.questions, (question) => question.path)
+  const questionsByPath = Map.groupBy(timeline.questions, (question) => question.path)
   const streams = Map.groupBy(streaming, (path) => path.slice(0, path.lastIndexOf('/')))
-  const given = new Map(timeline.given.map((each) => [each.task, each]))
+  const unexecuted = new Map(timeline.given.map((each) => [each.task, each]))
   const rows: TimelineRow[] = []
-  const parts = { run, level, nested, asked, streams, isRunning, rows, within }
+  const parts = { run, level, nested, questionsByPath, streams, isRunning, rows, within }
   for (const task of tasks) {
     const attempts = own.get(task.name) ?? []
     const [first] = attempts
@@ -164,7 +165,7 @@ export function timelineRows(of: TimelineRowsRequest): TimelineRow[] {
       level,
       at: task.name,
       task,
-      given: given.get(task.name),
+      unexecuted: unexecuted.get(task.name),
       steps,
       fold: crew || steps > 0 || attempts.length > 1 ? fold : undefined,
       bars: taskBars(attempts, timeline.questions, task, isRunning),
@@ -187,9 +188,9 @@ function crewFold({ child = '' }: AttemptSpan, label: string, inner: readonly Ti
   return { key: child, label: `Tasks of ${label}`, open: inner !== undefined }
 }
 
-/** Questions about the child run as a whole, such as its limit, belong to the run with the task. */
+/** The rows of a child run, then questions about it as a whole, such as its limit, which the parent run asks. */
 function addCrew(parts: Parts, crew: AttemptSpan, depth: number, inner: readonly TimelineRow[] = []): void {
-  // one by one: the rows of a long run would be too many arguments for one call
+  // one by one: push(...inner) would fail with too many arguments for a long run
   for (const row of inner) parts.rows.push(row)
   addSteps(parts, crew, depth)
 }
@@ -198,7 +199,7 @@ interface Parts {
   readonly run: string
   readonly level: number
   readonly nested: ReadonlyMap<string, readonly AttemptSpan[]>
-  readonly asked: ReadonlyMap<string, readonly QuestionSpan[]>
+  readonly questionsByPath: ReadonlyMap<string, readonly QuestionSpan[]>
   readonly streams: ReadonlyMap<string, readonly string[]>
   readonly isRunning: boolean
   readonly rows: TimelineRow[]
@@ -206,7 +207,7 @@ interface Parts {
 }
 
 function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
-  const { run, level, rows, nested, asked, streams } = parts
+  const { run, level, rows, nested, questionsByPath, streams } = parts
   const within = (path: string): void => {
     for (const inner of nested.get(path) ?? []) {
       const below = inner.child === undefined ? undefined : parts.within(inner, level + 1)
@@ -221,13 +222,13 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
   const seen = new Set<string>()
   for (const step of attempt.steps) {
     seen.add(step.path)
-    const own = asked.get(step.path) ?? []
-    // approval comes before the call
+    const own = questionsByPath.get(step.path) ?? []
+    // an approval comes before the call
     questions(own.filter(({ kind }) => kind === 'call'))
     rows.push({
       type: 'step',
       run,
-      // a step that failed and was repeated has two rows
+      // not the path: a step that failed and was repeated has two rows
       key: `${run} ${step.seq}`,
       depth: step.kind === 'tool' ? depth + 1 : depth,
       level,
@@ -239,11 +240,11 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
     within(step.path)
     // a call that waits for approval isn't a step yet
     if (step.kind === 'model')
-      for (const path of asked.keys())
+      for (const path of questionsByPath.keys())
         if (path.startsWith(`${step.path}.`) && !attempt.steps.some((other) => other.path === path))
-          questions(asked.get(path))
+          questions(questionsByPath.get(path))
   }
-  questions(asked.get(attempt.path))
+  questions(questionsByPath.get(attempt.path))
   within(attempt.path)
   for (const path of streams.get(attempt.path) ?? []) {
     if (seen.has(path)) continue
@@ -301,7 +302,7 @@ function attemptTone({ status }: AttemptSpan, isRunning: boolean): BarTone {
   return status === 'failed' ? 'bad' : 'quiet'
 }
 
-/** Leaves out the last try of a failed step, which is shown as its failure. */
+/** The failed tries of a step. For a failed step, all tries, if there were several. */
 export function triesWords({ status, tries }: Pick<StepSpan, 'status' | 'tries'>): string {
   if (status === 'failed') return tries > 1 ? `${tries} tries` : ''
   if (tries === 0) return ''

@@ -1,5 +1,5 @@
-// The timeline: a virtual list of tasks and steps with bars over time. Shortcuts move through the rows; the selected
-// row is in the address.
+// The timeline: a virtual list of tasks and steps with bars over time. Shortcuts move the selection, which is part of
+// the address.
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isInTreeOf } from '../../../journal/paths.ts'
@@ -28,7 +28,7 @@ interface TimelineProps {
 
 export function TimelineView({ run, detail, inner, chosen, choose }: TimelineProps): JSX.Element {
   const timeline = run.timeline.value
-  const narrow = useNarrow()
+  const isNarrow = useNarrow()
   const version = run.version.value
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
   const isRunning = detail.status === 'running'
@@ -40,7 +40,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
       { detail: child.detail.value, timeline: child.timeline.value, error: child.error.value },
     ]),
   )
-  // timelines grow in place: this changes when one of them has grown
+  // timelines grow in place, so their versions tell whether one has grown
   const grown = [...followed.value.values()].map((child) => child.version.value).join()
   const known = useSame([...children.values()].flatMap((child) => Object.values(child)))
   const chosenRun = chosen?.run ?? detail.runId
@@ -57,21 +57,21 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
     [timeline, version, detail, folds, streaming, grown, known, chosenRun],
   )
   useEffect(() => inner.follow(wanted), [inner, wanted])
-  // each second moves the bars of running tasks, and nothing else
+  // the clock moves only the bars of a run in progress
   const end = isRunning ? now.value : 0
   const scale = useMemo(
     () => timeline && timelineScale(timeline, children, end),
     [timeline, version, grown, known, end],
   )
-  const inside = [...children.values()].flatMap((child) => child.timeline ?? [])
-  // a run is given up after its last process ended
-  const died =
+  const childTimelines = [...children.values()].flatMap((child) => child.timeline ?? [])
+  // the last entry of a given-up run is from the process that gave it up, and the one before recorded no step
+  const diedAt =
     !timeline || !isGone(detail)
       ? undefined
       : detail.status === 'abandoned'
-        ? lastRecorded([timeline, ...inside])?.at
+        ? lastRecorded([timeline, ...childTimelines])?.at
         : timeline.lives.at(-1)?.from
-  const takeovers = useMemo(() => findTakeovers(timeline?.lives ?? [], died), [timeline, version, died])
+  const takeovers = useMemo(() => findTakeovers(timeline?.lives ?? [], diedAt), [timeline, version, diedAt])
   const index = rows.findIndex((row) => row.run === chosen?.run && row.at === chosen.at)
 
   const move = (by: 1 | -1, fits: (row: TimelineRow) => boolean): void => {
@@ -93,8 +93,8 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   useShortcuts('Timeline', [
     { keys: 'j', does: 'Next row', run: () => move(1, () => true) },
     { keys: 'k', does: 'Previous row', run: () => move(-1, () => true) },
-    { keys: 'J', does: 'Next task', run: () => move(1, ({ type: is }) => is === 'task') },
-    { keys: 'K', does: 'Previous task', run: () => move(-1, ({ type: is }) => is === 'task') },
+    { keys: 'J', does: 'Next task', run: () => move(1, ({ type }) => type === 'task') },
+    { keys: 'K', does: 'Previous task', run: () => move(-1, ({ type }) => type === 'task') },
     {
       keys: 'Enter',
       does: 'Go to the details',
@@ -107,11 +107,11 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   if (rows.length === 0) return <Empty title="Not started yet">A worker or a resume starts the run.</Empty>
   return (
     <div class="timeline">
-      {isGone(detail) && <GoneBar detail={detail} timeline={timeline} inner={inside} />}
+      {isGone(detail) && <GoneBar detail={detail} timeline={timeline} inner={childTimelines} />}
       <Axis scale={scale} takeovers={takeovers} />
       <WindowList
         rows={rows}
-        rowHeight={narrow ? 42 : 32}
+        rowHeight={isNarrow ? 42 : 32}
         keyOf={rowKey}
         label="Tasks and steps"
         current={index < 0 ? undefined : index}
@@ -130,7 +130,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   )
 }
 
-/** The previous list while its members stay the same. */
+/** Returns the previous list as long as the members are the same, for use as a dependency. */
 function useSame(list: readonly unknown[]): readonly unknown[] {
   const before = useRef(list)
   const same = before.current.length === list.length && list.every((each, index) => each === before.current[index])
@@ -210,7 +210,7 @@ function timelineScale(timeline: Timeline, inner: ReadonlyMap<string, ChildRun>,
       for (const step of attempt.steps) if (step.to !== undefined || until > 0) add(step.from, step.to)
       if (attempt.child === undefined) continue
       const child = inner.get(attempt.child)?.timeline
-      // the activity of a child run is known once it is open
+      // the activity of a child run is known only once it is open
       if (child) addRun(child)
       else if (attempt.to !== undefined) add(attempt.from, attempt.to)
     }

@@ -1,5 +1,5 @@
-// The runs of a list, loaded page by page. When runs change, the newest page is reloaded and merged, so that no run
-// appears twice. The last list is kept, so that Back returns to the same place in it.
+// The runs of a list, loaded page by page. When runs change, the newest page is reloaded and merged into the list, so
+// that no run appears twice. The last list is remembered, so that Back returns to the same place in it.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
 import type { RunPage, RunsQuery } from '../../api/contract.ts'
@@ -8,7 +8,8 @@ import { call } from '../api/client.ts'
 
 const pageSize = 100
 const largestPage = 200
-const apartMs = 700
+/** Minimum time between reloads while runs keep changing. */
+const minIntervalMs = 700
 
 interface RunPages {
   /** Newest first. Undefined until the first page is loaded. */
@@ -47,31 +48,31 @@ export function useRunPages(query: RunsQuery): RunPages {
       current.wanted ||= how === 'next'
       return
     }
-    const asked = current.key
-    const before = current.loaded.key === asked ? current.loaded : noPages(asked)
+    const readKey = current.key
+    const before = current.loaded.key === readKey ? current.loaded : noPages(readKey)
     const cursor = how === 'next' ? before.cursor : undefined
     if (how === 'next' && before.started && cursor === undefined) return
     current.busy = true
     current.readAt = performance.now()
     try {
-      const own = JSON.parse(asked) as RunsQuery
+      const own = JSON.parse(readKey) as RunsQuery
       const page = how === 'all' ? await readAll(own, before.runs.length) : await readPage(own, pageSize, cursor)
-      if (state.current.key === asked && how === 'all') {
-        update({ key: asked, runs: page.runs, cursor: page.next, started: true })
+      if (state.current.key === readKey && how === 'all') {
+        update({ key: readKey, runs: page.runs, cursor: page.next, started: true })
         setError(undefined)
-      } else if (state.current.key === asked) {
+      } else if (state.current.key === readKey) {
         const first = !before.started
         const runs = how === 'next' ? mergePage(before.runs, page.runs) : refreshPage(before.runs, page)
-        update({ key: asked, runs, cursor: how === 'next' || first ? page.next : before.cursor, started: true })
+        update({ key: readKey, runs, cursor: how === 'next' || first ? page.next : before.cursor, started: true })
         setError(undefined)
       }
     } catch (problem) {
-      if (state.current.key === asked) setError(problem)
+      if (state.current.key === readKey) setError(problem)
     } finally {
       current.busy = false
     }
-    // the filter changed or the end became visible while loading, which triggers no other read
-    if (state.current.key !== asked || current.wanted) {
+    // the filter changed or the end became visible while loading, and nothing else triggers the next read
+    if (state.current.key !== readKey || current.wanted) {
       current.wanted = false
       void read('next')
     }
@@ -84,7 +85,7 @@ export function useRunPages(query: RunsQuery): RunPages {
   useChanges(() => {
     const timer = setTimeout(
       () => void read('fresh'),
-      Math.max(0, apartMs - (performance.now() - state.current.readAt)),
+      Math.max(0, minIntervalMs - (performance.now() - state.current.readAt)),
     )
     return () => clearTimeout(timer)
   })
@@ -120,20 +121,20 @@ function noPages(key: string): LoadedPages {
 
 function mergePage(before: readonly RunSummary[], page: readonly RunSummary[]): RunSummary[] {
   const [last, first] = [before.at(-1), page[0]]
-  // the page follows all known runs
+  // all runs of the page come after the known runs
   if (!last || !first || newestFirst(last, first) < 0) return [...before, ...page]
   const known = new Map([...before, ...page].map((run) => [run.runId, run]))
   return [...known.values()].toSorted(newestFirst)
 }
 
-/** Replaces the part of the list that the newest page covers: other runs there are deleted or no longer match. */
+/** Replaces the part of the list that the newest page covers: other runs in it were deleted or no longer match. */
 function refreshPage(
   before: readonly RunSummary[],
   page: { readonly runs: readonly RunSummary[]; readonly next?: string },
 ): RunSummary[] {
   const last = page.next === undefined ? undefined : page.runs.at(-1)
-  const kept = last ? before.filter((run) => newestFirst(last, run) < 0) : page.next === undefined ? [] : before
-  return mergePage(kept, page.runs)
+  const older = last ? before.filter((run) => newestFirst(last, run) < 0) : page.next === undefined ? [] : before
+  return mergePage(older, page.runs)
 }
 
 function newestFirst(a: RunSummary, b: RunSummary): number {

@@ -1,5 +1,5 @@
-// The list of all runs, newest first. Its filters (search, status and crew) are part of the address, so that a list can
-// be shared.
+// The list of all runs, newest first. The filters (search, status and crew) are part of the address, so that a filtered
+// list can be shared.
 import type { JSX, RefObject } from 'preact'
 import { useRef, useState, useEffect } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
@@ -21,7 +21,7 @@ export function RunsPage(): JSX.Element {
   const [marked, setMarked] = useState<readonly string[]>([])
   const list = runs ?? []
   const index = list.findIndex(({ runId }) => runId === current)
-  const narrow = useNarrow()
+  const isNarrow = useNarrow()
   const search = useRef<HTMLInputElement>(null)
 
   const move = (by: number): void => {
@@ -68,10 +68,10 @@ export function RunsPage(): JSX.Element {
         <NoRuns filtered={Object.keys(query).length > 0} />
       ) : (
         <>
-          {!narrow && <Head />}
+          {!isNarrow && <Head />}
           <WindowList
             rows={list}
-            rowHeight={narrow ? 92 : 56}
+            rowHeight={isNarrow ? 92 : 56}
             keyOf={runIdOf}
             label="Runs"
             current={index < 0 ? undefined : index}
@@ -130,7 +130,7 @@ const pauseMs = 250
 interface FiltersProps {
   readonly query: RunsQuery
   readonly searchRef: RefObject<HTMLInputElement | null>
-  /** The loaded runs, whose crews are offered. */
+  /** The loaded runs. Their crews can be chosen. */
   readonly seen: readonly RunSummary[]
 }
 

@@ -1,6 +1,6 @@
-// The form for an answer: a decision, its fields, a note and a name. A key selects a decision and moves the focus, so
-// no single key sends an answer. A new form ignores input for a moment, because a second press was meant for the
-// previous question: one gesture answers one question.
+// The form for an answer: a decision, its fields, a note and a name. A shortcut selects a decision and moves the focus,
+// so no single key press sends an answer. A new form ignores input for a moment, because a double click or a repeated
+// key was meant for the previous question.
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '../../../journal/entries.ts'
@@ -12,7 +12,7 @@ import { TextField, ValueField } from '../form/value-field.tsx'
 import { Problem } from '../parts/states.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { decisionWords, fieldLabels, startingValue } from './decision-words.ts'
-import { findDraft, keepDraft, holdAnswer, type Draft } from './held-answers.ts'
+import { findDraft, saveDraft, holdAnswer, type Draft } from './held-answers.ts'
 import { questionKey } from '../routing/router.tsx'
 
 /** Longer than the time between two presses of one gesture. */
@@ -20,7 +20,7 @@ const guardMs = 800
 
 interface AnswerFormProps {
   readonly question: QuestionView
-  /** Called when the answer is given. It can still be undone, and isn't sent yet. */
+  /** Called when the user submits the answer, which isn't sent yet and can be undone. */
   onAnswered(): void
 }
 
@@ -28,24 +28,24 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
   const id = questionKey(question)
   const names = Object.keys(question.decisions)
   const [draft, setDraft] = useState<Draft>(() => findDraft(id) ?? emptyDraft(question))
-  const { decision, given, changed, note, problem } = draft
+  const { decision, values, showsOptional, note, problem } = draft
   const update = (part: Partial<Draft>): void => {
     const next = { ...draft, ...part }
-    keepDraft(id, next)
+    saveDraft(id, next)
     setDraft(next)
   }
   const ready = useReady()
   const form = useRef<HTMLFormElement>(null)
   const { must = [], may = [] } = question.decisions[decision] ?? {}
-  const fields = [...must, ...(changed ? may : [])]
+  const fields = [...must, ...(showsOptional ? may : [])]
   const words = decisionWords(question.kind, decision)
 
   const choose = (name: string, focus: boolean): void => {
-    if (name !== decision) update({ decision: name, given: {}, changed: false, problem: '' })
+    if (name !== decision) update({ decision: name, values: {}, showsOptional: false, problem: '' })
     setFocusAfter(focus)
   }
   const [focusAfter, setFocusAfter] = useState(false)
-  // before the next key, which would trigger another shortcut
+  // a layout effect moves the focus before the next key press, which would trigger another shortcut
   useLayoutEffect(() => {
     if (!focusAfter) return
     setFocusAfter(false)
@@ -55,7 +55,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
   }, [focusAfter])
 
   const valueOf = (field: string): Json | undefined =>
-    Object.hasOwn(given, field) ? given[field] : startingValue(question, field)
+    Object.hasOwn(values, field) ? values[field] : startingValue(question, field)
 
   const send = (): void => {
     if (!ready) return
@@ -93,7 +93,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
     isAllowed && ready,
   )
 
-  if (!isAllowed) return <p class="hint answer-form">You can’t answer: that needs a token with the role answer.</p>
+  if (!isAllowed) return <p class="hint answer-form">To answer, you need a token with the role answer.</p>
   return (
     <form
       ref={form}
@@ -101,7 +101,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
       aria-label="Your answer"
       inert={!ready}
       onKeyDown={(event) => {
-        // holding a key down is one gesture
+        // holding Enter down submits only once
         if (event.repeat && event.key === 'Enter') event.preventDefault()
       }}
       onSubmit={(event) => {
@@ -120,15 +120,15 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
               field={field}
               required={must.includes(field)}
               value={valueOf(field)}
-              onChange={(value) => update({ given: { ...given, [field]: value } })}
+              onChange={(value) => update({ values: { ...values, [field]: value } })}
             />
           ))}
           {may.length > 0 && (
             <ValueField
               shape={{ type: 'flag' }}
               label="Change the arguments"
-              value={changed}
-              onChange={(on) => update({ changed: on === true })}
+              value={showsOptional}
+              onChange={(on) => update({ showsOptional: on === true })}
             />
           )}
         </div>
@@ -154,13 +154,13 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
   )
 }
 
-/** Preselects no decision for calls, which have effects, or for doubts, which have no likely answer. */
+/** Preselects no decision for calls, which have effects, and calls in doubt, which have no likely answer. */
 function emptyDraft({ kind, decisions }: QuestionView): Draft {
   const [first = ''] = Object.keys(decisions)
   return {
     decision: kind === 'call' || kind === 'doubt' ? '' : first,
-    given: {},
-    changed: false,
+    values: {},
+    showsOptional: false,
     note: '',
     problem: '',
   }
@@ -170,7 +170,7 @@ function unchosenWords(kind: QuestionView['kind']): string {
   return kind === 'doubt' ? 'Check with the service whether the call took effect.' : 'Decide whether the call is made.'
 }
 
-/** False for a moment after the question appears, and after each press in that time: the gesture isn't over. */
+/** False until the user has pressed nothing for a moment since the question appeared. */
 function useReady(): boolean {
   const [ready, setReady] = useState(false)
   useEffect(() => {
@@ -223,7 +223,7 @@ interface AnswerFieldProps {
 }
 
 function AnswerField({ question, field, required, value, onChange }: AnswerFieldProps): JSX.Element {
-  // the shape of the first value: a text must not turn into a number while typing
+  // the shape of the first value, so that the kind of field doesn't change while typing
   const [shape] = useState<Shape>(() => shapeFor(question, field))
   return (
     <ValueField

@@ -1,4 +1,4 @@
-// Notices with Undo for held answers, and notices of answered runs that wait for a worker.
+// Notices of held answers, which can be undone, and of answered runs that wait for a worker.
 import type { JSX } from 'preact'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { Link, runPath, questionKey, shortId, navigate } from '../routing/router.tsx'
@@ -50,22 +50,22 @@ export function AnsweredRuns(): JSX.Element {
   )
 }
 
-/** A run that a worker continues, or this studio on request. The notice stays until the run continues. */
+/** An answered run that waits for a worker, or for the user to continue it here. The notice stays until then. */
 function AnsweredRun({ runId }: { readonly runId: string }): JSX.Element {
   const [busy, setBusy] = useState(false)
   const { value: detail, error } = useResource(`answered ${runId}`, (stop) =>
     call('GET /runs/{run}', { params: { run: runId }, signal: stop }),
   )
   const dismiss = (): void => dismissRun(runId)
-  const gone = error instanceof ApiError && error.status === 404
-  const over = gone || (detail !== undefined && detail.status !== 'queued')
+  const isDeleted = error instanceof ApiError && error.status === 404
+  const isOver = isDeleted || (detail !== undefined && detail.status !== 'queued')
   useEffect(() => {
-    if (!over) return
+    if (!isOver) return
     dismiss()
-    if (!gone) notify('The run continues.')
-  }, [over])
+    if (!isDeleted) notify('The run continues.')
+  }, [isOver])
 
-  const proceed = async (): Promise<void> => {
+  const continueHere = async (): Promise<void> => {
     setBusy(true)
     const { through } = detail ?? {}
     try {
@@ -94,7 +94,7 @@ function AnsweredRun({ runId }: { readonly runId: string }): JSX.Element {
         Answered. Waiting for a worker: <Link to={runPath(runId)}>{shortId(runId)}</Link>
       </p>
       {detail?.can.includes('resume') && (
-        <button type="button" disabled={busy} onClick={() => void proceed()}>
+        <button type="button" disabled={busy} onClick={() => void continueHere()}>
           <Icon name="play" size={15} />
           Continue here
         </button>

@@ -7,10 +7,11 @@ interface DecisionWords {
   readonly choice: string
   /** The label of the button that sends it. */
   readonly send: string
+  /** What the decision does. */
   readonly means: string
-  /** The decision once it is made. */
+  /** The decision after it was made. */
   readonly done: string
-  /** The key that selects it. */
+  /** The key that selects the decision. */
   readonly key: string
 }
 

@@ -1,6 +1,6 @@
-// Drafts, and answers that can still be undone: an answer is held for a few seconds before it is sent. When the page is
-// closed or hidden, held answers are sent at once, by requests that outlive the page. An answer that the server refuses
-// becomes a draft again, with the reason.
+// Drafts, and held answers: an answer is held for a few seconds, in which it can be undone, before it is sent. When the
+// page is closed or hidden, held answers are sent at once, by requests that outlive the page. An answer that the server
+// refuses becomes a draft again, with the reason.
 import { signal } from '@preact/signals'
 import type { Answer } from '../../../journal/entries.ts'
 import { rootRunId } from '../../../journal/paths.ts'
@@ -18,14 +18,14 @@ export interface HeldAnswer {
   readonly answer: Answer
   /** The label of the button that sent it. */
   readonly words: string
-  /** It can no longer be undone. */
+  /** Whether it was sent, so that it can't be undone. */
   readonly sent: boolean
 }
 
 export const undoMs = 6_000
-/** Browsers send at most 64 KiB for a closed page. */
-const mostBytes = 60_000
-/** A list that was loaded before the answer was recorded still has its question. */
+/** Browsers limit the requests of a closed page to 64 KiB. */
+const maxBytes = 60_000
+/** How long the question of a sent answer stays hidden: a list loaded before the answer was recorded still has it. */
 const settleMs = 5_000
 
 /** Oldest first. */
@@ -38,11 +38,11 @@ export function isHeld(question: Pick<QuestionView, 'runId' | 'id'>): boolean {
 
 export function holdAnswer(answer: Omit<HeldAnswer, 'sent'>): void {
   const size = answerBytes(answer)
-  const waiting = heldAnswers.peek().filter(({ sent }) => !sent)
-  if (waiting.reduce((sum, each) => sum + answerBytes(each), size) > mostBytes) sendHeld()
+  const unsent = heldAnswers.peek().filter(({ sent }) => !sent)
+  if (unsent.reduce((sum, each) => sum + answerBytes(each), size) > maxBytes) sendHeld()
   const id = questionKey(answer.question)
   heldAnswers.value = [...withoutAnswer(id), { ...answer, sent: false }]
-  if (size > mostBytes) sendAnswer(id)
+  if (size > maxBytes) sendAnswer(id)
   else
     timers.set(
       id,
@@ -71,7 +71,7 @@ export function sendHeld(): void {
   for (const { question } of heldAnswers.peek()) sendAnswer(questionKey(question))
 }
 
-/** Call it once per window. A hidden page may be ended without notice. */
+/** Sends held answers when the page is closed, or hidden and so may end without notice. Call it once per window. */
 export function sendHeldOnLeaving(): void {
   addEventListener('pagehide', sendHeld)
   document.addEventListener('visibilitychange', () => {
@@ -82,8 +82,8 @@ export function sendHeldOnLeaving(): void {
 /** Forgets sent answers whose questions are no longer open. */
 export function settleAnswers(open: readonly QuestionView[]): void {
   const ids = new Set(open.map(questionKey))
-  const kept = heldAnswers.peek().filter(({ question, sent }) => !sent || ids.has(questionKey(question)))
-  if (kept.length < heldAnswers.peek().length) heldAnswers.value = kept
+  const remaining = heldAnswers.peek().filter(({ question, sent }) => !sent || ids.has(questionKey(question)))
+  if (remaining.length < heldAnswers.peek().length) heldAnswers.value = remaining
 }
 
 async function send({ question, answer, words }: HeldAnswer): Promise<void> {
@@ -92,7 +92,7 @@ async function send({ question, answer, words }: HeldAnswer): Promise<void> {
     const result = await call('POST /runs/{run}/questions/{question}', {
       params: { run: question.runId, question: question.id },
       body: answer,
-      keepalive: answerBytes({ answer }) <= mostBytes,
+      keepalive: answerBytes({ answer }) <= maxBytes,
     })
     forgetDraft(id)
     notifyAnswered(result)
@@ -100,7 +100,7 @@ async function send({ question, answer, words }: HeldAnswer): Promise<void> {
   } catch (error) {
     const problem = errorText(error)
     const draft = findDraft(id)
-    if (draft) keepDraft(id, { ...draft, problem })
+    if (draft) saveDraft(id, { ...draft, problem })
     heldAnswers.value = withoutAnswer(id)
     notify(`Not sent: “${words}” for ${question.runId}. ${problem}`, { bad: true })
   }
@@ -110,7 +110,7 @@ async function send({ question, answer, words }: HeldAnswer): Promise<void> {
 function notifyAnswered({ runId, continues, questions }: AnswerResult): void {
   if (continues === 'here') notify('Answered. The run continues here.')
   else if (questions.length > 0) notify(`Answered. ${plural(questions.length, 'more question')} for this run.`)
-  else if (continues === 'worker') leaveToWorker(rootRunId(runId))
+  else if (continues === 'worker') showAnsweredRun(rootRunId(runId))
   else notify('Answered. Resume the run to continue it.')
 }
 
@@ -122,15 +122,15 @@ function answerBytes({ answer }: Pick<HeldAnswer, 'answer'>): number {
   return new TextEncoder().encode(JSON.stringify(answer)).length
 }
 
-/** The input for an answer. It stays while the user looks at other questions and views. */
+/** What the user entered for an answer. It stays while the user looks at other questions and views. */
 export interface Draft {
-  /** Empty until selected. */
+  /** Empty until one is selected. */
   readonly decision: string
-  readonly given: { readonly [field: string]: Json | undefined }
+  readonly values: { readonly [field: string]: Json | undefined }
   /** Whether the optional fields of the decision are shown. */
-  readonly changed: boolean
+  readonly showsOptional: boolean
   readonly note: string
-  /** Why it can't be sent, or was refused. */
+  /** Why the answer can't be sent, or was refused. */
   readonly problem: string
 }
 
@@ -140,7 +140,7 @@ export function findDraft(question: string): Draft | undefined {
   return drafts.get(question)
 }
 
-export function keepDraft(question: string, draft: Draft): void {
+export function saveDraft(question: string, draft: Draft): void {
   drafts.set(question, draft)
 }
 
@@ -155,7 +155,7 @@ export function dismissRun(runId: string): void {
   answeredRuns.value = answeredRuns.peek().filter((each) => each !== runId)
 }
 
-function leaveToWorker(runId: string): void {
+function showAnsweredRun(runId: string): void {
   dismissRun(runId)
   answeredRuns.value = [...answeredRuns.peek().slice(-2), runId]
 }

@@ -25,7 +25,7 @@ export function QuestionDetail({ question, onAnswered }: QuestionDetailProps): J
   const { kind, runId, crew, task, askedAt, asking } = question
   const asker = asking.at(-1)
   const article = useRef<HTMLElement>(null)
-  // the form that had the focus is gone with the previous question
+  // the focused form disappeared with the previous question
   useEffect(() => {
     if (document.activeElement === document.body && heldAnswers.peek().length > 0)
       article.current?.focus({ preventScroll: true })
@@ -63,7 +63,7 @@ export function QuestionDetail({ question, onAnswered }: QuestionDetailProps): J
   )
 }
 
-/** Whether the text of the question adds to what is shown anyway. */
+/** Whether the text of the question says more than the other parts of the detail. */
 function hasMoreText(question: QuestionView): boolean {
   return question.kind === 'doubt' || (question.kind === 'call' && question.earlier.length > 0)
 }

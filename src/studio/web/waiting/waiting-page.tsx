@@ -1,5 +1,5 @@
-// The open questions of all runs, longest waiting first, with the selected one beside the list. On a phone, the list
-// and the question are separate screens.
+// The open questions of all runs, longest waiting first, with the selected question beside the list. On a phone, the
+// list and the question are separate screens.
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { QuestionView, Questions } from '../../api/contract.ts'
@@ -44,14 +44,14 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
   useEffect(() => {
     list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' })
   }, [current])
-  // after an answer, here or elsewhere, the next question takes its place
+  // when the selected question was answered, here or elsewhere, selects the next one
   useEffect(() => {
     if (named !== null && chosen < 0 && questions.length > 0) choose(Math.min(position.current, questions.length - 1))
     else if (named !== null && questions.length === 0) navigate('/', { replace: true })
   }, [named, chosen, questions.length])
 
   const question = questions[current]
-  // the form that had the focus is gone with the last question
+  // the focused form disappeared with the last question
   useEffect(() => {
     if (!question && document.activeElement === document.body) document.getElementById('main')?.focus()
   }, [question])
@@ -84,7 +84,7 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
         </div>
       ) : (
         <Empty title="Nothing is waiting for you">
-          Approvals, reviews, calls in doubt and reached limits of all runs appear here.{' '}
+          Approvals, reviews, calls in doubt and reached limits appear here, for all runs.{' '}
           <Link to="/runs">All runs</Link>
         </Empty>
       )}
