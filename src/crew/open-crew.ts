@@ -33,6 +33,9 @@ import { isDone } from '../journal/state/tally.ts'
 import { taskAgents, crewModels } from './define/define-agent.ts'
 import { checkInputs, parseInputs } from './arguments/run-inputs.ts'
 
+/** A crew as the engine executes it. */
+export type Definition = CrewDefinition
+
 export interface OpenCrew {
   readonly definition: CrewDefinition
   /** Whether the `store` option is set. */

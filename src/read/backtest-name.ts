@@ -9,3 +9,6 @@ export function backtestName(crew: string): string {
 export function isBacktest(crew: string): boolean {
   return crew.endsWith(backtestName(''))
 }
+
+/** The reason of a trial without changes. */
+export const unchanged = 'nothing has changed'

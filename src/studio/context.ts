@@ -1,9 +1,9 @@
 // What the routes work on: the store, the loaded crews, and the runs that this studio executes. Opened by the first
 // request.
 import { Crew } from '../crew/crew.ts'
-import { type OpenCrew, openCrewStore } from '../crew/open-crew.ts'
-import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { realWorld, openEngine } from '../engine/world.ts'
+import { type Definition, type OpenCrew, openCrewStore } from '../crew/open-crew.ts'
+import { openRuns, runsIn, type Runs } from '../crew/open-runs.ts'
+import { realClock, type Clock } from '../base/clock.ts'
 import { RepriseError, messageOf } from '../base/errors.ts'
 import { rootRunId } from '../journal/paths.ts'
 import type { Prices } from '../models/cost.ts'
@@ -19,8 +19,9 @@ import { redact } from '../secrets/redact.ts'
 import { seriallyByName } from '../base/notifier.ts'
 
 export interface StudioContext {
-  readonly engine: Engine
+  readonly runs: Runs
   readonly store: Store
+  readonly clock: Clock & { now(): Date }
   /** By name. */
   readonly crews: ReadonlyMap<string, LoadedCrew>
   /** The loaded crews and the crews nested in them, which can be viewed but not started. */
@@ -49,12 +50,12 @@ interface RunningBacktest {
 export interface LoadedCrew {
   readonly crew: Crew
   readonly open: OpenCrew
-  readonly definition: CrewDefinition
+  readonly definition: Definition
 }
 
 export interface ShownCrew {
   readonly crew: Crew
-  readonly definition: CrewDefinition
+  readonly definition: Definition
   /** The crews that contain this crew as a task. Empty if the crew itself is loaded: its runs can be started. */
   readonly within: readonly string[]
 }
@@ -69,12 +70,14 @@ export async function openContext(crews: readonly Crew[], store: string | Store 
     const used = opened ? crews.map((crew) => withStore(crew, opened)) : crews
     const stop = new AbortController()
     const backtests: StudioContext['backtests'] = new Map()
-    const engine = opened ? createEngine(opened) : await sharedEngine(used)
-    const own = ownRuns(engine, stop.signal)
+    const runs = opened ? await openRuns(opened, { onOutage: () => {} }) : await sharedRuns(used)
+    const clock = used[0]?.['~open'].world ?? realClock
+    const own = ownRuns({ store: runs.store, world: clock }, stop.signal)
     const loaded = crewsByName(used)
     return {
-      engine,
-      store: engine.store,
+      runs,
+      store: runs.store,
+      clock,
       crews: loaded,
       shown: withNestedCrews(loaded),
       own,
@@ -132,12 +135,8 @@ function withStore(crew: Crew, store: Store): Crew {
   return copy
 }
 
-function createEngine(opened: Store): Engine {
-  return openEngine(opened, realWorld(), { onOutage: () => {} })
-}
-
-/** The engine of the first crew. Rejects with OPTION_INVALID if the crews use different stores. */
-async function sharedEngine(crews: readonly Crew[]): Promise<Engine> {
+/** Rejects with OPTION_INVALID if the crews use different stores. */
+async function sharedRuns(crews: readonly Crew[]): Promise<Runs> {
   const engines = await Promise.all(crews.map((crew) => crew['~open'].engine()))
   const urls = [...new Set(engines.map(({ store }) => store.url))]
   const isSeparate = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
@@ -146,7 +145,8 @@ async function sharedEngine(crews: readonly Crew[]): Promise<Engine> {
     const stores = urls.length > 1 ? `different stores (${urls.join(', ')})` : 'separate stores in memory'
     throw new RepriseError('OPTION_INVALID', `the crews ${names} use ${stores}; a studio shows one store: set store`)
   }
-  return engines[0]
+  // the crews close their store
+  return runsIn(engines[0], async () => {})
 }
 
 function crewsByName(crews: readonly Crew[]): Map<string, LoadedCrew> {
@@ -190,7 +190,7 @@ export async function runDefinition(
   context: StudioContext,
   run: string,
   crew: string,
-): Promise<CrewDefinition | undefined> {
+): Promise<Definition | undefined> {
   const root = context.crews.get(await rootCrew(context, run, crew))
   return (root && findDefinition(root.definition, crew)) ?? context.shown.get(crew)?.definition
 }
@@ -201,7 +201,7 @@ async function rootCrew({ store }: StudioContext, run: string, crew: string): Pr
 }
 
 /** Finds a definition by name: that of the crew itself, or of a crew nested in it. */
-function findDefinition(crew: CrewDefinition, name: string): CrewDefinition | undefined {
+function findDefinition(crew: Definition, name: string): Definition | undefined {
   if (crew.name === name) return crew
   for (const { child } of crew.tasks) {
     const found = child && findDefinition(child.crew, name)
@@ -239,8 +239,8 @@ interface OwnRun {
 /** How long to wait before reading the run again when the store is unavailable. */
 const outagePauseMs = 1_000
 
-function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
-  const { store, world } = engine
+function ownRuns(source: { readonly store: Store; readonly world: Clock }, signal: AbortSignal): OwnRuns {
+  const { store, world } = source
   const runs = new Map<string, OwnRun>()
   const inTurn = seriallyByName()
   const underWay = new Set<Promise<unknown>>()
@@ -261,7 +261,7 @@ function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
     if (tree?.state.status !== 'suspended' || !canWake(tree.state)) return forget(own)
     own.lives = tree.state.lives
     while (runs.get(own.run) === own && !signal.aborted)
-      await waitForRun(engine, own.run, () => inTurn(own.run, () => tryResume(own)), signal).catch((error: unknown) =>
+      await waitForRun(source, own.run, () => inTurn(own.run, () => tryResume(own)), signal).catch((error: unknown) =>
         isOutage(error) ? world.sleep(outagePauseMs, signal).catch(() => undefined) : forget(own),
       )
   }

@@ -1,5 +1,5 @@
 // Results of runs, computed from the journal alone, so that a finished run and a stored one have the same result.
-import type { CrewDefinition, TaskDefinition, Engine } from '../../engine/definition.ts'
+import type { CrewDefinition, TaskDefinition, Engine, World } from '../../engine/definition.ts'
 import { type StaleTask, staleTasks } from '../../engine/plan/inheritance.ts'
 import { RepriseError, errorCodes, type ErrorCode } from '../../base/errors.ts'
 import type { TaskFailure, Usage, Question } from '../../journal/entries.ts'
@@ -26,7 +26,7 @@ import { checkFormat, readRun, runNotFoundError } from '../../read/read-run.ts'
 import { runCancelledError } from '../../engine/inbox/inbox.ts'
 import { runExecutor } from '../../engine/lease/leased-tree.ts'
 import { readSummary } from '../../read/row-summary.ts'
-import type { RunRow } from '../../stores/store.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
 
 // The default of `Crew` and `Run` is `readonly Task[]`: declarations of users could not name this alias.
 export type Tasks = readonly Task[]
@@ -292,7 +292,7 @@ const pollIntervalMs = 1_000
  * reason on abort.
  */
 export async function waitForRun<Said>(
-  { store, world }: Engine,
+  { store, world }: { readonly store: Store; readonly world: Pick<World, 'sleep'> },
   run: string,
   look: (row: RunRow) => Promise<Said | undefined>,
   signal?: AbortSignal,

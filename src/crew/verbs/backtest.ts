@@ -100,11 +100,33 @@ export function readBacktest(crew: CrewDefinition, task: Task | string, options:
   }
 }
 
+interface BacktestCases {
+  readonly cases: readonly { readonly runId: string; readonly state: RunState; readonly changes: readonly string[] }[]
+  readonly passed: Awaited<ReturnType<typeof storedCases>>['passed']
+}
+
+/** What a backtest would try, and the runs that it passes over. `tried`: runs with a trial, tried again in any case. */
+export async function planBacktest(
+  store: Store,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  { runs: wanted, tried }: { readonly runs: number | readonly string[]; readonly tried: Iterable<string> },
+): Promise<BacktestCases> {
+  const { runs, passed } = await storedCases(store, crew, task, wanted)
+  const cases: BacktestCases['cases'][number][] = []
+  for (const runId of new Set([...tried, ...runs])) {
+    // an earlier run may have been deleted since its trial
+    const found = await readCase(store, runId, crew, task).catch(() => 'deleted')
+    if (typeof found !== 'string') cases.push({ runId, state: found.state, changes: found.changes })
+  }
+  return { cases, passed }
+}
+
 /** RUN_NOT_FOUND if no run has the inputs and an output of the task. A failing case doesn't affect the others. */
 export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
   const { task, signal } = request
   const id = request.id ?? engine.world.newRunId()
-  const { runs, passed } = await storedCases(engine, crew, task, request.runs)
+  const { runs, passed } = await storedCases(engine.store, crew, task, request.runs)
   if (runs.length === 0) {
     const why = passed.map(({ runId, reason }) => `${runId}: ${reason}`).slice(0, 3)
     const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and its complete context`

@@ -19,7 +19,7 @@ import { onceCalls, toOnceCall } from '../calls/once.ts'
 import { outputChange } from '../plan/inheritance.ts'
 import { outputPlace } from '../../read/incarnation.ts'
 import { allRows } from '../../read/all-rows.ts'
-import { backtestName } from '../../read/backtest-name.ts'
+import { backtestName, unchanged } from '../../read/backtest-name.ts'
 
 /** Earlier runs that have an output of the task and its whole context. */
 interface StoredCases {
@@ -28,20 +28,16 @@ interface StoredCases {
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
 }
 
-/** The reason of a trial without changes. */
-export const unchanged = 'nothing has changed'
-
 /** How many runs are examined per requested case. */
 const runsPerCase = 10
 
 /** Finds cases in the newest runs, or in the named runs. Journals are not kept in memory. */
 export async function storedCases(
-  engine: Engine,
+  store: Store,
   crew: CrewDefinition,
   task: TaskDefinition,
   wanted: number | readonly string[],
 ): Promise<StoredCases> {
-  const { store } = engine
   const named = typeof wanted !== 'number'
   const runs: string[] = []
   const passed: { runId: string; reason: string }[] = []

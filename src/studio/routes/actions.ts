@@ -6,7 +6,6 @@ import type { RunPromise } from '../../crew/run.ts'
 import { wakeRun } from '../../crew/queue/dispatcher.ts'
 import { defined } from '../../base/options.ts'
 import { moveOf, runMoved, readSummary } from '../../read/row-summary.ts'
-import { requeue, sendMessage } from '../../engine/inbox/send-message.ts'
 import type { PlanBody, PlanView, StartedRun } from '../api/contract.ts'
 import { StudioProblem } from '../api/problem.ts'
 import * as fields from '../api/requests.ts'
@@ -81,7 +80,7 @@ export const actionRoutes: Routes<
       }
       if (how === 'here') findCrew(context, name)
       refuseOptions(options)
-      const runId = await requeue(context.engine, param('run'), defined({ by }))
+      const runId = await context.runs.run(param('run')).requeue(defined({ by }))
       if (loaded) await wakeRun(loaded.open, runId)
       return { runId, how: 'queue' }
     },
@@ -123,7 +122,7 @@ export const actionRoutes: Routes<
       const row = await readRow(context, param('run'))
       const loaded = context.crews.get(row.crew)
       if (loaded) await loaded.crew.run(row.run).cancel(defined({ by }))
-      else await sendMessage(context.engine, row.run, { type: 'cancel', ...defined({ by }) })
+      else await context.runs.run(row.run).cancel(defined({ by }))
       return { runId: row.run }
     },
   },

@@ -3,10 +3,10 @@
 // executes only the missing ones.
 import { checkModels } from '../../crew/open-crew.ts'
 import { findTask } from '../../crew/result/result.ts'
-import { sameOutput, trialEstimate, withheldCalls } from '../../crew/verbs/backtest.ts'
+import { sameOutput, trialEstimate, withheldCalls, planBacktest } from '../../crew/verbs/backtest.ts'
 import { allRows } from '../../read/all-rows.ts'
-import { readCase as readEarlierRun, storedCases, unchanged } from '../../engine/history/backtest-case.ts'
-import { backtestName, isBacktest } from '../../read/backtest-name.ts'
+import { uuidV7 } from '../../base/clock.ts'
+import { backtestName, isBacktest, unchanged } from '../../read/backtest-name.ts'
 import { costOfTask } from '../../read/costs.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
 import { readSummary, checkNewRunId } from '../../read/row-summary.ts'
@@ -60,7 +60,7 @@ export const backtestRoutes: Routes<
     body: backtestFields,
     async handle({ context, param, body }) {
       const loaded = findCrew(context, param('crew'))
-      const id = body.id === undefined ? context.engine.world.newRunId() : checkNewRunId(body.id)
+      const id = body.id === undefined ? uuidV7(context.clock.now().getTime()) : checkNewRunId(body.id)
       const plan = await backtestPlan(context, loaded, body)
       if (context.backtests.has(id)) throw new RepriseError('RUN_HELD', `backtest ${id} is in progress; stop it first`)
       checkModels([findTask(loaded.definition.tasks, plan.task, `crew ${loaded.definition.name}`)])
@@ -102,7 +102,7 @@ function startBacktest(
   context.backtests.set(id, {
     crew: definition.name,
     task,
-    createdAt: context.engine.world.now().toISOString(),
+    createdAt: context.clock.now().toISOString(),
     total: cases.length,
     stop: () => stop.abort(),
     end: ended.then(remove, remove),
@@ -116,20 +116,16 @@ const defaultCount = 20
  * the reasons.
  */
 async function backtestPlan(
-  { store, engine }: StudioContext,
+  { store }: StudioContext,
   { crew, definition }: LoadedCrew,
   { task: name, runs = defaultCount, id }: BacktestBody,
 ): Promise<BacktestPlan> {
   const task = findTask(definition.tasks, name, `crew ${definition.name}`)
   const tried = new Map<string, RunRow>()
   for (const trial of id === undefined ? [] : await readTrials(store, id)) tried.set(trial.forkedFrom ?? '', trial)
-  const found = await storedCases(engine, definition, task, runs)
+  const found = await planBacktest(store, definition, task, { runs, tried: tried.keys() })
   const cases: BacktestPlan['cases'][number][] = []
-  for (const runId of new Set([...tried.keys(), ...found.runs])) {
-    // an earlier run may have been deleted since its trial
-    const earlier = await readEarlierRun(store, runId, definition, task).catch(() => 'deleted')
-    if (typeof earlier === 'string') continue
-    const { state, changes } = earlier
+  for (const { runId, state, changes } of found.cases) {
     const trial = tried.get(runId)
     const done = trial?.status === 'completed' && readSummary(trial).parentIncarnation === state.incarnation
     cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })

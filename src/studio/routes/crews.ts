@@ -2,7 +2,7 @@
 import type { Agent } from '../../crew/agent.ts'
 import type { Crew } from '../../crew/crew.ts'
 import { taskAgents } from '../../crew/define/define-agent.ts'
-import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
+import type { Definition } from '../../crew/open-crew.ts'
 import { allRows } from '../../read/all-rows.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
 import { readSummary } from '../../read/row-summary.ts'
@@ -57,7 +57,7 @@ function crewView({ crew, definition, within }: ShownCrew): CrewView {
 }
 
 /** The agents of a crew, each with the model that runs use: `crew.with` may have replaced the agent's own. */
-function crewAgents(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
+function crewAgents(crew: Crew, { tasks }: Definition): CrewAgent[] {
   const used = new Map(
     tasks
       .filter(({ code, child }) => !code && !child)
@@ -71,7 +71,7 @@ function crewAgents(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
   })
 }
 
-function toCrewTask(task: TaskDefinition): CrewTask {
+function toCrewTask(task: Definition['tasks'][number]): CrewTask {
   const type = task.child ? 'crew' : task.code ? 'function' : 'agent'
   return {
     name: task.name,

@@ -1,6 +1,5 @@
 // Open questions and their answers.
 import { decisions } from '../../read/questions.ts'
-import { answerQuestion } from '../../engine/inbox/send-message.ts'
 import { dueAt } from '../../read/row-summary.ts'
 import { readStateIfExists } from '../../read/read-run.ts'
 import type { Answer } from '../../journal/entries.ts'
@@ -86,7 +85,7 @@ function schemaFor({ shown }: StudioContext, question: WaitingQuestion, state: R
 async function postAnswer(context: StudioContext, runId: string, question: string, answer: Answer): Promise<void> {
   const row = await readRow(context, runId)
   const loaded = context.crews.get(row.crew)
-  if (!loaded) return answerQuestion(context.engine, runId, question, answer)
+  if (!loaded) return context.runs.run(runId).answer(question, answer)
   const { by, ...decision } = answer
   return loaded.crew.run(runId).answer(question, decision, by === undefined ? {} : { by })
 }

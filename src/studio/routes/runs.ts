@@ -19,8 +19,7 @@ import { addEntry, emptyTimeline, type Timeline } from '../../runs/timeline.ts'
 import { runPage } from './run-page.ts'
 import { spendingView } from './spending.ts'
 import { stepView } from './steps.ts'
-import type { CrewDefinition } from '../../engine/definition.ts'
-import { staleTasks } from '../../engine/plan/inheritance.ts'
+import type { Definition } from '../../crew/open-crew.ts'
 import { isBacktest } from '../../read/backtest-name.ts'
 import { canWake, isParked, isReady, moveOf } from '../../read/row-summary.ts'
 import type { Role, RunAction, RunDetail, TaskDetail } from '../api/contract.ts'
@@ -152,7 +151,7 @@ async function runDetail(context: StudioContext, runId: string, role: Role): Pro
     ...view,
     orphaned,
     cost: await costOfRun(state, prices),
-    stale: definition ? staleTasks(definition, state) : [],
+    stale: view.stale,
     tasks: await Promise.all(view.tasks.map((task) => taskDetail(tree, task, definition, prices))),
     through: state.through,
     seq: state.seq,
@@ -166,7 +165,7 @@ async function runDetail(context: StudioContext, runId: string, role: Role): Pro
 async function taskDetail(
   tree: RunTree,
   view: RunView['tasks'][number],
-  crew: CrewDefinition | undefined,
+  crew: Definition | undefined,
   prices: Prices | undefined,
 ): Promise<TaskDetail> {
   const { messages: _, ...task } = view

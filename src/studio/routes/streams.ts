@@ -1,7 +1,6 @@
 // Server-sent events: the events of a run, and hints that runs may have changed.
 import { eventBody, eventFrame, eventHeaders, eventResponse } from '../../crew/result/event-stream.ts'
 import { createNotifier } from '../../base/notifier.ts'
-import { follow } from '../../read/follow.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { streamStart } from '../api/requests.ts'
 import type { Routes } from '../api/route.ts'
@@ -23,8 +22,8 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
       if (loaded) return loaded.crew.run(run).toResponse(request, query)
       const source = {
         id: run,
-        world: context.engine.world,
-        follow: (after: number) => follow(context.engine, run, { after, marked: true }),
+        world: context.clock,
+        follow: (after: number) => context.runs.run(run).entries({ after, caughtUp: true }),
         isOver: (after: number) => isOver(context, run, after),
       }
       return eventResponse(source, request, query)
@@ -37,7 +36,6 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
     async handle({ context }) {
       const headers = new Headers()
       eventHeaders(headers)
-      const { world } = context.engine
       const body = eventBody({
         events: changes(context),
         opening: 'changes',
@@ -45,7 +43,7 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
         endText: () => '',
         // the stream ends without an event: clients reconnect and read the store again
         errorText: () => '',
-        sleep: (ms, signal) => world.sleep(ms, signal),
+        sleep: (ms, signal) => context.clock.sleep(ms, signal),
       })
       return new Response(body, { headers })
     },
@@ -61,7 +59,7 @@ async function isOver({ store }: StudioContext, run: string, after: number): Pro
 }
 
 /** Yields a hint at once, then one for all changes within `quietMs`. Closing the iterator ends a wait. */
-function changes({ store, signal, engine: { world } }: StudioContext): AsyncIterator<true, undefined> {
+function changes({ store, signal, clock }: StudioContext): AsyncIterator<true, undefined> {
   const stop = new AbortController()
   const watched = AbortSignal.any([stop.signal, signal])
   const changed = createNotifier()
@@ -84,7 +82,7 @@ function changes({ store, signal, engine: { world } }: StudioContext): AsyncIter
       await changed.wait()
       changed.consume()
       if (hasEnded) return { done: true, value: undefined }
-      await world.sleep(quietMs, watched).catch(() => {})
+      await clock.sleep(quietMs, watched).catch(() => {})
       return hasEnded ? { done: true, value: undefined } : { done: false, value: true }
     },
     async return() {
