@@ -22,7 +22,10 @@ export interface Runs extends AsyncDisposable {
   readonly store: Store
   /** The handle of a run. Reads nothing. Throws OPTION_INVALID for an invalid id. */
   run(id: string): StoredRun
-  /** Imports a run from a file or lines that `export` wrote. Rejects with RUN_EXISTS if the store has another run with its id. */
+  /**
+   * Imports a run from a file that `export` wrote, or from its lines. Rejects with RUN_EXISTS if the store has another
+   * run with that id.
+   */
   import(source: string | AsyncIterable<string>, options?: ImportOptions): Promise<ImportedRun>
   /** Deletes ended runs that match the filter and exceed the limits. */
   prune(filter: Omit<RunFilter, 'status'>, limits: PruneLimits): Promise<PruneResult>
@@ -41,7 +44,10 @@ export interface StoredRun {
   cancel(options?: SignedBy): Promise<void>
   /** Marks a task to be executed again when the run resumes. Rejects with RUN_ENDED or TASK_NOT_FOUND. */
   invalidate(task: string, options?: SignedBy): Promise<void>
-  /** Hands a stopped, imported or failed run over to workers. Resolves with the id of its root run. Rejects with RUN_HELD. */
+  /**
+   * Hands a stopped, imported or failed run over to workers. Resolves with the id of its root run. Rejects with
+   * RUN_HELD.
+   */
   requeue(options?: SignedBy): Promise<string>
   /** Deletes the run and its child runs. Rejects with RUN_HELD while a process executes it. */
   delete(): Promise<void>
