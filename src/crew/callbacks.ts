@@ -98,10 +98,10 @@ export function engineCallbacks(options: CrewCallbacks, tasks: readonly Task[], 
       onTask || tasks.some((task) => task.callback)
         ? async (state, definition, readFile) => {
             const { name } = definition
-            const known = state.tasks.get(name)
-            if (!known) return
-            const output = await taskOutput(state, known, definition)
-            const context = { runId: state.run, seq: known.seq ?? 0, readFile }
+            const task = state.tasks.get(name)
+            if (!task) return
+            const output = await taskOutput(state, task, definition)
+            const context = { runId: state.run, seq: task.seq ?? 0, readFile }
             await byName.get(name)?.callback?.(output as TaskView<never>, context)
             await onTask?.(output, context)
           }

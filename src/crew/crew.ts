@@ -150,9 +150,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Queues a run for a worker, after the same checks as `kickoff`, except that of model keys: only the worker needs
-   * them. A run that exists with this `id` is not changed; if workers gave up on it, it is queued again. Rejects with
-   * INPUTS_DIFFER if it has other inputs.
+   * Queues a run for a worker, after the same checks as `kickoff`, except for model keys, which only the worker needs.
+   * An existing run with this `id` stays as it is; if workers gave up on it, it is queued again. Rejects with
+   * INPUTS_DIFFER if that run has other inputs.
    */
   enqueue(...[options]: Enqueue<InputsWith<T, Inputs>>): Promise<Run<T>>
   enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Promise<Run<T>>
@@ -202,9 +202,9 @@ export class Crew<const T extends Tasks = readonly Task[], Inputs extends object
   }
 
   /**
-   * Advances a ready run as far as possible, or until `until`. A run is ready if it is queued and due, if the process
-   * that executed it is gone, if a question was answered, or if a retry is due. For any other run, only records the
-   * messages in its inbox. Rejects with RUN_NOT_FOUND, OPTION_INVALID or OPTION_UNKNOWN.
+   * Advances a ready run as far as possible, or until the time in `until`. A run is ready if it is queued and due, if
+   * its process died or handed it back, if a question was answered, or if a retry is due. For any other run, only
+   * records the messages in its inbox. Rejects with RUN_NOT_FOUND, OPTION_INVALID or OPTION_UNKNOWN.
    */
   async advance(runId: string, options: AdvanceOptions = {}): Promise<AdvanceOutcome> {
     return advance(this.#open, runId, options)

@@ -78,7 +78,7 @@ function readSource(source: unknown): string | Uint8Array {
   )
 }
 
-export type FileRead =
+type FileRead =
   | { readonly reference: StoredFile; readonly bytes: Uint8Array }
   /** The path doesn't exist, which is fine if the run has already stored the file. */
   | { readonly gone: RepriseError }

@@ -40,7 +40,7 @@ export interface OpenCrew {
   readonly hasStore: boolean
   /** False if the name is derived from the tasks, and changes with them. */
   readonly named: boolean
-  /** Runs that this crew object is executing, by id. Their handles can stream model output, too. */
+  /** Runs that this crew object is executing, by id. Their handles can also stream model output. */
   readonly underWay: Map<string, RunHere>
   readonly dispatcher: Dispatcher | undefined
   readonly world: World
@@ -93,7 +93,7 @@ export function openCrew(
   }
 }
 
-/** Warns of a store that may lose runs, once per process and store. */
+/** Warns once per process and store if the settings of the store may lose confirmed steps. */
 function warnOnce({ url, caution }: Store, { logger }: CrewDefinition, { process: { cautioned } }: World): void {
   if (caution === undefined || cautioned.has(url)) return
   cautioned.add(url)

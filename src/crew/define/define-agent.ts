@@ -1,5 +1,5 @@
-// Builds the engine's definitions of agents and their coworkers, and all prompt texts. Placeholders in texts are parsed
-// twice, for values and for types.
+// Builds the engine's definitions of agents and their coworkers. Also contains all prompt texts, and the placeholders
+// in texts, as types and when they are filled in.
 import type {
   CoworkerDefinition,
   Inputs,
@@ -30,7 +30,7 @@ interface DelegationOptions {
   readonly task: string
   /** All agents of the crew. */
   readonly agents: readonly Agent[]
-  /** Tools that replace the own tools of the coworkers. */
+  /** Tools that coworkers have instead of their own. */
   readonly toolsOverride: readonly Tool[] | undefined
   readonly overrides: Overrides
 }

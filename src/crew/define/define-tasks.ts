@@ -106,7 +106,7 @@ interface Assignment {
   readonly coworkers: readonly Agent[]
   /** Agents to which coworkers may delegate further. */
   readonly agents: readonly Agent[]
-  /** Tools that replace the own tools of the coworkers. */
+  /** Tools that coworkers have instead of their own. */
   readonly coworkerTools?: readonly Tool[] | undefined
 }
 

@@ -103,8 +103,8 @@ export interface CrewOptions<T extends Tasks = Tasks, Given extends object = obj
    */
   readonly onTaskFailure?: FailurePolicy
   /**
-   * Limit per run, in tokens, dollars or seconds of work. A run that reaches it suspends, and asks a person. Calls in
-   * flight may exceed it. Default: no limit.
+   * Limit per run, in tokens, dollars or seconds of work. A run that reaches it asks a person whether to continue.
+   * Calls in flight may exceed it. Default: no limit.
    */
   readonly budget?: Limit
   /** Maximum number of model requests per minute, over all runs of the crew in this process. Default: no limit. */
@@ -216,7 +216,7 @@ export const crewTable: Table<CrewOptions, CrewSettings> = {
     budget: {
       takes: limitCheck,
       leftOut: 'no limit',
-      does: 'limit per run in tokens, dollars or seconds; a run that reaches it asks a person',
+      does: 'limit per run in tokens, dollars or seconds; a run that reaches it asks a person whether to continue',
     },
     maxRpm: {
       takes: whole(1, 1_000_000),

@@ -79,7 +79,7 @@ export async function readSchedule(
   const timezone = readTimezone(label, options.timezone ?? 'UTC')
   const timeAfter = await readCron(label, options.cron, timezone, now())
   const priority = optional(`priority of ${label}`, options.priority, oneOf(priorities)) ?? 'normal'
-  const given: unknown = options.inputs
+  const scheduledInputs: unknown = options.inputs
   const schedule: DeclaredSchedule = {
     name,
     cron: options.cron.trim(),
@@ -88,7 +88,10 @@ export async function readSchedule(
     next: (after = now()) => timeAfter(after),
     // UTC, because a local time occurs twice when clocks go back
     runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
-    inputs: (time) => (typeof given === 'function' ? (given as (time: Date) => unknown)(time) : (given ?? {})),
+    inputs: (time) =>
+      typeof scheduledInputs === 'function'
+        ? (scheduledInputs as (time: Date) => unknown)(time)
+        : (scheduledInputs ?? {}),
   }
   const first = schedule.next() as Date
   try {

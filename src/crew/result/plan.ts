@@ -40,7 +40,7 @@ export interface PlanEstimate {
   readonly unknown: readonly string[]
 }
 
-export interface PlanParts {
+interface PlanParts {
   readonly of: Plan['of']
   readonly runId: string | undefined
   readonly inputs: Inputs

@@ -18,7 +18,7 @@ const internalKind = 0
 const clientKind = 2
 const errorStatus = 2
 
-export interface TracingParts {
+interface TracingParts {
   readonly tracer: Tracer
   readonly contexts: Contexts
   readonly captureContent: boolean

@@ -18,9 +18,9 @@ export const telemetryCheck: Check<true | TelemetryOptions> = {
     if (typeof value !== 'object' || value === null)
       throw wrong(what, value, `${telemetryCheck.expected}, or remove it`)
     checkKeys('telemetry', value, ['tracer', 'captureContent'])
-    const given = value as { readonly [name: string]: unknown }
-    optional('captureContent of telemetry', given['captureContent'], flag)
-    optional('tracer of telemetry', given['tracer'], tracerCheck)
+    const options = value as { readonly [name: string]: unknown }
+    optional('captureContent of telemetry', options['captureContent'], flag)
+    optional('tracer of telemetry', options['tracer'], tracerCheck)
     return value
   },
 }

@@ -59,7 +59,10 @@ export type AdvanceOutcome =
   | { readonly status: 'completed' | 'cancelled' }
   /** Time was up, or the signal was aborted. The run is ready to be advanced again. */
   | { readonly status: 'more' }
-  /** The run waits for a person to answer or resume it; with `at`, only until that time, in milliseconds since 1970. */
+  /**
+   * With `at`, the run waits until that time, in milliseconds since 1970. Without it, the run waits for a person to
+   * answer or resume it.
+   */
   | { readonly status: 'waiting'; readonly at?: number }
   /**
    * With `retryAt`, the run is retried at that time, in milliseconds since 1970. Without it, only a resume retries the
@@ -180,9 +183,9 @@ export function recordedOutcome(state: RunState, now: number): AdvanceOutcome {
 /** Turns a recorded failure into an outcome. Any other error is not the run's, and is thrown. */
 function outcomeOfFailure(state: RunState): (error: unknown) => AdvanceOutcome {
   return (error) => {
-    const known = RepriseError.isInstance(error) ? error : undefined
-    if (!known || state.status !== 'failed' || unrecorded.has(known.code)) throw error
-    return failedOutcome(state, known)
+    const failure = RepriseError.isInstance(error) ? error : undefined
+    if (!failure || state.status !== 'failed' || unrecorded.has(failure.code)) throw error
+    return failedOutcome(state, failure)
   }
 }
 
@@ -205,7 +208,7 @@ export interface ResumeAllOptions {
   readonly until?: number | Date | undefined
 }
 
-/** Outcome of one run. It is `failed`, too, if the run could not be resumed, whatever its journal says. */
+/** Outcome of one run. Also `failed` if the run could not be resumed, whatever its journal says. */
 type ResumeAllResult = AdvanceOutcome & { readonly runId: string }
 
 /**

@@ -78,7 +78,7 @@ export interface BacktestOutput<Output = unknown> {
   readonly cost: number | undefined
 }
 
-export interface BacktestRequest {
+interface BacktestRequest {
   readonly task: TaskDefinition
   readonly runs: number | readonly string[]
   readonly concurrency: number
@@ -124,7 +124,7 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
   return summarizeBacktest(task.name, id, cases, passed, runs.length - cases.length)
 }
 
-/** Undefined if the signal interrupted the trial. */
+/** Tries the task on one case. Returns undefined if the signal interrupted the trial, or if the run was deleted. */
 async function tryCase(
   engine: Engine,
   crew: CrewDefinition,

@@ -20,15 +20,12 @@ import { checkPlanned, hasStarted, isOpen, type OpenCrew } from '../open-crew.ts
 import type { PlanEstimate } from '../result/plan.ts'
 import { resumePlan } from './resume.ts'
 
-/** What a resume with this code would do with a run. Shown to users. */
-export const checkOutcomes = {
-  continues: 'It continues as if nothing had changed.',
-  stale: 'It continues and keeps its outputs, but some of them are outdated: see `reasons`.',
-  orphaned: 'It has recorded work that the crew has no task for, and is not executed until you decide about it.',
-  refused: 'This code does not resume it.',
-} as const
-
-export type CheckOutcome = keyof typeof checkOutcomes
+/**
+ * What a resume with this code would do with a run. `continues`: it continues as if nothing had changed. `stale`: it
+ * continues and keeps its outputs, but some of them are outdated: see `reasons`. `orphaned`: it has recorded work that
+ * the crew has no task for, and is not executed until you decide about that. `refused`: this code does not resume it.
+ */
+export type CheckOutcome = 'continues' | 'stale' | 'orphaned' | 'refused'
 
 export interface RunCheck {
   readonly runId: string

@@ -36,7 +36,7 @@ export type EnqueueOptions<Names extends InputsBy = string> = {
 export type Enqueue<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? [options: EnqueueOptions<Names>] : [options?: EnqueueOptions<Names>]
 
-export interface EnqueueRequest {
+interface EnqueueRequest {
   readonly id: string | undefined
   /** Undefined if not passed: an existing run then keeps its inputs. */
   readonly inputs: RawInputs | undefined
@@ -66,7 +66,7 @@ export async function readEnqueue(options: Partial<EnqueueOptions<InputsBy>> = {
   }
 }
 
-export interface EnqueueResult {
+interface EnqueueResult {
   readonly runId: string
   /** False if the run already existed. If workers had given up on it, it is queued again. */
   readonly created: boolean

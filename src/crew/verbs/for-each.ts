@@ -124,9 +124,9 @@ async function kickoffAll(open: OpenCrew, request: ForEachRequest): Promise<ForE
       waits ||= result === undefined
       return result
     } catch (error) {
-      const known = asRepriseError(error)
-      const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
-      return { ...noResult(known.runId ?? id, known.message), status, error: known }
+      const failure = asRepriseError(error)
+      const status = failure.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
+      return { ...noResult(failure.runId ?? id, failure.message), status, error: failure }
     }
   }
   let ended = 0

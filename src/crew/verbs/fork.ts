@@ -125,7 +125,7 @@ export type OutputsFor<T extends Tasks> = T extends Tasks
   ? { readonly [K in T[number] as K['name']]?: RawOf<K> }
   : never
 
-export type ForkVerb = 'replay' | 'fork' | 'refresh'
+type ForkVerb = 'replay' | 'fork' | 'refresh'
 
 const newRunKeys = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...decisionKeys, ...executeKeys]
 const forkKeys: { readonly [verb in ForkVerb]: readonly string[] } = {
@@ -145,7 +145,7 @@ export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
   readonly choices: ExecuteOptions
 }
 
-export interface ForkRunRequest extends NewRunRequest {
+interface ForkRunRequest extends NewRunRequest {
   /** For a refresh: return the old run if no task is stale. */
   readonly onlyIfStale: boolean
   readonly onPlan: OnPlan | undefined
@@ -291,7 +291,7 @@ async function planExecutable(open: OpenCrew, engine: Engine, request: NewRunReq
   return planned
 }
 
-/** Whether the run has changed since it was read. Compares journals: a step may write nothing else. */
+/** Whether a process executes the run, or has written entries since the run was read. */
 async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState): Promise<boolean> {
   const row = await engine.store.row(run)
   if ((await runExecutor(engine, run)) !== undefined || !row || !isRowOfRun(row, incarnation)) return true
@@ -299,7 +299,7 @@ async function hasAdvanced(engine: Engine, { run, incarnation, seq }: RunState):
   return false
 }
 
-export interface PlannedRun extends RunInputs, ForkPlan {
+interface PlannedRun extends RunInputs, ForkPlan {
   readonly parent: RunState
   /** Inputs that override those of the old run. */
   readonly overrides: Inputs

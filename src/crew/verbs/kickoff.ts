@@ -77,7 +77,7 @@ export type Kickoff<Reference, Names extends InputsBy> =
     ? [options: KickoffOptions<Reference, Names>]
     : [options?: KickoffOptions<Reference, Names>]
 
-export interface KickoffRequest {
+interface KickoffRequest {
   readonly id: string | undefined
   /** Undefined if not passed: an existing run then keeps its inputs. */
   readonly inputs: RawInputs | undefined

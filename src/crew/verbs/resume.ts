@@ -69,7 +69,7 @@ export interface ResumeOptions<Reference = TaskReference>
   readonly budget?: Limit
 }
 
-export interface ResumeRequest {
+interface ResumeRequest {
   /** Undefined: the latest unfinished run. */
   readonly run: string | undefined
   readonly onPlan?: OnPlan | undefined
@@ -97,7 +97,7 @@ export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest)
   return resumeOrFollow(open, engineFor(opened, id), id, request)
 }
 
-export interface EnterRequest {
+interface EnterRequest {
   /** Called with the state of the run before anything is written. May refuse the run by throwing. */
   readonly check?: ((state: RunState) => void | Promise<void>) | undefined
   readonly onPlan?: OnPlan | undefined
@@ -107,7 +107,7 @@ export interface EnterRequest {
 }
 
 /** A worker's claim of a run, which is only continued if it is due. */
-export interface WorkerClaim {
+interface WorkerClaim {
   readonly lease: TimedLease | undefined
   /** The row of the run, as just read. */
   readonly row: RunRow

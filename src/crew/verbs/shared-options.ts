@@ -40,8 +40,9 @@ export const whenHeldPolicies = ['refuse', 'follow'] as const
 export interface WhenHeldOption {
   /**
    * What to do if another call, in this process or another, executes the run. `refuse`: reject with RUN_HELD. `follow`:
-   * wait for its result. If its process dies, this call takes the run over, and its other options, such as `through`
-   * and `onQuestion`, apply from then on. `signal` then stops the wait (RUN_HELD), not the run. Default: `refuse`.
+   * wait for the result of that call; until then, `signal` stops the wait (RUN_HELD), not the run. If the process of
+   * that call dies, this call takes over the run, and its other options apply, such as `through` and `onQuestion`.
+   * Default: `refuse`.
    */
   readonly whenHeld?: WhenHeld
 }

@@ -79,8 +79,8 @@ function buildCrew(agentSource: AgentSource, taskSource: TaskSource, given: Yaml
 }
 
 /**
- * Returns the file itself if it is JSON, or the crew.jsonc in the folder. Undefined if the folder has one of the YAML
- * files.
+ * Returns the file itself if it is JSON, or the crew.jsonc in the folder. Undefined if there is none, or if the folder
+ * has one of the YAML files.
  */
 function jsonFor(reference: FileReference): FileReference | undefined {
   if (isJson(reference)) return reference

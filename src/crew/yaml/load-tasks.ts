@@ -65,14 +65,14 @@ export function tasksIn(document: YamlDocument): TaskSource {
   return { document, entries: namedEntries(document, 'task') }
 }
 
-export interface TasksOfFile {
+interface TasksOfFile {
   /** The valid tasks. */
   readonly tasks: readonly Task[]
   /** Tasks for which neither the file nor the code sets an agent. */
   readonly withoutAgent: readonly YamlEntry[]
 }
 
-export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
+interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
   readonly agents: ReadonlyMap<string, Agent | undefined>
   readonly agentsFrom: string
 }
@@ -109,16 +109,16 @@ export function readTasks(
 type Options = { readonly [option: string]: unknown }
 
 /** Returns the options from code, with names replaced by agents and tasks. Throws OPTION_INVALID. */
-function resolveNames(fromCode: Options, known: NameScope): Options {
+function resolveNames(fromCode: Options, scope: NameScope): Options {
   const { agent, context } = fromCode
   const refuse = (option: string) => (problem: string) =>
-    new RepriseError('OPTION_INVALID', `taskOptions.${known.self}.${option} ${problem}`)
+    new RepriseError('OPTION_INVALID', `taskOptions.${scope.self}.${option} ${problem}`)
   return {
     ...fromCode,
-    ...(typeof agent === 'string' && { agent: agentNamed(agent, known, refuse('agent')) }),
+    ...(typeof agent === 'string' && { agent: agentNamed(agent, scope, refuse('agent')) }),
     ...(Array.isArray(context) && {
       context: (context as unknown[]).flatMap((item) =>
-        typeof item === 'string' ? (taskNamed(item, known, refuse('context')) ?? []) : [item],
+        typeof item === 'string' ? (taskNamed(item, scope, refuse('context')) ?? []) : [item],
       ),
     }),
   }

@@ -40,7 +40,7 @@ type Refuse = (problem: string, at: Node) => RepriseError
 const readers: {
   readonly [Kind in Exclude<FromYaml & string, 'model' | 'settings' | 'key'>]: (
     field: FieldValue,
-    known: NameScope,
+    scope: NameScope,
   ) => unknown
 } = { text, flag: boolean, degree, number, sentences, tools, agent, context }
 
@@ -51,7 +51,7 @@ const readers: {
 export function readFields(
   reading: EntryReader,
   entry: YamlEntry,
-  known: NameScope,
+  scope: NameScope,
   code: Options,
 ): Options | undefined {
   const { document, table, problems } = reading
@@ -63,7 +63,7 @@ export function readFields(
   if (fields === undefined) return undefined
   const fromCode = Object.fromEntries(Object.entries(code).filter(([, given]) => given !== undefined))
   const read: FieldsSoFar = { options: {}, settings: {}, seen: new Map() }
-  for (const field of fields) problems.try(() => readField(reading, field, { known, fromCode, refuse }, read))
+  for (const field of fields) problems.try(() => readField(reading, field, { scope, fromCode, refuse }, read))
   const fromFile = { ...read.options }
   if (Object.keys(read.settings).length > 0)
     fromFile['settings'] = { ...read.settings, ...(fromFile['settings'] as object | undefined) }
@@ -133,7 +133,7 @@ interface FieldsSoFar {
 }
 
 interface FieldContext {
-  readonly known: NameScope
+  readonly scope: NameScope
   /** Options from code. */
   readonly fromCode: Options
   readonly refuse: Refuse
@@ -141,7 +141,7 @@ interface FieldContext {
 
 function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext, read: FieldsSoFar): void {
   const { document, table, problems } = reading
-  const { known, fromCode, refuse } = around
+  const { scope, fromCode, refuse } = around
   const { name, key, value } = entry
   const found = findOption(table, name)
   if (found === undefined) return unknownField(reading, entry, refuse)
@@ -151,7 +151,7 @@ function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext,
     document,
     value,
     expected: '',
-    inCode: (option) => `${reading.inCode}: { ${known.self}: { ${option} } }`,
+    inCode: (option) => `${reading.inCode}: { ${scope.self}: { ${option} } }`,
     refuse: (problem, at = key) => refuse(`${name} ${problem}`, at),
   }
   if ('lack' in found) return readLack(reading, found.lack, { ...field, name, key }, read)
@@ -170,14 +170,14 @@ function readField(reading: EntryReader, entry: YamlEntry, around: FieldContext,
   }
   const given = { ...field, expected: row.takes.expected }
   if (typeof row.yaml !== 'string') return needsCode(given, row.yaml.code)
-  if (row.yaml === 'key') return otherName(given, known, problems, document.place(key))
+  if (row.yaml === 'key') return otherName(given, scope, problems, document.place(key))
   if (row.yaml === 'settings')
     return set(
       'settings',
       settings(given, (inner) => isAgentField(table, inner)),
     )
-  if (row.yaml !== 'model') return set(found.name, readers[row.yaml](given, known))
-  const { settings: more = {}, model: named } = readModel(given, known)
+  if (row.yaml !== 'model') return set(found.name, readers[row.yaml](given, scope))
+  const { settings: more = {}, model: named } = readModel(given, scope)
   set(found.name, named)
   addSettings(reading, given, more, read)
 }
@@ -219,8 +219,8 @@ interface FieldScope {
 }
 
 /**
- * Warns about an unknown field, which CrewAI ignores too. Refuses a name similar to that of a known field, which is
- * probably a mistake.
+ * Warns about an unknown field, which CrewAI ignores too. Refuses a name similar to that of a known field, since that
+ * is probably a mistake.
  */
 export function unknownField(
   { document, table, problems }: FieldScope,

@@ -51,15 +51,15 @@ function model(field: FieldValue, { models }: Pick<NameScope, 'models'>): Langua
  * Resolves names of tools. As in CrewAI, an empty list means that the task has the tools of its agent. In
  * `custom:look_up` and `crewai_tools:SerperDevTool`, the last part may be the name.
  */
-export function tools(field: FieldValue, known: NameScope): readonly Tool[] | undefined {
+export function tools(field: FieldValue, scope: NameScope): readonly Tool[] | undefined {
   const found = names(field).map(({ name, at }) => {
     const short = name.slice(name.lastIndexOf(':') + 1)
-    return { name, at, short, tool: known.tools.get(name) ?? known.tools.get(short) }
+    return { name, at, short, tool: scope.tools.get(name) ?? scope.tools.get(short) }
   })
   const missing = found.filter(({ tool }) => tool === undefined)
   const [first] = missing
   if (first) {
-    const given = [...known.tools.keys()]
+    const given = [...scope.tools.keys()]
     const words = missing.map(({ name }) => describe(name)).join(', ')
     const code = `tools: { ${missing.map(({ short }) => `${JSON.stringify(short)}: …`).join(', ')} }`
     const one = missing.length === 1
@@ -74,16 +74,16 @@ export function tools(field: FieldValue, known: NameScope): readonly Tool[] | un
   return list.length === 0 ? undefined : list
 }
 
-export function agent(field: FieldValue, known: NameScope): Agent | undefined {
+export function agent(field: FieldValue, scope: NameScope): Agent | undefined {
   const name = text(field)
-  return name === undefined ? undefined : agentNamed(name, known, (problem) => field.refuse(problem))
+  return name === undefined ? undefined : agentNamed(name, scope, (problem) => field.refuse(problem))
 }
 
 /**
  * Resolves names of context tasks. An empty list means no tasks; without the field, the context is all earlier tasks.
  */
-export function context(field: FieldValue, known: NameScope): readonly Task[] {
-  return names(field).flatMap(({ name, at }) => taskNamed(name, known, (problem) => field.refuse(problem, at)) ?? [])
+export function context(field: FieldValue, scope: NameScope): readonly Task[] {
+  return names(field).flatMap(({ name, at }) => taskNamed(name, scope, (problem) => field.refuse(problem, at)) ?? [])
 }
 
 type Refuse = (problem: string) => Error
@@ -154,9 +154,9 @@ const settingByCrewaiName: { readonly [crewai: string]: string } = {
  * Reads a model: its name, or a mapping with `model`, optionally `provider`, and settings. A model that needs an
  * address or a key must be given in code: its name is looked up in `models`.
  */
-export function readModel(field: FieldValue, known: Pick<NameScope, 'models'>): ModelField {
+export function readModel(field: FieldValue, scope: Pick<NameScope, 'models'>): ModelField {
   const { document, value } = field
-  if (!isMap(value)) return { model: model(field, known) }
+  if (!isMap(value)) return { model: model(field, scope) }
   const entries = document.entries(value)
   const fieldText = (name: string): string | undefined => {
     const found = entries.find((entry) => entry.name === name)?.value
@@ -168,7 +168,7 @@ export function readModel(field: FieldValue, known: Pick<NameScope, 'models'>): 
   }
   const provider = fieldText('provider')
   const name = provider === undefined || written.startsWith(`${provider}/`) ? written : `${provider}/${written}`
-  const fromCode = ownMember(known.models, name)
+  const fromCode = ownMember(scope.models, name)
   const modelSettings: { [name: string]: Json } = {}
   for (const { name: inner, key, value: given } of entries) {
     if (identity.includes(inner) || given === undefined) continue
@@ -181,7 +181,7 @@ export function readModel(field: FieldValue, known: Pick<NameScope, 'models'>): 
       throw field.refuse(`${words}: models: { ${JSON.stringify(name)}: … }`, key)
     }
   }
-  return { model: fromCode ?? model({ ...field, value: new Scalar(name) }, known), settings: modelSettings }
+  return { model: fromCode ?? model({ ...field, value: new Scalar(name) }, scope), settings: modelSettings }
 }
 
 const identity = ['model', 'deployment_name', 'provider']
