@@ -4,7 +4,7 @@ import { defined } from '../../base/options.ts'
 import { RepriseError } from '../../base/errors.ts'
 import { parentRunId, rootRunId, isInTreeOf } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type DeathCount } from '../../stores/rules/ready.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type TryCounts } from '../../stores/rules/ready.ts'
 import type { Batch, ClaimLimits, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
 import { elsewhere, lane, message, row, ttlMs, type Scene } from './harness.ts'
 import type { Operation, RunName } from './store-model.ts'
@@ -16,7 +16,7 @@ interface ModelRun {
   taken: Set<string>
 }
 
-interface ModelTree extends Mutable<DeathCount> {
+interface ModelTree extends Mutable<TryCounts> {
   lease: Lease | undefined
   expiresAt: number
   dueAt: number | undefined
